@@ -10,9 +10,11 @@ from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import ValidationError
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -60,6 +62,23 @@ class _Permissions(_CheckedIds):
         # Without the name of the application: the line fits on a phone.
         return f"{kind.name}: {words[verb] if rest == kind.model else obj.name}"
 
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether other permissions were chosen; those that are not offered are kept, and have not changed."""
+        offered = {str(pk) for pk in self._offered().values_list("pk", flat=True)}
+        return super().has_changed([pk for pk in self.prepare_value(initial) or () if str(pk) in offered], data)
+
+    def besides(self, given: Any) -> QuerySet[Permission]:
+        """Those of the given permissions that this field does not offer.
+
+        Args:
+            given: the manager of the permissions of an account or a group.
+        """
+        kept: QuerySet[Permission] = given.exclude(pk__in=self._offered()).select_related("content_type")
+        return kept
+
+    def _offered(self) -> QuerySet[Permission]:
+        return Permission.objects.none() if self.queryset is None else self.queryset.order_by()
+
 
 class _ChoosesSeveral(AdminMixin):
     """Mixed into an admin, before its base class, whose rows refer to several others."""
@@ -73,6 +92,25 @@ class _ChoosesSeveral(AdminMixin):
             chosen = Permission.objects.filter(content_type__app_label__in=apps, content_type__model__in=models)
             given = {"form_class": _Permissions, "queryset": chosen.select_related("content_type")}
         return super().formfield_for_manytomany(db_field, request, **{**given, **kwargs})
+
+    def get_form(self, request: Any, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Name the permissions below the field that it does not offer."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        for name, field in form.base_fields.items():
+            if obj is not None and isinstance(field, _Permissions):
+                kept = [field.label_from_instance(one) for one in field.besides(getattr(obj, name))]
+                if kept:
+                    more = gettext("Kept as they are, as no page here asks for them: %(names)s.")
+                    # Django takes a help text for HTML.
+                    field.help_text = format_html("{} {}", field.help_text, more % {"names": ", ".join(kept)})
+        return form
+
+    def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:
+        """Save the chosen rows; permissions that were given in code or by another tool are not dropped by that."""
+        for name, field in form.fields.items():
+            if change and isinstance(field, _Permissions):
+                form.cleaned_data[name] = [*form.cleaned_data[name], *field.besides(getattr(form.instance, name))]
+        super().save_related(request, form, formsets, change)
 
 
 class _Logged(AdminMixin):
