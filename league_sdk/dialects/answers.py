@@ -38,8 +38,8 @@ _ERROR_TEXT = re.compile(
 _REASONS = ("reason", "rejection_reason", "refusal", "why")
 _PLAIN_STATUS = frozenset({"OK", "SUCCESS", "DONE", "COMPLETED"})
 _NESTED = ("result", "response")
-_OWN_OBJECTS = frozenset({"move_data", "move", "context"})
-"""Objects that are part of an answer."""
+_OWN_OBJECTS = frozenset({"move_data", "move", "context", "_meta"})
+"""Objects that are part of an answer, or that MCP allows beside one."""
 MAX_WRAPPERS = 3
 """How often an answer may be wrapped under names that are not known."""
 _RPC_FIELDS = ("jsonrpc", "id", "method", "params", "result", "error")

@@ -170,22 +170,33 @@ def _value(
     one: Argument, message: Mapping[str, Any], fields: Mapping[str, Any], unfilled: list[str], used: Counter[int]
 ) -> Any:
     """The value for an argument; :data:`_NONE` if no field is meant."""
+    plain = plain_name(one.name)
     if one.inside:
-        own = fields.get(plain_name(one.name))
-        within = dict(fields) | (_by_plain_name(own) if isinstance(own, Mapping) else {})
-        missing = unfilled if one.required else []
+        similar = _similar(one, fields) if one.required else []
+        objects = (fields[name] for name in (plain, *similar) if isinstance(fields.get(name), Mapping))
+        within = dict(fields) | _by_plain_name(next(objects, {}))
+        missing: list[str] = []
         values = _filled(one.inside, message, within, missing, used)
-        return values if values or one.required else _NONE
+        if one.required:
+            unfilled += missing
+            return values
+        # Left to its default rather than sent with values that nobody gave.
+        return values if values and not missing else _NONE
     if one.name in WHOLE:
         return _taken(message, one.type, used)
-    plain = plain_name(one.name)
     if plain in fields:
         return _taken(fields[plain], one.type, used)
-    if not one.required or len(plain) < MIN_SIMILAR_CHARS:
-        return _NONE
-    similar = [name for name in fields if plain in name or (len(name) >= MIN_SIMILAR_CHARS and name in plain)]
-    fitting = (_taken(fields[name], one.type, used) for name in sorted(similar, key=len))
+    fitting = (_taken(fields[name], one.type, used) for name in (_similar(one, fields) if one.required else ()))
     return next((value for value in fitting if value is not _NONE), _NONE)
+
+
+def _similar(one: Argument, fields: Mapping[str, Any]) -> list[str]:
+    """The fields that the name of an argument is part of, or that are part of it; the shortest first."""
+    plain = plain_name(one.name)
+    if len(plain) < MIN_SIMILAR_CHARS:
+        return []
+    similar = [name for name in fields if plain in name or (len(name) >= MIN_SIMILAR_CHARS and name in plain)]
+    return sorted(similar, key=len)
 
 
 def _taken(value: Any, kind: str, used: Counter[int]) -> Any:

@@ -85,6 +85,9 @@ class Stateless(Server):
             raise Wrong(-32022)
         return await super().call(method, params)
 
+    def result(self, message: Any) -> Any:
+        return super().result(message) | {"resultType": "complete", "_meta": {"serverInfo": {"name": "t"}}}
+
 
 class WithSessions(Server):
     """A server that wants a session for each call, and answers with a stream of events."""

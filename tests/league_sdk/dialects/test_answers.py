@@ -168,6 +168,13 @@ def test_oddities_lists_what_is_wrong_with_an_invitation_answer() -> None:
     ]
 
 
+def test_what_mcp_allows_beside_an_answer_is_no_part_of_it() -> None:
+    meta = {"fastmcp": {"wrap_result": True, "choice": "even"}}
+    answer = read_answer(rpc({"content": [], "structuredContent": {"result": "odd"}, "_meta": meta}), rpc_id=7)
+    assert choice(answer.message, "parity_choice") == "odd"
+    assert said(answer.notes) == ["the message was inside a tool result"]
+
+
 def test_oddities_lists_what_is_wrong_with_a_choice() -> None:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd", "arrival_timestamp": "2025-01-15T10:00:00"}
     notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE")

@@ -80,6 +80,14 @@ def test_a_required_argument_is_filled_from_a_field_of_a_similar_name() -> None:
     assert filled({**wanted, "match_id": STRING})[0] == {"match_id": "R1M1"}
 
 
+def test_an_object_with_named_arguments_is_filled_from_an_object_of_a_similar_name() -> None:
+    shape = {"type": "object", "properties": {"wins": INTEGER, "losses": INTEGER}, "required": ["wins", "losses"]}
+    assert filled({"standings": shape}, "standings") == ({"standings": {"wins": 1, "losses": 2}}, ())
+    assert filled({"your_standings": shape}, "your_standings") == ({"your_standings": {"wins": 1, "losses": 2}}, ())
+    # One that is not required is left to its default.
+    assert filled({"match_id": STRING, "standings": shape}) == ({"match_id": "R1M1"}, ())
+
+
 def test_what_is_none_of_our_fields_is_sent_empty_and_named() -> None:
     wanted = {"match_id": {}, "mood": STRING, "id": INTEGER, "deep": {"type": "object", "properties": {"why": {}}}}
     values, unfilled = filled(wanted, *wanted)
