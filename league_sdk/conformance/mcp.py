@@ -30,14 +30,16 @@ def is_through_tools(shape: str, kind: str) -> bool:
     return shapes.SHAPES[shape].method(kind) == TOOLS_CALL
 
 
-async def check_mcp(talk: Talk) -> None:
+async def check_mcp(talk: Talk) -> Memory | None:
     """Judge a player that was called through its tools as a server of MCP; do nothing with another.
+
+    Returns what was found out of it; None of another.
 
     Raises:
         Stopped: the time of the check is used up, or the player is due in a match.
     """
     if not any(is_through_tools(shape, kind) for kind, shape in talk.line.memory.spoken.items()):
-        return
+        return None
     found, exchanges = await _found(talk.line)
     asked = exchanges.get(DISCOVER) if found.session is None or found.session.is_stateless else None
     talk.verdicts.decide("mcp.version", found.mcp, asked or exchanges.get(INITIALIZE), version=found.mcp)
@@ -46,6 +48,7 @@ async def check_mcp(talk: Talk) -> None:
     if talk.first_answer is not None and _is_tool_called(talk.first_answer):
         talk.verdicts.decide("mcp.results", talk.first_answer.tool_result is not None, talk.first_answer)
     talk.line.check_alive()
+    return found
 
 
 async def _found(line: Line) -> tuple[Memory, dict[str, Exchange]]:

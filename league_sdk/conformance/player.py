@@ -59,8 +59,10 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
         await line.aclose()
         await posts.stop()
     why_open = None if verdicts.conforms("join.accepts") else say(_("it joined no match"))
-    spoken = {kind: shape for kind, shape in memory.spoken.items() if kind != READY}
-    return verdicts.report(why_open=why_open, dialect=spoken.get(MessageType.GAME_INVITATION, ""), spoken=spoken)
+    report = verdicts.report(why_open=why_open, memory=memory)
+    if talk.server is not None:
+        memory.learn_from(talk.server.spoken, talk.server.shared())
+    return report
 
 
 async def _listening(subject: Subject, posts: Posts) -> bool:
@@ -89,7 +91,7 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> N
     if talk.verdicts.conforms("join.accepts"):
         await _repeated_match(talk, league.match(ROLES[0]))
     _decide_answer_contents(talk)
-    await check_mcp(talk)
+    talk.server = await check_mcp(talk)
     await probes.check_tools(talk, others)
     await probes.check_robustness(talk)
     if farewell:

@@ -9,10 +9,11 @@ What is named ``..._words`` says the same again as text and facts, so that it ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from league_sdk.dialects.memory import Memory
 from league_sdk.protocol.sentences import Sentence
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import body_for_transcript
@@ -42,7 +43,8 @@ def _shown(text: str) -> str:
 
 
 def _without_words(part: Clause | Report) -> dict[str, Any]:
-    return {one.name: getattr(part, one.name) for one in fields(part) if not one.name.endswith("_words")}
+    names = [one.name for one in fields(part) if one.name != "memory"]
+    return {name: getattr(part, name) for name in names if not name.endswith("_words")}
 
 
 def _words(**sentences: Sentence | None) -> dict[str, Any]:
@@ -110,6 +112,7 @@ class Report:
         summary: one sentence.
         next_step: the one most useful thing to mend; empty when there is none.
         summary_words, next_step_words: the same as text and facts; None if nobody has it so.
+        memory: how the agent is called, for whoever calls it next; no part of the JSON. None if it was not found out.
     """
 
     role: str
@@ -124,6 +127,7 @@ class Report:
     clauses: tuple[Clause, ...]
     summary_words: Sentence | None = None
     next_step_words: Sentence | None = None
+    memory: Memory | None = field(default=None, compare=False)
 
     def count(self, verdict: Verdict) -> int:
         """How many clauses have that verdict."""

@@ -19,6 +19,7 @@ from league_sdk.conformance.side import RESERVE_S, CheckSide
 from league_sdk.conformance.subject import Limits
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
+from league_sdk.dialects.memory import Memory
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Note
@@ -39,6 +40,7 @@ class Talk:
         first_answer: the first answer of all.
         sent_token: whether any answer had an auth_token.
         cannot_play: whether it is known that the agent cannot play.
+        server: what was found out of an agent that is called through its tools, as a server of MCP; None of another.
     """
 
     line: Line
@@ -51,6 +53,7 @@ class Talk:
     first_answer: Exchange | None = None
     sent_token: bool = False
     cannot_play: bool = False
+    server: Memory | None = None
     _open: dict[str, Match] = field(default_factory=dict)
 
     async def invite(self, match: Match, *, limit_s: float | None = None, **asked: Any) -> Exchange:

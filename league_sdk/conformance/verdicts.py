@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +12,11 @@ from league_sdk.conformance.clauses.rules import REACHED, Role, Rule
 from league_sdk.conformance.exchange import Exchange, Stopped
 from league_sdk.conformance.judgements import misfit
 from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.dialects.memory import Memory
+from league_sdk.dialects.words import READY
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.inbox import Way
+from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.sentences import Sentence, _, say
 
 OnClause = Callable[[Clause], None]
@@ -124,19 +127,18 @@ class Verdicts:
         except Stopped as reason:
             self._stopped = reason.reason
 
-    def report(
-        self, *, why_open: Sentence | None = None, dialect: str = "", spoken: Mapping[str, str] | None = None
-    ) -> Report:
+    def report(self, *, why_open: Sentence | None = None, memory: Memory | None = None) -> Report:
         """The report; clauses that are still open are reported as skipped.
 
         Args:
             why_open: why they are open, unless the check was stopped.
-            dialect, spoken: see :class:`~league_sdk.conformance.report.Report`.
+            memory: how the agent is called, as far as it was found out.
         """
         why = self._stopped or why_open or say(_("there was no occasion"))
         for name, rule in self._role.rules.items():
             if name not in self and not rule.for_some:
                 self.skip(name, say(_("Not asked: {why}."), why=why))
+        spoken = {} if memory is None else {kind: one for kind, one in memory.spoken.items() if kind != READY}
         clauses = tuple(self[name] for name in self._role.rules if name in self)
         summary, first = self._summary(clauses), next_step(clauses)
         return Report(
@@ -144,14 +146,15 @@ class Verdicts:
             endpoint=self._endpoint,
             started_at=stamp(self._started_at),
             took_s=round(time.monotonic() - self._begun, 3),
-            dialect=dialect,
-            spoken=dict(spoken or {}),
+            dialect=spoken.get(MessageType.GAME_INVITATION, ""),
+            spoken=spoken,
             can_play=self._is_usable(),
             summary=str(summary),
             next_step=str(first or ""),
             clauses=clauses,
             summary_words=summary,
             next_step_words=first,
+            memory=memory,
         )
 
     def _is_usable(self) -> bool:

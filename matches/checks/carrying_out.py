@@ -19,6 +19,7 @@ from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from agents_registry.registering import learned
 from league_sdk.conformance.checking import check
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.report import Clause, Report
@@ -74,6 +75,14 @@ async def _listen(job: Job) -> str | None:
         return await own_address(f"http://{host}" if host else settings.LEAGUE_PUBLIC_URL)
     except OSError:
         return NOBODY
+
+
+def _keep_for_league(job: Job, report: Report) -> None:
+    """Keep how a registered player is called, so that neither the conductor nor a referee has to find it out again."""
+    if job.about is None or report.memory is None:
+        return
+    (agent, registration), memory = job.about, report.memory
+    learned.learn_dialect(agent_id=agent, spoken=memory.spoken, learned=memory.shared(), registration=registration)
 
 
 @dataclass(slots=True)
@@ -203,6 +212,7 @@ class Checker:
                 runs.fail(check_id=job.check_id, run=job.run, problem=problem)
             else:
                 runs.finish(check_id=job.check_id, run=job.run, report=report.to_json(), found=caller.found)
+                _keep_for_league(job, report)
 
         try:
             await self._in_db(end)

@@ -52,6 +52,7 @@ class Job:
         seen_from: an IP address from which that agent registered; empty if none is known.
         run: the number of this run; what it writes counts only while it is the latest.
         player_id: the id under which the agent is registered; empty when it is not.
+        about: the primary key and the registration of that agent, for which is kept how it is called; None without.
         league_id: its league.
         league_token: the token that our messages to it carry.
         dialect: the way of speaking to try first.
@@ -73,6 +74,7 @@ class Job:
     endpoint: str
     game_types: tuple[str, ...]
     player_id: str = ""
+    about: tuple[int, str] | None = None
     league_id: str = ""
     league_token: str = ""
     dialect: str = "canonical"
@@ -275,6 +277,7 @@ def _job(check: Check) -> Job:
     return replace(
         about,
         player_id=agent.code,
+        about=(agent.pk, agent.registration),
         league_id=agent.league_id or agent.promised_league_id,
         league_token=credentials.league_token(agent),
         dialect=agent.dialect,

@@ -16,6 +16,9 @@ from django.utils import timezone
 from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.conformance.report import Report
+from league_sdk.dialects.arguments import read_schema
+from league_sdk.dialects.memory import Memory
+from league_sdk.dialects.tools import Tool
 from league_sdk.transport.client import Client
 from leaguesite.asgi import application
 from matches.audience import pages
@@ -133,6 +136,29 @@ async def test_a_registered_agent_is_checked_with_its_identity(here: Agents) -> 
     assert [(job.player_id, job.league_id, job.league_token, job.game_types) for job in seen] == [
         ("P02", "fall", token, ("even_odd",))
     ]
+
+
+@pytest.mark.parametrize("registers_again", [False, True])
+async def test_how_an_agent_is_called_is_kept_for_the_registration_that_was_checked(
+    here: Agents, registers_again: bool
+) -> None:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
+        if registers_again:
+            await here.in_db(lambda: make.join(place.players[1].fresh().name, "fall", port=8102))
+        tool = Tool("pick", "", read_schema({"properties": {"matchId": {"type": "string"}}}))
+        memory = Memory(mcp="2026-07-28", spoken={"GAME_OVER": "tools_list"}, own={"GAME_OVER": tool})
+        return whole(memory=memory)
+
+    place = await here.in_db(lambda: make.setting(players=2))
+    check = await here.in_db(lambda: asked(8102))
+    async with at_work(here, runner):
+        await here.until_in_db(lambda: state(check) == "DONE")
+    agents = await here.in_db(lambda: [player.fresh() for player in place.players])
+    own = {"GAME_OVER": {"name": "pick", "arguments": [["matchId", "string", False, []]]}}
+    known = ({}, {}) if registers_again else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
+    assert [(agent.spoken, agent.learned) for agent in agents] == [({}, {}), known]
+    report = await here.in_db(lambda: Check.objects.get(pk=check.pk).report)
+    assert "memory" not in report
 
 
 @pytest.mark.parametrize(
