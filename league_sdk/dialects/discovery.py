@@ -27,6 +27,8 @@ from league_sdk.dialects.tools import LIST_TOOLS, MAX_TOOLS, Tool, read_tools
 from league_sdk.protocol import rpc
 
 DISCOVER = "server/discover"
+LIMIT_S = 3.0
+"""Seconds for finding out what an agent is."""
 MAX_PAGES = 3
 """Of a list of tools that comes in pages."""
 MAX_CURSOR_CHARS = 500

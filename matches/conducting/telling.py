@@ -22,8 +22,6 @@ from league_sdk.protocol import own_words
 from league_sdk.transport.client import CallFailed, Client, Line, Reply
 from matches.conducting.parcels import Parcel
 
-DISCOVERY_S = 3.0
-"""For finding out what a player is; in this time its other messages wait, and nobody else's."""
 MAX_DISCOVERIES = 3
 """Of one registration in one process: its first, and more if it wants another session than was found."""
 MAX_HOLDERS = 1000
@@ -144,7 +142,8 @@ class Telling:
         while len(self._asked) > MAX_HOLDERS:
             del self._asked[next(iter(self._asked))]
         memory = Memory()
-        limit_s = min(DISCOVERY_S, max(0.001, end - self._now()))
+        # In this time its other messages wait, and nobody else's.
+        limit_s = min(discovery.LIMIT_S, max(0.001, end - self._now()))
         try:
             post = partial(line.post, parcel.endpoint)
             await discovery.discover(post, memory, ids, limit_s=limit_s, now=self._now)

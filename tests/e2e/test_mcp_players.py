@@ -61,6 +61,7 @@ class Student:
 
     name: str
     folder: Path
+    endpoint: str = ""
     requests: list[Recorded] = field(default_factory=list)
 
     def heard(self) -> list[dict[str, Any]]:
@@ -79,8 +80,8 @@ def student(sdks: Path, name: str, site: Site, league: str, folder: Path) -> Ite
     one, port = Student(name, folder), free_port()
     program = folder / CAST[name]
     command = [sdks / program.stem / "bin" / "python"] if program.stem in PYTHONS else [shutil.which("node") or "node"]
-    with recording(port, one.requests) as endpoint, (folder / f"{name}.out").open("w") as out:
-        own = {"PORT": str(port), "ENDPOINT": endpoint, "LEAGUE": f"{site.url}/mcp", "LEAGUE_ID": league}
+    with recording(port, one.requests) as one.endpoint, (folder / f"{name}.out").open("w") as out:
+        own = {"PORT": str(port), "ENDPOINT": one.endpoint, "LEAGUE": f"{site.url}/mcp", "LEAGUE_ID": league}
         own["HEARD"] = str(folder / f"{name}.jsonl")
         process = subprocess.Popen([*command, program], env=os.environ | own, stdout=out, stderr=out)
         try:
@@ -101,7 +102,28 @@ def sdks() -> Path:
     return folder
 
 
-def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast(sdks: Path, tmp_path: Path) -> None:
+def check(site: Site, one: Student) -> None:
+    """Have a student's player checked: nothing that its SDK does is a mistake. What the check sent is forgotten."""
+    asked = site.post("/checks", {"endpoint": one.endpoint}, status=201)["check_id"]
+    wait_for(f"{one.name} is checked", lambda: site.get(f"/checks/{asked}")["state"] == "DONE")
+    report = site.get(f"/checks/{asked}")["report"]
+    clauses = {clause["id"]: (clause["verdict"], clause["why"]) for clause in report["clauses"]}
+    of_mcp = {name: clause for name, clause in clauses.items() if name.startswith("mcp.")}
+    wanted = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}
+    wanted |= {"mcp.session"} if one.name in WITH_SESSIONS else set()
+    # One player asks for an argument on purpose that no message has.
+    named = {"mcp.arguments"} if one.name == "FastMcp4" else set()
+    assert set(of_mcp) == wanted, (one.name, of_mcp)
+    assert {name for name, (verdict, _why) in of_mcp.items() if verdict != "conforms"} == named, (one.name, of_mcp)
+    assert report["can_play"], (one.name, clauses)
+    (one.folder / f"{one.name}.jsonl").unlink()
+    one.requests.clear()
+
+
+@pytest.mark.parametrize("checked", [False, True], ids=["unchecked", "checked"])
+def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast(
+    sdks: Path, tmp_path: Path, checked: bool
+) -> None:
     site, folder = Site(tmp_path / "data", "--no-demo"), tmp_path / "players"
     shutil.copytree(PLAYERS, folder)
     (folder / "node_modules").symlink_to(sdks / "node_modules")
@@ -114,6 +136,8 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast
             stack.callback(plain.close)
         for one in students:
             wait_for(f"{one.name} has joined", lambda one=one: "JOINED" in one.output())
+        for one in students if checked else ():
+            check(site, one)
         site.play_to_the_end("sdk")
         for one in students:
             last = HEARD.get(one.name, CANONICAL)[-1]
@@ -135,6 +159,9 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast
         calls = [request for request in one.requests if request.method == "tools/call"]
         assert len(calls) == sum(counts.values()), one.name
         # Finding out: the first broadcast that was not understood, discover and the list of its tools, and sessions.
-        assert len(one.requests) - len(calls) <= 3 + 4 * len(opened), (one.name, one.requests)
+        found_out = 0 if checked else 3
+        assert len(one.requests) - len(calls) <= found_out + 4 * len(opened), (one.name, one.requests)
+        if checked:
+            assert {"server/discover", "tools/list"}.isdisjoint(request.method for request in one.requests), one.name
         if one.name not in WITH_SESSIONS:
             assert {request.version for request in calls} == {"2026-07-28"}, one.name

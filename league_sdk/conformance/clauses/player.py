@@ -108,6 +108,24 @@ _PLAYER = table(
         _("It takes tools/call, and answers neither server/discover nor initialize as MCP says: no client of MCP can "
           "connect to it. The league calls it all the same."), TOLERATED, for_some=True),
     Rule(
+        "mcp.greeting", _("Its first answer is as MCP has it"),
+        _("The result of server/discover or initialize has every field that MCP demands."),
+        "MCP 2026-07-28, discovery; 2025-11-25, lifecycle",
+        _("Every field is there."),
+        _("{wrong}. The league calls it all the same; clients of MCP may not."), TOLERATED, for_some=True),
+    Rule(
+        "mcp.session", _("It takes the session that it gave"),
+        _("Calls with its Mcp-Session-Id, which is of visible ASCII characters, are answered."),
+        "MCP 2025-11-25, transports",
+        _("Its session was taken."),
+        _("{wrong}."), TOLERATED, for_some=True),
+    Rule(
+        "mcp.list", _("Clients of MCP can read the list of its tools"),
+        _("Each tool has a name and an inputSchema of type object."), "MCP, tools",
+        _("Every tool can be read."),
+        _("{wrong}. The league calls it all the same; clients of MCP may refuse the whole list."), TOLERATED,
+        for_some=True),
+    Rule(
         "mcp.tools", _("It lists a tool for each message of a match"),
         _("tools/list names tools for the invitation, the choice and the result."), "004 5.4.1; MCP, tools",
         "{tools}.",
@@ -120,10 +138,9 @@ _PLAYER = table(
           "do not require it."), TOLERATED, for_some=True),
     Rule(
         "mcp.results", _("Its tools answer with results of MCP"),
-        _("The result of tools/call has content, a list."), "MCP, tools",
-        _("They have content."),
-        _("The result of tools/call has no list content: no client of MCP can read it. The league can."), TOLERATED,
-        for_some=True),
+        _("The result of tools/call has content, a list, and what its outputSchema promises."), "MCP, tools",
+        _("They are as MCP has them."),
+        _("{wrong}. The league reads it all the same; clients of MCP may not."), TOLERATED, for_some=True),
     # What it is only told.
     told("round_announcement", _("It takes ROUND_ANNOUNCEMENT"), "004 4.3.1"),
     told("game_error", _("It takes GAME_ERROR"), "004 4.10.2, 8.10.2"),

@@ -20,7 +20,10 @@ SCHEMA = {
     "properties": {"match_id": STRING, "conversation_id": STRING, "game_result": OBJECT},
     "required": ["conversation_id"],
 }
-CLAUSES = {"mcp.version", "mcp.tools", "mcp.arguments", "mcp.results"}
+KEPT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+"""What results that may be kept have in the stateless version."""
+CLAUSES = {f"mcp.{name}" for name in ("version", "greeting", "list", "tools", "arguments", "results")}
+OF_MCP = CLAUSES | {"mcp.session"}
 
 
 class Server(Agent):
@@ -63,7 +66,8 @@ class Server(Agent):
         return name
 
     def initialized(self, params: Any) -> Any:
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "t"}}
+        named = {"name": "t", "version": "1"}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": named}
 
     def listed(self, params: Any) -> Any:
         return {"tools": [{"name": name, "inputSchema": self.schema} for name in self.tools]}
@@ -80,13 +84,16 @@ class Stateless(Server):
 
     async def call(self, method: Any, params: Any) -> Any:
         if method == "server/discover":
-            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}}
+            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}} | KEPT
         if method == "initialize":
             raise Wrong(-32022)
         return await super().call(method, params)
 
     def result(self, message: Any) -> Any:
         return super().result(message) | {"resultType": "complete", "_meta": {"serverInfo": {"name": "t"}}}
+
+    def listed(self, params: Any) -> Any:
+        return super().listed(params) | KEPT
 
 
 class WithSessions(Server):
@@ -120,6 +127,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     version = VERSION if kind is Stateless else "2025-06-18"
     assert clause(report, "mcp.version").why == f"It speaks MCP {version}."
     assert "handle_game_invitation, choose_parity" in clause(report, "mcp.tools").why
+    assert ("mcp.session" in {one.id for one in report.clauses}) == (kind is WithSessions)
     # Every session is ended.
     assert set(agent.deleted) == ({"s1"} if kind is WithSessions else set())
 
@@ -135,7 +143,7 @@ def only(report: Report, name: str) -> str:
     """The reason of a clause, which is the only one of MCP that is not as it should be."""
     assert report.can_play
     _failed, tolerated = found(report)
-    assert CLAUSES & tolerated == {name}, [(one.id, one.why) for one in report.clauses if one.id in CLAUSES]
+    assert OF_MCP & tolerated == {name}, [(one.id, one.why) for one in report.clauses if one.id in OF_MCP]
     return clause(report, name).why
 
 
@@ -147,6 +155,98 @@ class NoHandshake(Server):
 async def test_a_server_that_no_client_can_connect_to_is_told() -> None:
     why = only(await checked(NoHandshake()), "mcp.version")
     assert "answers neither server/discover nor initialize" in why
+
+
+class Wrongly(Server):
+    """A server whose answer to ``initialize`` has a part that is not as MCP has it."""
+
+    def __init__(self, part: str, value: Any) -> None:
+        super().__init__()
+        self.part, self.value = part, value
+
+    def initialized(self, params: Any) -> Any:
+        answer = super().initialized(params) | {self.part: self.value}
+        return {name: value for name, value in answer.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "difference"),
+    [
+        ("serverInfo", None, "serverInfo in initialize was missing, expected an object"),
+        ("serverInfo", {"name": "t"}, "serverInfo.version in initialize was missing, expected a string"),
+        ("capabilities", {}, "capabilities.tools in initialize was missing, expected an object"),
+        ("capabilities", {"tools": True}, "capabilities.tools in initialize was true, expected an object"),
+    ],
+)
+async def test_what_is_wrong_with_an_initialize_is_named(part: str, value: Any, difference: str) -> None:
+    why = only(await checked(Wrongly(part, value)), "mcp.greeting")
+    assert why == f"{difference}. The league calls it all the same; clients of MCP may not."
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "difference"),
+    [
+        ("protocolVersion", 2, "protocolVersion in initialize was 2, expected a string"),
+        ("capabilities", None, "capabilities in initialize was missing, expected an object"),
+    ],
+)
+async def test_an_initialize_that_makes_no_server_of_mcp_is_told_why(part: str, value: Any, difference: str) -> None:
+    report = await checked(Wrongly(part, value))
+    assert "no client of MCP can connect" in clause(report, "mcp.version").why
+    assert clause(report, "mcp.greeting").why.startswith(difference)
+    assert not {"mcp.list", "mcp.tools", "mcp.session"} & {one.id for one in report.clauses}
+
+
+class LosesSessions(WithSessions):
+    """Gives a session and does not know it, but for calls of its tools."""
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await request.read()
+        if b"tools/list" in body:
+            return web.json_response(self.error(None, -32600) | {"id": None}, status=404)
+        return await super().serve(request)
+
+
+async def test_a_session_that_is_refused_is_told() -> None:
+    why = clause(await checked(LosesSessions()), "mcp.session").why
+    assert why == "It refused the session that it had just given: error -32600: Missing session ID."
+
+
+class SpacedSessions(WithSessions):
+    """Gives a session id that MCP does not allow, and takes calls without."""
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        reply = await Server.serve(self, request)
+        if request.method == "POST" and b"initialize" in await request.read():
+            reply.headers["Mcp-Session-Id"] = "s 1"
+        return reply
+
+
+async def test_a_session_id_that_mcp_does_not_allow_is_told() -> None:
+    why = only(await checked(SpacedSessions()), "mcp.session")
+    assert why.startswith('Its Mcp-Session-Id was "s 1": MCP allows visible ASCII characters only')
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"inputSchema": None}, "tools.0.inputSchema in tools/list was missing, expected an object"),
+        ({"inputSchema": {}}, "tools.0.inputSchema.type in tools/list was missing, expected object"),
+        ({"inputSchema": {"type": "array"}}, 'tools.0.inputSchema.type in tools/list was "array", expected object'),
+    ],
+)
+async def test_a_tool_that_makes_clients_refuse_the_list_is_told(changes: Any, difference: str) -> None:
+    class Listing(Server):
+        def listed(self, params: Any) -> Any:
+            tools = super().listed(params)["tools"]
+            return {
+                "tools": [
+                    {name: value for name, value in (one | changes).items() if value is not None} for one in tools
+                ]
+            }
+
+    report = await checked(Listing())
+    assert clause(report, "mcp.list").why.startswith(f"{difference}. The league calls it all the same")
 
 
 class NoResultTool(Server):
@@ -175,7 +275,8 @@ class NoContent(Server):
 
 
 async def test_a_result_without_content_is_told() -> None:
-    assert "has no list content" in only(await checked(NoContent()), "mcp.results")
+    why = only(await checked(NoContent()), "mcp.results")
+    assert why.startswith("content in tools/call was missing, expected a list. The league reads it all the same")
 
 
 class OwnNames(Server):
@@ -223,6 +324,6 @@ class Strange(Stateless):
 async def test_a_hostile_server_is_checked_to_the_end(kind: type[Server]) -> None:
     agent = kind()
     report = await checked(agent, limits=BRIEF)
-    assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.results"}
+    assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.greeting"}
     assert agent.asked.count("tools/list") <= 2 * MAX_PAGES
     assert len(json.dumps(report.to_json())) < 400_000

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from league_sdk.dialects.arguments import Argument
+from league_sdk.dialects.discovery import LIMIT_S
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.session import STATELESS_VERSION
 from league_sdk.dialects.tools import Tool
 from league_sdk.protocol import rpc
 from league_sdk.transport.client import NotReached, Reply, TimedOut
 from matches.conducting.parcels import Parcel
-from matches.conducting.telling import DISCOVERY_S, MAX_DISCOVERIES, Telling
+from matches.conducting.telling import MAX_DISCOVERIES, Telling
 
 URL = "http://127.0.0.1:8101/mcp"
 ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1}
@@ -161,7 +162,7 @@ async def test_a_slow_answer_to_discover_is_cut_off_and_costs_the_player_its_bro
     player = Player(answer)
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
-    assert player.limits == [10, round(DISCOVERY_S)]
+    assert player.limits == [10, round(LIMIT_S)]
     assert found.learned == {"mcp": ""}
 
 
