@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from league_sdk.conformance.clauses.manager import MANAGER, QUERIES
-from league_sdk.conformance.exchange import Exchange, Line
+from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.judgements import is_refused, league_code
+from league_sdk.conformance.line import Line
 from league_sdk.conformance.listener import Listener, own_address
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, WRONG_BODIES, check_contact, check_wrong_bodies
 from league_sdk.conformance.report import Report

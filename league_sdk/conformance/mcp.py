@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.conformance import mcp_forms
-from league_sdk.conformance.exchange import Exchange, Line
-from league_sdk.conformance.mcp_forms import INITIALIZE, TOOLS_CALL
+from league_sdk.conformance.exchange import CALL_TOOL, Exchange
+from league_sdk.conformance.line import Line
+from league_sdk.conformance.mcp_forms import INITIALIZE
 from league_sdk.conformance.talk import Talk
 from league_sdk.dialects import session, shapes
 from league_sdk.dialects.discovery import DISCOVER, LIMIT_S, discover
@@ -55,7 +56,7 @@ class _Server:
 
 def is_through_tools(shape: str, kind: str) -> bool:
     """Whether a message type is sent as a call of a tool of MCP in this shape."""
-    return shapes.SHAPES[shape].method(kind) == TOOLS_CALL
+    return shapes.SHAPES[shape].method(kind) == CALL_TOOL
 
 
 async def check_mcp(talk: Talk) -> Memory | None:
@@ -160,7 +161,7 @@ def _judge_tools(talk: Talk, server: _Server) -> None:
 def _judge_result(talk: Talk, server: _Server) -> None:
     """Judge the first answer of one of its tools."""
     answer = talk.first_answer
-    if answer is None or not isinstance(answer.sent, Mapping) or answer.sent.get("method") != TOOLS_CALL:
+    if answer is None or not answer.calls_tool:
         return
     params = answer.sent.get("params")
     name = params.get("name") if isinstance(params, Mapping) else None

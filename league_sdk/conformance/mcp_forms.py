@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from league_sdk.conformance.exchange import CALL_TOOL
 from league_sdk.dialects.arguments import read_schema
 from league_sdk.dialects.discovery import DISCOVER
 from league_sdk.dialects.mirrored import is_sound
@@ -17,7 +18,6 @@ from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.sentences import Sentence, _, expectation, say
 
 INITIALIZE = "initialize"
-TOOLS_CALL = "tools/call"
 _MISSING = object()
 
 
@@ -110,21 +110,21 @@ def _of_list(result: Mapping[str, Any], stateless: bool) -> Iterator[Sentence]:
 
 def _of_result(result: Any, tool: Mapping[str, Any], stateless: bool) -> Iterator[Sentence]:
     if not isinstance(result, Mapping):
-        yield _difference(TOOLS_CALL, ("result",), result, _("an object"))
+        yield _difference(CALL_TOOL, ("result",), result, _("an object"))
         return
-    yield from _differences(TOOLS_CALL, result, (_list("content"), *(_STATELESS if stateless else ())))
+    yield from _differences(CALL_TOOL, result, (_list("content"), *(_STATELESS if stateless else ())))
     content = result.get("content")
     for number, block in enumerate(content if isinstance(content, list) else ()):
         at = ("content", str(number))
         if not isinstance(block, Mapping):
-            yield _difference(TOOLS_CALL, at, block, _("an object"))
+            yield _difference(CALL_TOOL, at, block, _("an object"))
             continue
         wanted = (_text("type"), *((_text("text"),) if block.get("type") == "text" else ()))
-        yield from _differences(TOOLS_CALL, block, wanted, at)
+        yield from _differences(CALL_TOOL, block, wanted, at)
     if not isinstance(result.get("isError", False), bool):
-        yield _difference(TOOLS_CALL, ("isError",), result["isError"], "true or false")
+        yield _difference(CALL_TOOL, ("isError",), result["isError"], "true or false")
     if isinstance(tool.get("outputSchema"), Mapping) and result.get("isError") is not True:
-        yield from _differences(TOOLS_CALL, result, (_object("structuredContent"),))
+        yield from _differences(CALL_TOOL, result, (_object("structuredContent"),))
 
 
 def _differences(

@@ -7,7 +7,8 @@ from typing import Any
 
 from league_sdk.conformance import probes, reading
 from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
-from league_sdk.conformance.exchange import Exchange, Line, Stopped
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.mcp import check_mcp, is_through_tools
 from league_sdk.conformance.posts import Posts

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from league_sdk.conformance.exchange import PIECE_PAUSE_S, PIECES, UNREACHABLE, Exchange, Line, Stopped
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.line import PIECE_PAUSE_S, PIECES, UNREACHABLE, Line, Stopped
 from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.talk import Talk
 from league_sdk.conformance.verdicts import Verdicts

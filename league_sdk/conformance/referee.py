@@ -9,7 +9,8 @@ from typing import Any
 
 from league_sdk.conformance.cast import LEAGUE_ID, MANAGER, A, B, Cast, Heard, Script
 from league_sdk.conformance.clauses.referee import REFEREE
-from league_sdk.conformance.exchange import Exchange, Line, Stopped
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, check_contact, check_wrong_bodies
 from league_sdk.conformance.refereeing import (

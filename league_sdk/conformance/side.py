@@ -11,7 +11,8 @@ from typing import Any
 from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.clock import Clock
 from league_sdk.asking.mailbox import Mailbox
-from league_sdk.conformance.exchange import Exchange, Line, Stopped, answered_by_post
+from league_sdk.conformance.exchange import Exchange, answered_by_post
+from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.posts import OpenMatch
 from league_sdk.conformance.subject import Limits
 from league_sdk.dialects.answers import accepted

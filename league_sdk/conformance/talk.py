@@ -12,7 +12,8 @@ from typing import Any
 from league_sdk import match_messages
 from league_sdk.asking.reading import read_join, read_move
 from league_sdk.asking.request import Request
-from league_sdk.conformance.exchange import Exchange, Line, Stopped
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.reading import oddities
 from league_sdk.conformance.side import RESERVE_S, CheckSide

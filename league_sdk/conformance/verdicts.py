@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from league_sdk.conformance.clauses.rules import REACHED, Role, Rule
-from league_sdk.conformance.exchange import Exchange, Stopped
+from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.judgements import misfit
+from league_sdk.conformance.line import Stopped
 from league_sdk.conformance.report import Clause, Report, Verdict
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.words import READY

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from league_sdk.conformance.exchange import PIECES, Line
+from league_sdk.conformance.line import PIECES, Line
 from league_sdk.dialects.hunt import Memory
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
