@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import socket
+from asyncio.trsock import TransportSocket
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
 
 from aiohttp import web
@@ -13,6 +16,25 @@ from league_sdk.protocol.limits import MAX_BODY_BYTES
 
 AT_ONCE_S = 0.01
 """The ``shutdown_timeout`` of a server that drops the requests in progress; aiohttp takes 0 for "wait for ever"."""
+_Socket = socket.socket | TransportSocket
+ROUNDS_OF_ACCEPTING = 3
+"""Of the event loop, after which a connection is known that was accepted before the server stopped; one to spare."""
+
+
+async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_Socket]) -> None:
+    """Stop a server and close every connection, also one that is just being accepted.
+
+    A connection is known to the server two rounds of the event loop after it was accepted. If the server is closed
+    before, asyncio and aiohttp forget the connection, and its client waits for nothing.
+
+    Args:
+        sockets: the ones at which it listens.
+    """
+    for one in sockets:
+        asyncio.get_running_loop().remove_reader(one.fileno())
+    for _ in range(ROUNDS_OF_ACCEPTING):
+        await asyncio.sleep(0)
+    await runner.cleanup()
 
 
 class Port:
@@ -25,6 +47,7 @@ class Port:
     def __init__(self, handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         self._handle = handle
         self._runner: web.ServerRunner | None = None
+        self._server: asyncio.Server | None = None
 
     async def open(self, host: str, port: int = 0) -> int:
         """Start listening.
@@ -40,21 +63,24 @@ class Port:
             OSError: the port is in use, or the host is not an address of this machine.
         """
         # web.Server instead of web.Application, because a router and middleware would cost time in every call.
-        runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=AT_ONCE_S)
+        serving = web.Server(self._handle, access_log=None)
+        runner = web.ServerRunner(serving, shutdown_timeout=AT_ONCE_S)
         await runner.setup()
         try:
-            await web.TCPSite(runner, host, port).start()
+            # Not web.TCPSite, which does not tell its sockets.
+            server = await asyncio.get_running_loop().create_server(serving, host, port, backlog=128)
         except OSError:
             await runner.cleanup()
             raise
-        self._runner = runner
-        return int(runner.addresses[0][1])
+        self._runner, self._server = runner, server
+        return int(server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         """Close the port at once; requests in progress are dropped."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        if self._runner is not None and self._server is not None:
+            await clean_up(self._runner, self._server.sockets)
+            self._server.close()
+            self._runner = self._server = None
 
 
 async def read_post(request: web.BaseRequest) -> Post:

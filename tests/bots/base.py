@@ -1,6 +1,6 @@
 """What all bots share: listening on a port, a log, outgoing calls, and a process that stops when it is told to.
 
-Bots test the project, so nothing of it is imported here but one constant.
+Bots test the project, so nothing of it is imported here but how a server is stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeVar
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector, web
 
-from league_sdk.serving import AT_ONCE_S
+from league_sdk.serving import AT_ONCE_S, clean_up
 
 Kind = TypeVar("Kind")
 RESET = b"\x01\0\0\0\0\0\0\0"
@@ -128,7 +128,7 @@ async def listening(
         url = "http://{}:{}".format(*sock.getsockname()[:2])
         yield url if isinstance(routes, Mapping) else url + path
     finally:
-        await runner.cleanup()
+        await clean_up(runner, [sock])
 
 
 # -- bots that write their own HTTP -------------------------------------------------------------------------

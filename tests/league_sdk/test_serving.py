@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 from aiohttp import ClientError, ClientSession, web
@@ -77,3 +79,18 @@ async def test_closing_drops_the_requests_in_progress() -> None:
             await port.close()
         with pytest.raises(ClientError):
             await asking
+
+
+@pytest.mark.parametrize("rounds", range(6))
+async def test_a_server_that_stops_closes_connections_that_it_is_just_accepting(rounds: int) -> None:
+    port = Port(size)
+    number = await port.open("127.0.0.1")
+    with socket.create_connection(("127.0.0.1", number)) as client:
+        client.setblocking(False)
+        # The event loop has come so far with the connection when the server stops.
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await port.close()
+        async with asyncio.timeout(10):
+            with suppress(ConnectionResetError):
+                assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
