@@ -18,7 +18,6 @@ from unfold.admin import ModelAdmin
 
 from agents_registry import words
 from agents_registry.models import Agent, Kind, RosterEntry
-from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import AgentState
 
 
@@ -136,9 +135,7 @@ class AgentAdmin(ModelAdmin):
     def remarks(self, agent: Agent) -> str:
         if not agent.notes:
             return gettext("nothing")
-        return render_to_string(
-            "admin/agents_registry/remarks.html", {"notes": [in_words(note, gettext) for note in agent.notes]}
-        )
+        return render_to_string("admin/agents_registry/remarks.html", {"notes": words.remarks(agent)})
 
     @admin.display(description=_("how it came"))
     def came(self, agent: Agent) -> str:

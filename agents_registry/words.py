@@ -36,6 +36,11 @@ def state(value: str) -> str:
     }[AgentState(value)]
 
 
+def remarks(agent: Agent) -> list[str]:
+    """What was odd about an agent's registration, and about its calls since, in sentences without a full stop."""
+    return [notes.in_words(one, _) for one in agent.notes]
+
+
 def answers(agent: Agent) -> str:
     """Whether an agent answers, as far as it is known, and since when."""
     if agent.check_wanted:

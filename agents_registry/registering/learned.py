@@ -10,6 +10,7 @@ from agents_registry.models import Agent
 from agents_registry.requests.reading import MAX_NOTES
 from league_sdk.dialects.memory import read_learned
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+from league_sdk.protocol.notes import Code, note
 
 
 def learn_dialect(
@@ -44,7 +45,7 @@ def add_notes(*, agent_id: int, notes: Sequence[str], registration: str = "") ->
     agent = Agent.objects.filter(pk=agent_id).only("notes", "registrations").first() if notes else None
     if agent is None or registration not in ("", agent.registration):
         return
-    kept = [*agent.notes, *(note for note in notes if note not in agent.notes)]
+    kept = [*agent.notes, *(one for one in notes if one not in agent.notes)]
     Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=kept[-MAX_NOTES:])
 
 
@@ -58,7 +59,7 @@ def learn_path(*, agent_id: int, path: str) -> None:
         return
     endpoint = urlunsplit(urlsplit(agent.endpoint)._replace(path=path, fragment=""))
     if endpoint != agent.endpoint and len(endpoint) <= MAX_ENDPOINT_CHARS:
-        note = f"address was {agent.endpoint}, found at {endpoint}"
+        found = note(Code.FOUND_ELSEWHERE, address=agent.endpoint, found=endpoint)
         Agent.objects.filter(pk=agent_id, endpoint=agent.endpoint).update(
-            endpoint=endpoint, notes=[*agent.notes, note][-MAX_NOTES:]
+            endpoint=endpoint, notes=[*agent.notes, str(found)][-MAX_NOTES:]
         )

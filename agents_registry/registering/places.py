@@ -17,6 +17,7 @@ from agents_registry.registering import ids, seats
 from agents_registry.requests.reading import Request, clean_name
 from agents_registry.requests.spellings import plays, read_id
 from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.notes import Code, Note, note
 
 MAX_IN_LOBBY, MAX_IN_LOBBY_PER_ADDRESS = 1000, 800
 MAX_UNTRUSTED, MAX_UNTRUSTED_PER_ADDRESS = 500, 250
@@ -155,15 +156,16 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
         if not plays(agent.game_types, game_type):
             continue
         if not ids.is_free(agent.code, used) or (agent.name, _key_in(agent, league_id)) in identities:
-            _stays(agent, f"{league_id} has an agent of this id or name already")
+            _stays(agent, note(Code.STAYED_AS_TAKEN, league=league_id))
             continue
         if agent.pk in replaced:
-            _stays(agent, seats.sentence(agent, replaced[agent.pk]))
+            _stays(agent, seats.why_not(agent, replaced[agent.pk]))
             continue
         resembled = names.resembled(agent)
         if resembled is not None:
             lookalikes.note_refused(league_id=league_id, agent=agent, resembled=resembled)
-            _stays(agent, f"in {league_id}, {lookalikes.sentence(agent.name, resembled)}")
+            like = {"name": resembled.display_name, "id": resembled.code}
+            _stays(agent, note(Code.STAYED_AS_LIKE, league=league_id, **like))
             continue
         move(agent, league_id)
         agent.save(update_fields=["league", "code", "display_name", "endpoint_key"])
@@ -173,8 +175,7 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
     return len(moved)
 
 
-def _stays(agent: Agent, why: str) -> None:
-    note = f"stayed in the lobby: {why}"
-    if note not in agent.notes:
-        agent.notes = [*agent.notes, note]
+def _stays(agent: Agent, why: Note) -> None:
+    if str(why) not in agent.notes:
+        agent.notes = [*agent.notes, str(why)]
         agent.save(update_fields=["notes"])

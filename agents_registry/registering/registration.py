@@ -24,6 +24,7 @@ from agents_registry.requests.reading import Request
 from agents_registry.rosters import roster
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
 from storage.prepared import Sql, swap
 
@@ -163,8 +164,7 @@ def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[s
     if not wanted or agent.code == wanted:
         return []
     free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
-    why = "but was known before" if free else "which is taken"
-    return [f"asked for {wanted}, {why}; is {agent.code}"]
+    return [str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted, id=agent.code))]
 
 
 def _void(agent: Agent, taken: Taken) -> bool:

@@ -26,6 +26,7 @@ from django.db.models import Q
 
 from agents_registry.addresses import programs
 from agents_registry.models import Agent, Kind
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.states import LeagueState
 
 _ENDED = (LeagueState.COMPLETED, LeagueState.STOPPED)
@@ -120,11 +121,10 @@ def only_names(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> 
     )
 
 
-def sentence(agent: Agent, other: Agent) -> str:
-    """Why an agent has no seat, for its owner."""
-    if other.shown_at is not None and other.shown_at > (agent.shown_at or agent.registered_at):
-        return f"{other.display_name} has registered at its address since"
-    return f"its address is that of {other.display_name}"
+def why_not(agent: Agent, other: Agent) -> Note:
+    """Why an agent has no seat and stays in the lobby, for its owner."""
+    since = other.shown_at is not None and other.shown_at > (agent.shown_at or agent.registered_at)
+    return note(Code.STAYED_AS_REPLACED if since else Code.STAYED_AT_ANOTHERS, name=other.display_name)
 
 
 def _by_address(

@@ -30,6 +30,7 @@ from league_sdk.protocol.limits import (
     MAX_NAME_CHARS,
     MAX_VERSION_CHARS,
 )
+from league_sdk.protocol.notes import Code, note
 
 MAX_NOTES = 16
 MAX_CODES = 4
@@ -177,28 +178,40 @@ def _odd_envelope(facts: Facts) -> list[str]:
     notes = []
     protocol = first(facts.envelope("protocol"))
     if protocol is None:
-        notes.append(f"protocol was missing, {PROTOCOL} is assumed")
+        notes.append(_note(Code.ASSUMED, field="protocol", used=PROTOCOL))
     elif protocol.value != PROTOCOL:
-        notes.append(f"protocol was {short_text(protocol.value, 40) or 'not a text'}, expected {PROTOCOL}")
+        notes.append(_differs("protocol", protocol.value, PROTOCOL))
     sender = first(facts.envelope(*SENDER_FIELDS))
     if sender is None:
-        notes.append("sender was missing")
+        notes.append(_note(Code.MISSING, field="sender"))
     elif not isinstance(sender.value, str):
-        notes.append("sender was not a text")
+        notes.append(_note(Code.NOT_TEXT, field="sender"))
     elif not all(parse_sender(sender.value)):
-        notes.append(f"sender was {short_text(sender.value, 40)}, expected {facts.kind.value}:<name>")
+        notes.append(_note(Code.NO_SENDER, seen=short_text(sender.value, 40), kind=facts.kind.value))
     timestamp = first(facts.envelope("timestamp"))
     if timestamp is None:
-        notes.append("timestamp was missing")
+        notes.append(_note(Code.MISSING, field="timestamp"))
     else:
         try:
             parse_stamp(timestamp.value)
         except InvalidTimestamp:
-            seen = short_text(timestamp.value, 40) or "not a text"
-            notes.append(f"timestamp was {seen}, expected YYYY-MM-DDTHH:MM:SSZ, in UTC")
+            seen = short_text(timestamp.value, 40)
+            notes.append(_note(Code.NO_TIMESTAMP, seen=seen) if seen else _note(Code.TIMESTAMP_NO_TEXT))
     if first(facts.envelope("conversation_id")) is None:
-        notes.append("conversation_id was missing")
+        notes.append(_note(Code.MISSING, field="conversation_id"))
     return notes
+
+
+def _note(code: Code, **args: str) -> str:
+    """A note as it is stored: the sentence, which ``protocol.notes`` reads again where it is translated."""
+    return str(note(code, **args))
+
+
+def _differs(field: str, value: object, expected: str) -> str:
+    seen = short_text(value, 40)
+    if not seen:
+        return _note(Code.NOT_TEXT, field=field, expected=expected)
+    return _note(Code.DIFFERS, field=field, seen=seen, expected=expected)
 
 
 def _name(facts: Facts, sender_name: str, notes: list[str]) -> str:
@@ -207,11 +220,11 @@ def _name(facts: Facts, sender_name: str, notes: list[str]) -> str:
         if name := clean_name(stated.value):
             return name
     if sender_name:
-        notes.append("display_name was missing, the sender's name is used")
+        notes.append(_note(Code.NAMED_BY_SENDER))
         return sender_name
     for stated in facts.envelope(*spellings.ID_FIELDS[facts.kind]):
         if name := clean_name(stated.value):
-            notes.append(f"display_name was missing, {stated.field} is used")
+            notes.append(_note(Code.NAMED_BY, field=stated.field))
             return name
     unusable = names[0] if names else Found(None, f"{facts.prefix}display_name")
     raise MissingField("display_name is missing.", field=unusable.field, seen=unusable.value, expected="a name to show")
@@ -233,7 +246,7 @@ def _address(facts: Facts, caller: str, notes: list[str]) -> Address:
             problem = problem or error
         else:
             if problem is not None:
-                notes.append(f"{problem.context['field']} could not be read, {candidate.field} is used")
+                notes.append(_note(Code.OTHER_ADDRESS, field=str(problem.context["field"]), used=candidate.field))
             return address
     if problem is not None:
         raise problem
@@ -259,7 +272,7 @@ def _address_of_parts(facts: Facts, host: Found | None, caller: str, notes: list
     if path is not None and isinstance(path.value, str):
         address += "/" + path.value.lstrip("/")
     field = host.field if host is not None else f"{facts.prefix}port"
-    notes.append(f"the address was given in parts, {address} is used")
+    notes.append(_note(Code.ADDRESS_IN_PARTS, address=address))
     return read_endpoint(f"http://{address}", caller=caller, field=field, proxied=not caller)
 
 
@@ -272,30 +285,30 @@ def _delivery(facts: Facts) -> str:
 def _games(facts: Facts, notes: list[str]) -> tuple[str, ...]:
     listed = first(facts.meta(*spellings.GAME_FIELDS))
     if listed is None:
-        notes.append("game_types was missing, every game is assumed")
+        notes.append(_note(Code.EVERY_GAME, field="game_types"))
         return ()
     games = listed.value
     if isinstance(games, str):
         if listed.field.lower().endswith("s"):
-            notes.append(f"{listed.field} was a text, expected a list")
+            notes.append(_note(Code.TEXT_FOR_LIST, field=listed.field))
         games = games.split(",")
     if not isinstance(games, (list, Mapping)):
-        notes.append(f"{listed.field} was not a list, every game is assumed")
+        notes.append(_note(Code.GAMES_NO_LIST, field=listed.field))
         return ()
     names = dict.fromkeys(spellings.game_name(game, MAX_ID_CHARS) for game in islice(games, MAX_GAME_TYPES))
     names.pop("", None)
     if games and not names:
-        notes.append(f"{listed.field} named no game, every game is assumed")
+        notes.append(_note(Code.NO_GAME_NAMED, field=listed.field))
     return () if spellings.ANY_GAME & set(names) else tuple(names)
 
 
 def _version(facts: Facts, notes: list[str]) -> str:
     stated = first(facts.meta(*spellings.VERSION_FIELDS))
     if stated is None:
-        notes.append("version was missing")
+        notes.append(_note(Code.MISSING, field="version"))
         return ""
     if not isinstance(stated.value, str):
-        notes.append("version was not a string")
+        notes.append(_note(Code.NO_STRING, field="version"))
     return short_text(stated.value, MAX_VERSION_CHARS)
 
 

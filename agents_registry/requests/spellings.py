@@ -14,6 +14,7 @@ from typing import Any
 
 from agents_registry.models import Kind
 from league_sdk.protocol.limits import MAX_ID_CHARS
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.tokens import redact
 
 OWN_META = {Kind.PLAYER: "player_meta", Kind.REFEREE: "referee_meta"}
@@ -187,7 +188,7 @@ def wanted_id(facts: Facts, sender: str, notes: list[str]) -> str:
         agent_id = read_id(text, facts.kind)
         if agent_id is not None:
             return agent_id
-        notes.append(f"{candidate.field} was {text[:40]}, which cannot be an id here")
+        notes.append(str(note(Code.NO_ID, field=candidate.field, seen=text[:40])))
     sender_id = sender.rpartition(":")[2]
     return sender_id if _OUR_IDS[facts.kind].fullmatch(sender_id) else ""
 

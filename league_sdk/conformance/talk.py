@@ -21,6 +21,7 @@ from league_sdk.conformance.subject import Limits
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.dialects.memory import Memory
+from league_sdk.protocol import notes
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Note
@@ -28,7 +29,7 @@ from league_sdk.protocol.sentences import Sentence, _, ours, say
 from league_sdk.simulated_league import Match, SimulatedLeague
 
 _REFUSALS = (_('parity_choice must be exactly "even" or "odd".'),)
-"""What games say of illegal moves, as far as it is translated."""
+"""What games say of illegal moves in reports of earlier versions; now it is a note (``protocol.notes``)."""
 
 
 @dataclass(slots=True)
@@ -195,6 +196,9 @@ class Talk:
             self.league.game.apply(self.league.position(match), self.league.who.player_id, move)
         except LeagueError as error:
             seen = str(error.context.get("seen"))
+            refusal = notes.read(error.message.rstrip("."))
+            if isinstance(refusal, Note):
+                return say(_("{sentence}. Seen: {seen}."), sentence=refusal, seen=seen)
             return say(_("{sentence} Seen: {seen}."), sentence=ours(error.message, _REFUSALS), seen=seen)
         return ""
 

@@ -17,9 +17,14 @@ WHOLE = "*"
 """Used instead of an argument's name if the whole sentence describes the agent's program; the public never sees it."""
 FREE = "sentence"
 """An argument of this name is a sentence of a game or a referee; other arguments that quote nothing are one word."""
+MAX_DEPTH = 3
+"""How deep sentences are read that stand in sentences: a student's referee may nest as many as it likes."""
 _NAME = re.compile(r"%\((\w+)\)s")
 _PART = re.compile(r"\[([^|\]]*)(?:\|([^\]]*))?\]")
 _WORD = r"[\w./:-]{1,40}"
+_SHORT = frozenset(("field", "league", "name"))
+_NAMED = ".{1,200}?"
+"""Quotations of these names are short: with two that may be long, a hostile text would take long to read."""
 
 
 def _(sentence: str) -> str:
@@ -47,6 +52,7 @@ class Code(Enum):
     NESTED = _("the message was nested")
     # The fields of a message.
     MISSING = _("%(field)s was missing[, expected %(expected)s]")
+    NOT_TEXT = _("%(field)s was not a text[, expected %(expected)s]")
     DIFFERS = _("%(field)s was %(seen)s, expected %(expected)s"), "seen"
     ELSEWHERE = _("%(field)s was missing, read from another field")
     NOT_UTC = _("%(field)s not UTC")
@@ -114,6 +120,61 @@ class Code(Enum):
     HTTP_ADDED = _("address had no http://, http is used")
     CALLED_ELSEWHERE = _("address was %(host)s, called at %(caller)s"), "host", "caller"
     PATH_ADDED = _("address had no path, called at %(path)s")
+    # What was odd about a registration; a field is named as the agent spells it.
+    ASSUMED = _("%(field)s was missing, %(used)s is assumed"), "field"
+    EVERY_GAME = _("%(field)s was missing, every game is assumed"), "field"
+    GAMES_NO_LIST = _("%(field)s was not a list, every game is assumed"), "field"
+    NO_GAME_NAMED = _("%(field)s named no game, every game is assumed"), "field"
+    TEXT_FOR_LIST = _("%(field)s was a text, expected a list"), "field"
+    NO_STRING = _("%(field)s was not a string"), "field"
+    NO_SENDER = _("sender was %(seen)s, expected %(kind)s:<name>"), "seen"
+    TIMESTAMP_NO_TEXT = _("timestamp was not a text, expected YYYY-MM-DDTHH:MM:SSZ, in UTC")
+    NO_TIMESTAMP = _("timestamp was %(seen)s, expected YYYY-MM-DDTHH:MM:SSZ, in UTC"), "seen"
+    NAMED_BY_SENDER = _("display_name was missing, the sender's name is used")
+    NAMED_BY = _("display_name was missing, %(field)s is used"), "field"
+    OTHER_ADDRESS = _("%(field)s could not be read, %(used)s is used"), "field", "used"
+    ADDRESS_IN_PARTS = _("the address was given in parts, %(address)s is used"), "address"
+    FOUND_ELSEWHERE = _("address was %(address)s, found at %(found)s"), "address", "found"
+    NO_ID = _("%(field)s was %(seen)s, which cannot be an id here"), "field", "seen"
+    ID_TAKEN = _("asked for %(wanted)s, which is taken; is %(id)s")
+    ID_KEPT = _("asked for %(wanted)s, but was known before; is %(id)s")
+    STAYED_AS_TAKEN = _("stayed in the lobby: %(league)s has an agent of this id or name already"), "league"
+    STAYED_AS_REPLACED = _("stayed in the lobby: %(name)s has registered at its address since"), "name"
+    STAYED_AT_ANOTHERS = _("stayed in the lobby: its address is that of %(name)s"), "name"
+    STAYED_AS_LIKE = (
+        _("stayed in the lobby: in %(league)s, its name looks like that of %(name)s (%(id)s)"),
+        "league",
+        "name",
+    )
+    # What became of a broadcast.
+    UNFILLED = _("%(kind)s: no message has a value for %(names)s"), "names"
+    TOOL_SILENT = _("%(kind)s: its tool failed: it gave no reason")
+    TOOL_FAILED = _("%(kind)s: its tool failed: %(said)s"), "said"
+    # What a game says of a move, and the league of a match without play.
+    NO_FIELD = _("The answer has no %(field)s")
+    NO_PARITY = _('%(field)s must be exactly "even" or "odd"')
+    NO_CELL = _("%(field)s must be a cell: an integer from %(lowest)s to %(highest)s")
+    NO_COLUMN = _("%(field)s must be a column: an integer from %(lowest)s to %(highest)s")
+    NO_NUMBER = _("%(field)s must be a number: an integer from %(lowest)s to %(highest)s")
+    CELL_TAKEN = _("cell %(cell)s is taken")
+    COLUMN_FULL = _("column %(column)s is full")
+    NOT_TO_MOVE = _("%(player)s is not to move now")
+    NO_CHOICE_NOW = _("%(player)s has no choice to make now")
+    CANCELLED_BY_HAND = _("cancelled by the instructor")
+    WITHDRAWN_UNCALLED = _("%(player)s was withdrawn: not called")
+    WITHDRAWN = _("%(player)s was withdrawn: %(reason)s"), "reason"
+    DISQUALIFIED_UNCALLED = _("%(player)s was disqualified: not called")
+    DISQUALIFIED = _("%(player)s was disqualified: %(reason)s"), "reason"
+    HELD_TOO_LONG = _("held for %(limit)s s after %(count)s lost referees")
+    # Why a player is silent: the sentences of ``protocol.faults``, as they are stored, with what was seen behind them.
+    SAID_AND = _("it said “%(said)s”; %(sentence)s"), "said"
+    SILENT_IN_MATCH = _("no answer in %(match)s")
+    UNREACHED = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)[: %(sentence)s]")
+    NO_JSON = _("%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)[: %(sentence)s]")
+    WRONG_ANSWER = _("%(player)s gave no valid answer to %(message)s (tries: %(tries)s)[: %(sentence)s]")
+    ILLEGAL_ANSWER = _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)[: %(sentence)s]")
+    LATE = _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)[: %(sentence)s]")
+    BAD_STATUS = _("%(player)s answered %(message)s with %(sentence)s (tries: %(tries)s)")
     # The transcript itself.
     WIRE_LEFT_OUT = _("its requests were left out: it is too long")
 
@@ -143,13 +204,18 @@ class Note:
         """The English sentence, without a full stop."""
         return self.sentence(str)
 
-    def sentence(self, translate: Callable[[str], str]) -> str:
+    def sentence(self, translate: Callable[[str], str], depth: int = 0) -> str:
         """The sentence in another language, without a full stop.
 
         Args:
             translate: translates a sentence of :class:`Code`.
+            depth: in how many sentences it stands.
         """
-        return _chosen(translate(self.code.sentence), self.args) % self.args
+        args = dict(self.args)
+        inner = read(args[FREE]) if FREE in args else ""
+        if isinstance(inner, Note) and depth < MAX_DEPTH:
+            args[FREE] = inner.sentence(translate, depth + 1)
+        return _chosen(translate(self.code.sentence), args) % args
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that a transcript stores and :func:`read` reads."""
@@ -244,8 +310,9 @@ def _pattern(code: Code) -> re.Pattern[str]:
         return f"(?:{text}|{otherwise})" if otherwise else f"(?:{text}){'' if quotes else '?'}"
 
     def argument(name: re.Match[str]) -> str:
-        any_words = name[1] in code.quotes or name[1] == FREE
-        return f"(?P<{name[1]}>{'.+?' if any_words else _WORD})"
+        if name[1] not in code.quotes and name[1] != FREE:
+            return f"(?P<{name[1]}>{_WORD})"
+        return f"(?P<{name[1]}>{_NAMED if name[1] in _SHORT else '.+?'})"
 
     literal = re.sub(r"(?<!%)\(|\)(?!s)", r"\\\g<0>", code.sentence)
     return re.compile(_NAME.sub(argument, _PART.sub(part, literal)), re.DOTALL)

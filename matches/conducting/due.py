@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from agents_registry.addresses import programs
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.conducting import choosing, outgoing
 from matches.conducting.outgoing import Ping, Start
@@ -119,7 +120,7 @@ def _end_holds(now: datetime) -> None:
     for match in Match.objects.filter(state=MatchState.HELD).select_related("league"):
         limit = match.league.rules.hold_s
         if limit is not None and match.held_at is not None and now - match.held_at >= timedelta(seconds=limit):
-            why = f"held for {limit:g} s after {play.MAX_LOST_ATTEMPTS} lost referees"
+            why = str(note(Code.HELD_TOO_LONG, limit=f"{limit:g}", count=play.MAX_LOST_ATTEMPTS))
             with suppress(ActionRefused):
                 # The instructor has just released the match.
                 held = (MatchState.HELD,)

@@ -19,6 +19,7 @@ from league_sdk.dialects.answers import Understanding, read_answer, understandin
 from league_sdk.dialects.kept import END_S, KeptSessions
 from league_sdk.dialects.memory import Memory
 from league_sdk.protocol import own_words
+from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.client import CallFailed, Client, Line, Reply
 from matches.conducting.parcels import Parcel
 
@@ -157,17 +158,18 @@ class Telling:
 
     def _notes(self, parcel: Parcel, reply: Reply) -> tuple[str, ...]:
         """What the owner should know of this broadcast, once for each type and registration."""
-        notes = [f"{parcel.kind}: no message has a value for {', '.join(parcel.unfilled[:MAX_NAMED])}"]
-        notes = notes if parcel.unfilled else []
+        kind, names = str(parcel.kind), ", ".join(parcel.unfilled[:MAX_NAMED])
+        notes = [note(Code.UNFILLED, kind=kind, names=names)] if names else []
         result = reply.body.get("result") if isinstance(reply.body, dict) else None
         if isinstance(result, dict) and result.get("isError") is True:
-            notes.append(f"{parcel.kind}: its tool failed: {own_words.words_of(reply.body) or 'it gave no reason'}")
+            said = own_words.words_of(reply.body)
+            notes.append(note(Code.TOOL_FAILED, kind=kind, said=said) if said else note(Code.TOOL_SILENT, kind=kind))
         if not notes or (parcel.registration, parcel.kind) in self._noted:
             return ()
         self._noted[parcel.registration, parcel.kind] = None
         while len(self._noted) > MAX_HOLDERS:
             del self._noted[next(iter(self._noted))]
-        return tuple(notes)
+        return tuple(map(str, notes))
 
     async def _delete(self, url: str, headers: Any) -> None:
         await self._client.delete(url, headers, limit_s=END_S)

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from agents_registry.addresses.shared import sharing
 from agents_registry.models import Agent, Kind
-from agents_registry.words import Reach, answers, reach, state
+from agents_registry.words import Reach, answers, reach, remarks, state
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches.audience.pages import parts
 from matches.desk import controls, names, outside, problems
@@ -97,6 +97,7 @@ class AgentRow:
         word: whether it answers, for CSS: ``asking``, ``silent``, ``unknown`` or ``answered``.
         answers: the same as a sentence.
         reach: how it is reached now.
+        remarks: what was odd about its registration, in sentences.
         ready: the result of its check; None for a referee.
         resembles: agents whose names look like its own, as text.
         shares: ids of some agents on the same machine; ``more`` is the number of others.
@@ -107,6 +108,7 @@ class AgentRow:
     word: str
     answers: str
     reach: Reach
+    remarks: list[str]
     ready: Readiness | None
     resembles: str
     shares: str
@@ -160,6 +162,7 @@ def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, Table]:
                 word=_word(agent),
                 answers=answers(agent),
                 reach=reach(agent),
+                remarks=remarks(agent),
                 ready=facts.readiness.get(agent.pk),
                 resembles=resembled.get(agent.pk, ""),
                 shares=", ".join(other.code for other in others),

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
+from league_sdk.protocol.notes import Code, note
 from matches.checks import asking
 from matches.desk.facts import agents
 from matches.league import gateways, planned, results
@@ -41,7 +42,7 @@ def check_players(*, league_id: str) -> None:
 
 def cancel(*, league_id: str, match_id: str) -> None:
     """End an open match so that it counts nowhere."""
-    results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
+    results.cancel(league_id=league_id, match_id=match_id, why=str(note(Code.CANCELLED_BY_HAND)))
 
 
 @transaction.atomic

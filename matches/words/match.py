@@ -36,9 +36,9 @@ def own_words(outcome: Outcome, said: Mapping[str, str], *, owned: str = "") -> 
 
 
 def why(outcome: Outcome) -> str:
-    """Why a match ended as it did, in one sentence; if nothing else is known, the referee's own text.
+    """Why a match ended as it did, in one sentence; if nothing else is known, the text that is stored with the result.
 
-    Ends with a full stop unless it is the referee's text.
+    Ends with a full stop unless it is that text, which is translated if it is one of ours.
     """
     told = "; ".join(_reasons(outcome)) if outcome.correction is None else ""
     if told:
@@ -48,7 +48,7 @@ def why(outcome: Outcome) -> str:
         }.get(ResultStatus(outcome.status))
         return f"{told}: {end}." if end else f"{told}."
     known = (_even_odd_reason, _sum_reason, _board_reason)
-    return next((told for reason in known if (told := reason(outcome))), outcome.reason)
+    return next((told for reason in known if (told := reason(outcome))), in_words(outcome.reason, _))
 
 
 def _reasons(outcome: Outcome) -> list[str]:

@@ -12,6 +12,7 @@ from agents_registry.addresses.reading import INBOX_KEY
 from agents_registry.models import Kind
 from agents_registry.requests import spellings
 from agents_registry.requests.reading import Request, read_request
+from league_sdk.protocol import notes
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES, MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from tests import wire
@@ -27,7 +28,10 @@ META = {"display_name": "Alpha", "version": "1.0.0", "game_types": ["even_odd"],
 
 
 def read(message: Any, *, kind: Kind = Kind.PLAYER, caller: str = "192.0.2.7", **how: Any) -> Request:
-    return read_request(message, kind=kind, caller=caller, **how)
+    """Read a registration; whatever is noted of it can be translated."""
+    request = read_request(message, kind=kind, caller=caller, **how)
+    assert [one for one in request.notes if notes.read(one) == one] == []
+    return request
 
 
 def facts(request: Request) -> tuple[str, str, str, tuple[str, ...], tuple[str, ...]]:

@@ -17,6 +17,7 @@ from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.subject import Identity
 from league_sdk.player import Player, PlayerServer, Strategy
+from league_sdk.protocol.notes import Code
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import (
     BRIEF,
@@ -91,6 +92,32 @@ async def test_a_game_that_the_agent_declares_is_played(game: str, ours: str) ->
     assert found(alone) == found(both) == (set(), set()), alone.to_json()
     assert clause(alone, "tool.make_move").why == f"It played {game} with it."
     assert clause(both, "tool.make_move").why.endswith(f" in {game}.")
+
+
+class Undecided(Agent):
+    """Chooses what is no parity."""
+
+    async def choose(self, params: Params) -> Any:
+        return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice="maybe")
+
+
+async def test_what_a_game_says_of_a_move_is_in_the_report_as_a_note_that_is_translated() -> None:
+    report = await checked(Undecided())
+    told = clause(report, "choice.legal")
+    assert told.why == 'parity_choice must be exactly "even" or "odd". Seen: "maybe".'
+    assert told.why_words is not None
+    heard = _Heard()
+    told.why_words.in_words(heard)
+    assert Code.NO_PARITY.sentence in heard.texts
+
+
+class _Heard:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, text: str) -> str:
+        self.texts.append(text)
+        return text
 
 
 async def test_a_correct_agent_conforms_and_every_clause_is_decided_once() -> None:

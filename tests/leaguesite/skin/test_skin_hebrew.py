@@ -7,6 +7,7 @@ What scripts write is seen by ``tests/e2e/test_hostile_names.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from html import unescape
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from django.contrib.auth.models import Group, User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
+from django.utils.translation import gettext, override
 
 from agents_registry.models import Agent, RosterEntry
 from agents_registry.registering import registration
@@ -22,10 +24,11 @@ from league_sdk.conformance.clauses.manager import MANAGER
 from league_sdk.conformance.clauses.player import PLAYER
 from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.clauses.rules import Role
-from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.faults import Cause, describe
+from league_sdk.protocol.notes import Code, in_words, note
 from league_sdk.protocol.states import AgentState
-from matches.league import staffing
-from matches.models import Check, League
+from matches.league import results, staffing
+from matches.models import Check, League, Match
 from tests import factories as make
 from tests import rich
 from tests.leaguesite.skin.latin import ALLOWED, GAMES, PROTOCOL, latin, texts_of, times_without_zone
@@ -180,3 +183,88 @@ def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> No
 def test_every_public_page_is_read_here() -> None:
     names = {one.name for one in get_resolver("matches.audience.urls").url_patterns if isinstance(one, URLPattern)}
     assert names - {None} == set(PAGES) | NO_PAGES
+
+
+# What is odd, and what games say -------------------------------------------------------------------
+
+ODD = [
+    one
+    for one in Code
+    if {"field", "league", "wanted", "kind"} & one.names or one.name.startswith(("NAMED", "ADDRESS"))
+]
+FILLED = {"field": "player_meta.v", "used": "R1M1", "kind": "GAME_OVER", "expected": "P01", "id": "P02"}
+REFUSED_MOVES = [
+    ("tic_tac_toe", "cell 3 is taken"),
+    ("tic_tac_toe", "move_data.choice must be a cell: an integer from 0 to 8"),
+    ("connect_four", "column 3 is full"),
+    ("connect_four", "move_data.choice must be a column: an integer from 0 to 6"),
+    ("even_odd_numbers", "move_data.choice must be a number: an integer from 1 to 10"),
+    ("even_odd", 'parity_choice must be exactly "even" or "odd"'),
+    ("even_odd", "The answer has no parity_choice"),
+]
+REASONS = (
+    "cancelled by the instructor",
+    "held for 60 s after 3 lost referees",
+    "P01 was withdrawn: not called",
+    "P01 was disqualified: פגש את עצמו",
+)
+WORDS = PROTOCOL | {"sender", "meta", "YYYY-MM-DDTHH", "name"}
+
+
+def test_what_was_odd_about_a_registration_is_told_in_hebrew() -> None:
+    place = make.setting("fall", players=1)
+    said = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in ODD]
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=said)
+    client, own, wrong = instructor(), written(), []
+    for path in (
+        f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
+        "/admin/matches/league/fall/change/",
+    ):
+        page = client.get(path).content.decode()
+        assert page.count("42") >= len(ODD) / 2, path
+        wrong += strange(client, own, "GET", path, allowed=ALLOWED | WORDS)
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("game", "refusal"), REFUSED_MOVES)
+def test_what_a_game_says_of_a_move_is_told_in_hebrew(game: str, refusal: str) -> None:
+    place = make.playing("fall", players=2)
+    make.look()
+    League.objects.update(game_type=game)
+    fault = {
+        "player_id": "P02",
+        "error_code": "E004",
+        "message_type": "CHOOSE_MOVE_CALL",
+        "tries": 4,
+        "limit_s": 30,
+        "cause": "ILLEGAL_MOVE",
+        "sentence": "P02 answered with no legal move",
+        "note": note(Code.NOT_WANTED, sentence=refusal, seen="7").to_json(),
+    }
+    match = Match.objects.get()
+    make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
+    page = reverse("match", args=["fall", "R1M1"])
+    with override("he"):
+        told = in_words(refusal, gettext)
+    assert told in unescape(reader().get(page).content.decode())
+    own = [*written(), *(member.agent.display_name for member in place.players)]
+    assert strange(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_why_a_match_was_not_played_is_told_in_hebrew(reason: str) -> None:
+    place = make.playing("fall", players=2)
+    make.look()
+    results.cancel(league_id="fall", match_id="R1M1", why=reason)
+    own = [*written(), *(member.agent.display_name for member in place.players)]
+    assert strange(reader(), own, "GET", reverse("match", args=["fall", "R1M1"])) == []
+
+
+def test_why_a_player_is_silent_is_told_in_hebrew_on_the_desk() -> None:
+    place = make.playing("fall", players=2)
+    fault = {"cause": Cause.ILLEGAL_MOVE, "player_id": "P02", "message_type": "GAME_OVER", "tries": 4, "limit_s": 2.5}
+    told = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
+    Agent.objects.filter(pk=place.players[1].agent.pk).update(problem=f"it said “42”; {told}", check_wanted=False)
+    path = "/admin/matches/league/fall/change/"
+    assert "תא 3 תפוס" in instructor().get(path).content.decode()
+    assert strange(instructor(), written(), "GET", path) == []

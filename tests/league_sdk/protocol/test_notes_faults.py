@@ -1,0 +1,37 @@
+"""What a fault says is stored as an English sentence, and can be translated where it is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from league_sdk.protocol.faults import SENTENCES, Cause, describe
+from league_sdk.protocol.notes import Code, Note, in_words, note, read
+
+# The last are the sides that no player is blamed for.
+OF_PLAYERS = [cause for cause in SENTENCES if cause not in (Cause.REFEREE, Cause.LEAGUE)]
+DETAILS = [note(Code.NOBODY_LISTENS), note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"), "its own words"]
+
+
+@pytest.mark.parametrize("detail", DETAILS, ids=str)
+@pytest.mark.parametrize("cause", OF_PLAYERS)
+def test_a_fault_is_read_back_with_what_was_seen(cause: Cause, detail: Note | str) -> None:
+    fault = {"cause": cause, "player_id": "P02", "message_type": "GAME_INVITATION", "tries": 4, "limit_s": 2.5}
+    told = describe({**fault, "detail": str(detail)})
+    assert (isinstance(read(told), Note), in_words(told)) == (True, told)
+    translated: list[str] = []
+
+    def hear(sentence: str) -> str:
+        translated.append(sentence)
+        return sentence
+
+    assert in_words(told, hear) == told
+    # What was seen is translated if it is a note; in it what the game said.
+    wanted = [detail.code.sentence] if isinstance(detail, Note) else []
+    # In place of an HTTP status stands nothing that quotes an answer.
+    wanted += ["cell %(cell)s is taken"] if "cell 3" in str(detail) and cause is not Cause.HTTP_STATUS else []
+    assert set(wanted) <= set(translated)
+
+
+def test_sentences_in_sentences_are_read_so_deep_only() -> None:
+    text = "x" + " was refused" * 5_000
+    assert in_words(text) == text
