@@ -150,6 +150,7 @@ PROTOCOL = frozenset(
         *("sender", "status", "success", "timestamp", "v"),
         *("true", "false", "null", "even", "odd", "EVEN", "ACCEPTED", "WIN", "DRAW", "CANCELLED"),
         *("tools", "list", "call", "server", "discover", "initialize", "content"),
+        *("session", "Mcp-Session-Id", "ASCII", "inputSchema", "outputSchema", "object"),
         *("Content-Type", "Content-Length", "application", "json", "KiB", "Z", "YYYY-MM-DDTHH", "MM", "SSZ"),
     )
 )
