@@ -6,6 +6,7 @@ A player that is called by methods is asked nothing of this, and its report says
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,17 +92,16 @@ async def _discover(line: Line) -> _Server:
             server.session_id = reply.headers.get(session.ID_HEADER)
         return reply
 
-    try:
+    # Of one that did not answer in time it stays unknown what it is: whoever calls it next may ask it again.
+    with suppress(CallFailed):
         await discover(post, server.memory, line.next_id, limit_s=LIMIT_S)
-    except CallFailed:
-        server.memory.mcp = server.memory.mcp or ""
     line.keep(server.memory)
     return server
 
 
 def _judge_greeting(talk: Talk, server: _Server) -> None:
     """Judge whether a client of MCP can connect, and in which version."""
-    version = server.memory.mcp
+    version = server.memory.mcp or ""
     first = DISCOVER if server.memory.session is None or server.is_stateless else INITIALIZE
     evidence = server.exchanges.get(first) or server.exchanges.get(INITIALIZE)
     talk.verdicts.decide("mcp.version", version, evidence, version=version)

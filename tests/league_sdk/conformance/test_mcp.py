@@ -249,6 +249,23 @@ async def test_a_tool_that_makes_clients_refuse_the_list_is_told(changes: Any, d
     assert clause(report, "mcp.list").why.startswith(f"{difference}. The league calls it all the same")
 
 
+class SlowToGreet(Server):
+    """A server that does not answer ``initialize`` in time."""
+
+    async def call(self, method: Any, params: Any) -> Any:
+        if method == "initialize":
+            await self.never()
+        return await super().call(method, params)
+
+
+@pytest.mark.parametrize(("kind", "known"), [(Server, "2025-06-18"), (NoHandshake, ""), (SlowToGreet, None)])
+async def test_what_the_league_gets_to_know_is_what_the_server_has_said(kind: type[Server], known: str | None) -> None:
+    report = await checked(kind())
+    assert report.memory is not None
+    assert (report.memory.mcp, report.memory.shared().get("mcp")) == (known, known)
+    assert ("GAME_INVITATION" in report.memory.own) == bool(known)
+
+
 class NoResultTool(Server):
     tools = tuple(name for name in NAMES if name != "notify_match_result")
 
