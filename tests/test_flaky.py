@@ -53,6 +53,13 @@ def test_what_is_broken_fails(tmp_path: Path) -> None:
     assert "FLAKY" not in said
 
 
+def test_what_is_skipped_the_second_time_has_not_passed(tmp_path: Path) -> None:
+    skipping = COUNTED.replace("    assert len", "    if len(runs.read_text()) > 1: pytest.skip()\n    assert len")
+    status, said = run(tmp_path, skipping.format(tests=1, failures=1))
+    assert (status, runs(tmp_path)) == (1, {"runs-0": 2})
+    assert "FLAKY" not in said
+
+
 def test_where_many_fail_nothing_is_run_again(tmp_path: Path) -> None:
     status, said = run(tmp_path, COUNTED.format(tests=6, failures=1))
     assert status == 1
