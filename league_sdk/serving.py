@@ -31,7 +31,9 @@ async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_
         sockets: the ones at which it listens.
     """
     for one in sockets:
-        asyncio.get_running_loop().remove_reader(one.fileno())
+        # The event loop of Windows accepts without a reader.
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().remove_reader(one.fileno())
     for _ in range(ROUNDS_OF_ACCEPTING):
         await asyncio.sleep(0)
     await runner.cleanup()
@@ -78,8 +80,10 @@ class Port:
     async def close(self) -> None:
         """Close the port at once; requests in progress are dropped."""
         if self._runner is not None and self._server is not None:
-            await clean_up(self._runner, self._server.sockets)
-            self._server.close()
+            try:
+                await clean_up(self._runner, self._server.sockets)
+            finally:
+                self._server.close()
             self._runner = self._server = None
 
 
