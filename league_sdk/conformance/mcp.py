@@ -146,13 +146,14 @@ def _judge_tools(talk: Talk, server: _Server) -> None:
         MessageType.GAME_OVER: talk.league.game_over(match, "CANCELLED"),
     }
     missing = next((kind for kind in messages if kind not in own), None)
-    names = ", ".join(list(server.memory.tools or {})[:MAX_NAMED])
+    names = ", ".join(map(seen_text, list(server.memory.tools or {})[:MAX_NAMED]))
     facts = {"kind": missing, "wanted": shapes.canonical_method(missing)} if missing is not None else {"tools": names}
     talk.verdicts.decide("mcp.tools", missing is None, listed, **facts)
     for kind, message in messages.items():
         _body, unfilled = own[kind].call("tools_list", message, 0) if kind in own else ({}, ())
         if unfilled:
-            named = {"tool": own[kind].name, "argument": unfilled[0], "kind": kind}
+            # Names are the agent's own words: quoted, so that they cannot pass for ours.
+            named = {"tool": seen_text(own[kind].name), "argument": seen_text(unfilled[0]), "kind": kind}
             talk.verdicts.decide("mcp.arguments", False, listed, **named)
             return
     talk.verdicts.decide("mcp.arguments", True, listed)

@@ -126,7 +126,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     assert having(report, Verdict.CONFORMS) >= CLAUSES
     version = VERSION if kind is Stateless else "2025-06-18"
     assert clause(report, "mcp.version").why == f"It speaks MCP {version}."
-    assert "handle_game_invitation, choose_parity" in clause(report, "mcp.tools").why
+    assert '"handle_game_invitation", "choose_parity"' in clause(report, "mcp.tools").why
     assert ("mcp.session" in {one.id for one in report.clauses}) == (kind is WithSessions)
     # Every session is ended.
     assert set(agent.deleted) == ({"s1"} if kind is WithSessions else set())
@@ -282,7 +282,7 @@ class WantsMood(Server):
 async def test_an_argument_that_no_message_has_is_named() -> None:
     why = only(await checked(WantsMood()), "mcp.arguments")
     assert why.startswith(
-        "handle_game_invitation requires mood, which no field of GAME_INVITATION is: it is sent empty."
+        '"handle_game_invitation" requires "mood", which no field of GAME_INVITATION is: it is sent empty.'
     )
 
 
