@@ -19,6 +19,7 @@ from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from agents_registry.models import Agent
 from agents_registry.registering import learned
 from league_sdk.conformance.checking import check
 from league_sdk.conformance.listener import own_address
@@ -30,6 +31,7 @@ from matches.checks import relaying, runs, taking, tending
 from matches.checks.taking import Job, Relayed
 from matches.inbox.calling import AgentLine, InboxLine
 from matches.inbox.finding import FirstCall
+from matches.models import Check
 from matches.push import nudge
 
 logger = logging.getLogger(__name__)
@@ -78,11 +80,19 @@ async def _listen(job: Job) -> str | None:
 
 
 def _keep_for_league(job: Job, report: Report) -> None:
-    """Keep how a registered player is called, so that neither the conductor nor a referee has to find it out again."""
+    """Keep how a registered player is called, so that neither the conductor nor a referee has to find it out again.
+
+    What was found at an address is kept only for a player that is called there now and has never dialled out: behind
+    one router a whole class has the address of each, and who is found there may be a rival.
+    """
     if job.about is None or report.memory is None:
         return
-    (agent, registration), memory = job.about, report.memory
-    learned.learn_dialect(agent_id=agent, spoken=memory.spoken, learned=memory.shared(), registration=registration)
+    (number, registration), memory = job.about, report.memory
+    agent = Agent.objects.filter(pk=number).only("endpoint_key", "line_seen_at").first()
+    checked = Check.objects.only("endpoint_key").get(pk=job.check_id).endpoint_key
+    if job.agent is None and (agent is None or agent.endpoint_key != checked or agent.line_seen_at is not None):
+        return
+    learned.learn_dialect(agent_id=number, spoken=memory.spoken, learned=memory.shared(), registration=registration)
 
 
 @dataclass(slots=True)
@@ -211,8 +221,11 @@ class Checker:
             elif report is None:
                 runs.fail(check_id=job.check_id, run=job.run, problem=problem)
             else:
-                runs.finish(check_id=job.check_id, run=job.run, report=report.to_json(), found=caller.found)
-                _keep_for_league(job, report)
+                # A line that had gone was replaced by the agent's address: nobody knows which of the two was met when.
+                mixed = job.agent is not None and job.check_id in runs.called_programs
+                done = runs.finish(check_id=job.check_id, run=job.run, report=report.to_json(), found=caller.found)
+                if done and not mixed:
+                    _keep_for_league(job, report)
 
         try:
             await self._in_db(end)

@@ -138,13 +138,19 @@ async def test_a_registered_agent_is_checked_with_its_identity(here: Agents) -> 
     ]
 
 
-@pytest.mark.parametrize("registers_again", [False, True])
-async def test_how_an_agent_is_called_is_kept_for_the_registration_that_was_checked(
-    here: Agents, registers_again: bool
-) -> None:
+@pytest.mark.parametrize("meanwhile", [None, "registers again", "dials out", "moves"])
+async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: Agents, meanwhile: str | None) -> None:
+    def changes() -> None:
+        player = place.players[1].fresh()
+        if meanwhile == "registers again":
+            make.join(player.name, "fall", port=8102)
+        elif meanwhile == "dials out":
+            Agent.objects.filter(pk=player.pk).update(line="", line_seen_at=timezone.now() - timedelta(minutes=5))
+        elif meanwhile == "moves":
+            Agent.objects.filter(pk=player.pk).update(endpoint_key="127.0.0.1|8199|/mcp")
+
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
-        if registers_again:
-            await here.in_db(lambda: make.join(place.players[1].fresh().name, "fall", port=8102))
+        await here.in_db(changes)
         tool = Tool("pick", "", read_schema({"properties": {"matchId": {"type": "string"}}}))
         memory = Memory(mcp="2026-07-28", spoken={"GAME_OVER": "tools_list"}, own={"GAME_OVER": tool})
         return whole(memory=memory)
@@ -155,7 +161,7 @@ async def test_how_an_agent_is_called_is_kept_for_the_registration_that_was_chec
         await here.until_in_db(lambda: state(check) == "DONE")
     agents = await here.in_db(lambda: [player.fresh() for player in place.players])
     own = {"GAME_OVER": {"name": "pick", "arguments": [["matchId", "string", False, []]]}}
-    known = ({}, {}) if registers_again else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
+    known = ({}, {}) if meanwhile else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
     assert [(agent.spoken, agent.learned) for agent in agents] == [({}, {}), known]
     report = await here.in_db(lambda: Check.objects.get(pk=check.pk).report)
     assert "memory" not in report
