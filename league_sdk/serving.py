@@ -31,7 +31,7 @@ async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_
         sockets: the ones at which it listens.
     """
     for one in sockets:
-        # The event loop of Windows accepts without a reader.
+        # The event loop of Windows has no readers, and says so; there the server is closed as aiohttp does it.
         with suppress(NotImplementedError):
             asyncio.get_running_loop().remove_reader(one.fileno())
     for _ in range(ROUNDS_OF_ACCEPTING):
