@@ -7,13 +7,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from league_sdk.asking.hunting import CALLED_BACK
 from league_sdk.judging.calls.player_line import PlayerLine
 from league_sdk.judging.match.brief import Seat
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.client import Broken, NotReached
-from tests.league_sdk.judging.line_agent import CALL, INVITATION, P01, UNKNOWN, Agent, Answer, ask, in_turn, meet, ok
+from tests import wire
+from tests.bench import speakers
+from tests.league_sdk.judging.line_agent import (
+    CALL,
+    INVITATION,
+    P01,
+    UNKNOWN,
+    Agent,
+    Answer,
+    ask,
+    in_turn,
+    meet,
+    ok,
+    said,
+)
 from tests.league_sdk.judging.scripted import seat
 
 OVER = {"message_type": "GAME_OVER", "match_id": "R1M1"}
@@ -42,6 +58,26 @@ async def test_all_dialects_of_a_try_share_its_limit() -> None:
         "asked as message_type: GAME_INVITATION",
     ]
     assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
+
+
+@pytest.mark.parametrize("understand", speakers.MIXED, ids=lambda one: one.__name__.strip("_"))
+async def test_a_match_in_a_known_dialect_costs_one_request_a_message_and_no_wait(
+    understand: Callable[[dict[str, Any]], dict[str, Any] | None],
+) -> None:
+    """What the search costs in time (docs/performance.md, mixed dialects) it costs in an agent's first match only."""
+    agent, line = meet(lambda body: said(200, speakers.answer(body, understand)))
+    messages = [one | {"timestamp": wire.STAMP, "sender": "referee:REF01"} for one in (INVITATION, CALL)]
+
+    async def match() -> tuple[int, float]:
+        agent.heard.clear()
+        begun = agent.clock.seconds
+        assert [(await ask(line, one)).error_code for one in messages] == [None, None]
+        return len(agent.heard), agent.clock.seconds - begun
+
+    requests, waited_s = await match()
+    # Six requests at once, then one every 0.16 s after the first second.
+    assert 2 <= requests <= 10 and (waited_s > 0) == (requests > 7), (requests, waited_s)
+    assert await match() == (2, 0.0)
 
 
 async def test_another_dialect_is_tried_when_a_method_breaks_the_connection() -> None:
