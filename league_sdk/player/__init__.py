@@ -4,12 +4,15 @@ from league_sdk.player.agent import Player
 from league_sdk.player.app import run
 from league_sdk.player.memory import Memory
 from league_sdk.player.server import PlayerServer
-from league_sdk.player.strategy import AlwaysEven, AlwaysOdd, Careful, History, Random, Strategy
+from league_sdk.player.strategies import Alternating, AlwaysEven, AlwaysOdd, Careful, Frequency, History, Random
+from league_sdk.player.strategy import Strategy
 
 __all__ = [
+    "Alternating",
     "AlwaysEven",
     "AlwaysOdd",
     "Careful",
+    "Frequency",
     "History",
     "Memory",
     "Player",

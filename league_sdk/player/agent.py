@@ -14,7 +14,8 @@ from typing import Any
 from league_sdk.dialling import Inbox
 from league_sdk.player.deciding import Decider
 from league_sdk.player.memory import Memory, read_result
-from league_sdk.player.strategy import Random, Strategy
+from league_sdk.player.strategies import Random
+from league_sdk.player.strategy import Strategy
 from league_sdk.player.tools import list_tools
 from league_sdk.protocol.envelope import check_protocol, envelope, stamp
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing, UnknownMethod

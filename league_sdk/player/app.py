@@ -19,7 +19,8 @@ from league_sdk.player.memory import Memory
 from league_sdk.player.reaching import CALL_WAIT_S, KeptTokens, keep_reachable
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
 from league_sdk.player.server import PlayerServer
-from league_sdk.player.strategy import STRATEGIES, Strategy
+from league_sdk.player.strategies import STRATEGIES
+from league_sdk.player.strategy import Strategy
 from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.rules.registry import games
 
@@ -46,7 +47,9 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
     parser.add_argument("--port", type=int, default=8101, help="0 is a free one; with --count the first of N")
     if not own_strategy:
-        parser.add_argument("--strategy", choices=list(STRATEGIES), default="random")
+        parser.add_argument(
+            "--strategy", choices=list(STRATEGIES), default="random", help="how it decides (docs/strategies.md)"
+        )
     known = ", ".join(games())
     parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for; all of them: {known}")
     parser.add_argument("--league-id", help="which league, when there are several")

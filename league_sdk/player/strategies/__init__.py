@@ -1,0 +1,35 @@
+"""The strategies that come with the SDK, one module for each kind; read them, copy them, beat them (004 3.6).
+
+Each module begins with its idea, what it can gain and what it cannot. What a choice has in common with others stands
+once: every strategy is told what :class:`~league_sdk.player.strategy.Strategy` says, and every one plays every game.
+"""
+
+from collections.abc import Mapping
+
+from league_sdk.player.strategies.careful import Careful
+from league_sdk.player.strategies.frequency import Frequency
+from league_sdk.player.strategies.patterns import History
+from league_sdk.player.strategies.plain import Alternating, AlwaysEven, AlwaysOdd, Random
+from league_sdk.player.strategy import Strategy
+
+STRATEGIES: Mapping[str, type[Strategy]] = {
+    "random": Random,
+    "even": AlwaysEven,
+    "odd": AlwaysOdd,
+    "alternating": Alternating,
+    "frequency": Frequency,
+    "history": History,
+    "careful": Careful,
+}
+"""The strategies by the names that the command line takes."""
+
+__all__ = [
+    "STRATEGIES",
+    "Alternating",
+    "AlwaysEven",
+    "AlwaysOdd",
+    "Careful",
+    "Frequency",
+    "History",
+    "Random",
+]

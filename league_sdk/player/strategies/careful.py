@@ -1,0 +1,57 @@
+"""Careful: one move ahead for itself, one for the other; for every game in turns (004 3.8).
+
+The idea: try every move that is allowed. One that wins is made. One after which the other could win at once is not made
+if there is anything else. Of the rest, the one that is nearest to the middle.
+
+What it can gain: it needs no knowledge of a game but its rules, so it plays every game in turns that is installed, and
+it never loses to something that one look would have shown.
+
+What it cannot gain: a plan. Two threats at once are seen when it is too late to stop both. In a game in which both
+choose in secret there is nothing to look at, and it plays at random.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from league_sdk.player.strategies.positions import has_won, position, wins_next
+from league_sdk.player.strategy import Strategy
+
+
+class Careful(Strategy):
+    """Wins if it can, keeps the other from winning next, else plays near the middle.
+
+    A game that is hidden, is not installed here, or does not show its ``players`` and ``moves``, it plays at random.
+
+    Args:
+        rng: chooses among moves that are equally good.
+    """
+
+    quick = True
+
+    def __init__(self, rng: random.Random | None = None) -> None:
+        self.rng = rng or random.Random()
+
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        return self.rng.choice(options)
+
+    def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
+        found = position(context.get("game_type"), state)
+        if found is None:
+            return self.rng.choice(options)
+        game, table = found
+        (us,) = game.to_move(table)
+        after = {option: game.apply(table, us, option) for option in options}
+        winning = [option for option in options if has_won(game, after[option], us)]
+        safe = [option for option in options if not wins_next(game, after[option])]
+        return self.rng.choice(nearest_to_the_middle(options, winning or safe or options))
+
+
+def nearest_to_the_middle(options: list[Any], candidates: list[Any]) -> list[Any]:
+    """Those of the candidates that are nearest to the middle of all options; all of them if they are no numbers."""
+    if not all(isinstance(option, int) for option in options):
+        return candidates
+    middle = (options[0] + options[-1]) / 2
+    nearest = min(abs(option - middle) for option in candidates)
+    return [option for option in candidates if abs(option - middle) == nearest]

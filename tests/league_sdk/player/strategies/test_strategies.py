@@ -1,0 +1,51 @@
+"""What holds for every strategy that comes with the SDK."""
+
+from __future__ import annotations
+
+import inspect
+import random
+
+import pytest
+
+from league_sdk.player import Player
+from league_sdk.player.app import _parser
+from league_sdk.player.strategies import STRATEGIES
+from league_sdk.rules.registry import games, get_game
+from tests.league_sdk.player.positions import PLAYERS, call_for
+from tests.league_sdk.player.samples import CHOICE
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+@pytest.mark.parametrize("game_type", [name for name in games() if name != "even_odd"])
+async def test_every_strategy_plays_every_game_to_its_end(
+    name: str, game_type: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    game, rng = get_game(game_type), random.Random(5)
+    seats = {player: Player(player, STRATEGIES[name]()) for player in PLAYERS}
+    state = game.new_state(PLAYERS)
+    while game.outcome(state) is None:
+        for player in game.to_move(state):
+            reply = await seats[player].call("make_move", call_for(game, state, player))
+            state = game.apply(state, player, reply["move_data"]["choice"])
+        if not game.to_move(state) and game.outcome(state) is None:
+            state = game.draw(state, rng)
+    assert "playing at random" not in caplog.text
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+async def test_every_strategy_chooses_a_parity(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    answer = await Player("Alpha", STRATEGIES[name]()).call("choose_parity", dict(CHOICE))
+    assert answer["parity_choice"] in ("even", "odd")
+    assert "playing at random" not in caplog.text
+
+
+@pytest.mark.parametrize("name", list(STRATEGIES))
+def test_every_strategy_says_what_it_can_gain_and_what_not(name: str) -> None:
+    says = inspect.getdoc(inspect.getmodule(STRATEGIES[name])) or ""
+    assert [word in says for word in ("004 3.", "can gain:", "cannot gain:")] == [True, True, True]
+
+
+def test_the_command_line_offers_them_all() -> None:
+    for name in STRATEGIES:
+        given = ["--league", "http://127.0.0.1:8000/mcp", "--name", "Alpha", "--strategy", name]
+        assert _parser(own_strategy=False).parse_args(given).strategy == name
