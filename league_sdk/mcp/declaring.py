@@ -23,7 +23,6 @@ class DeclaredTool:
         writes: whether it changes anything that lasts.
         repeatable: whether calling it twice does no more than calling it once.
         destroys: whether something that was there before is gone afterwards.
-        slow: whether its answer grows with a league.
         output_schema: JSON Schema of what it answers.
     """
 
@@ -35,7 +34,6 @@ class DeclaredTool:
     writes: bool = False
     repeatable: bool = True
     destroys: bool = False
-    slow: bool = False
     output_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
 
     @property

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from league_sdk.mcp.context import Context
 from league_sdk.mcp.errors import InvalidParams, ToolError
+from league_sdk.mcp.kept import Encoded
 from league_sdk.mcp.registry import MAX_COMPLETIONS, Completer, Registry, ToolResult, text
 from league_sdk.mcp.versions import Era
+from league_sdk.protocol import rpc
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +35,13 @@ async def _call_tool(registry: Registry, context: Context, params: Params) -> di
     except ToolError as error:
         result = ToolResult([text(error.message)], error.structured, is_error=True, beside=error.structured or {})
     content = list(result.content)
-    if result.structured is not None and not content:
+    structured = result.structured
+    if structured is not None and not content:
         # Clients of older versions read the text.
-        content = [text(json.dumps(result.structured, ensure_ascii=False))]
+        content = [text((structured.encoded if isinstance(structured, Encoded) else rpc.dumps(structured)).decode())]
     beside = result.beside if context.era is Era.HANDSHAKE else {}
     wire: dict[str, Any] = {**beside, "content": content, "isError": result.is_error}
-    return wire if result.structured is None else wire | {"structuredContent": result.structured}
+    return wire if structured is None else wire | {"structuredContent": structured}
 
 
 async def _list_resources(registry: Registry, context: Context, params: Params) -> dict[str, Any]:

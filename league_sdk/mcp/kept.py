@@ -1,4 +1,4 @@
-"""A list that is long, goes out again and again and stays the same: it is encoded once, whoever asks however often."""
+"""Values in results that are JSON already, such as a long list that goes out again and again: encoded once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,27 @@ class KeptList(list[Any]):
         """As JSON."""
 
 
+class Encoded:
+    """An object that is JSON already.
+
+    Args:
+        encoded: the object as JSON.
+    """
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, encoded: bytes) -> None:
+        self.encoded = encoded
+
+
+_AS_IT_IS = (KeptList, Encoded)
+
+
 def encoded(message: Mapping[str, Any]) -> bytes:
-    """A JSON-RPC message as JSON; a :class:`KeptList` in its result goes in as it was encoded."""
+    """A JSON-RPC message as JSON; what is JSON already in the fields of its result goes in as it is."""
     result = message.get("result")
-    kept = {name: one for name, one in result.items() if isinstance(one, KeptList)} if isinstance(result, dict) else {}
+    fields = result.items() if isinstance(result, dict) else ()
+    kept = {name: one for name, one in fields if isinstance(one, _AS_IT_IS)}
     if not kept:
         return rpc.dumps(message)
     places = {name: f"{_PLACEHOLDER}{name}" for name in kept}

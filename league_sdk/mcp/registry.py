@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from league_sdk.mcp.kept import KeptList
+from league_sdk.mcp.kept import Encoded, KeptList
 
 if TYPE_CHECKING:
     from league_sdk.mcp.context import Context
@@ -41,13 +41,14 @@ class ToolResult:
 
     Attributes:
         content: for people and language models.
-        structured: the same for programs; None without.
+        structured: the same for programs, perhaps JSON already; None without.
         is_error: whether the tool could not do what was asked.
-        beside: more fields of the result, for clients of the handshake era that look for them there.
+        beside: more fields of the result, for clients of the handshake era that look for them there; a value that is
+            JSON already is :class:`~league_sdk.mcp.kept.Encoded`.
     """
 
     content: Sequence[Content]
-    structured: Mapping[str, Any] | None = None
+    structured: Mapping[str, Any] | Encoded | None = None
     is_error: bool = False
     beside: Mapping[str, Any] = field(default_factory=dict)
 

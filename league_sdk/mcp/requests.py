@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+import types
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from league_sdk.mcp.context import Emit
 from league_sdk.mcp.errors import BadRequest, McpError
@@ -172,19 +173,55 @@ async def answered(
     return Reply(200, _Begun(_stream(task, first, messages), stop), headers | _STREAM_HEADERS)
 
 
+@types.coroutine
+def takes_long() -> Generator[None, None, None]:
+    """What a function awaits before it does something that short calls should not wait for.
+
+    A server that answers ``at_once`` may do the rest in another thread.
+    """
+    yield
+
+
+class Unfinished(Generic[T]):
+    """A coroutine that has come to something that takes long.
+
+    Args:
+        coroutine: stands at :func:`takes_long`.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+
+    def finish(self) -> T:
+        """The result; as :func:`run_at_once`."""
+        return run_at_once(self._coroutine)
+
+
+def begin_at_once(coroutine: Coroutine[Any, Any, T]) -> T | Unfinished[T]:
+    """Run a coroutine that waits for nothing in a thread without an event loop, up to what takes long.
+
+    Raises:
+        RuntimeError: it waits.
+    """
+    try:
+        waits_for = coroutine.send(None)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    if waits_for is None:
+        return Unfinished(coroutine)
+    coroutine.close()
+    raise RuntimeError("a function that waits was called without an event loop")
+
+
 def run_at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that waits for nothing, in a thread without an event loop.
 
     Raises:
         RuntimeError: it waits.
     """
-    try:
-        coroutine.send(None)
-    except StopIteration as ended:
-        result: T = ended.value
-        return result
-    coroutine.close()
-    raise RuntimeError("a function that waits was called without an event loop")
+    begun = begin_at_once(coroutine)
+    return begun.finish() if isinstance(begun, Unfinished) else begun
 
 
 async def _dropped(message: dict[str, Any]) -> None:

@@ -56,7 +56,6 @@ def _declared(tool: Tool, row: DeskAction) -> DeclaredTool:
         writes=True,
         repeatable=tool.repeatable,
         destroys=tool.destroys,
-        slow=True,
     )
 
 

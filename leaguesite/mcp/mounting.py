@@ -1,8 +1,8 @@
 """The core of MCP at the address that agents call: where its requests run.
 
-A request that needs the database runs in the thread it came in, as every call of an agent does, or in that of queries
-if its answer grows with a league. What waits (a stream, a session's answers, an inbox) runs on the event loop; who
-calls a tool that waits was found out in the thread.
+A request that needs the database runs in the thread it came in, as every call of an agent does, and goes on in that of
+queries where it comes to something that takes long. What waits (a stream, a session's answers, an inbox) runs on the
+event loop; who calls a tool that waits was found out in the thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agents_registry.rate_limits.attempts import network_of
 from agents_registry.registering import credentials
 from league_sdk.dialects.inbound import Inbound
 from league_sdk.mcp.requests import HttpRequest as McpRequest
-from league_sdk.mcp.requests import is_answered_at_once, run_at_once
+from league_sdk.mcp.requests import Unfinished, begin_at_once, is_answered_at_once, run_at_once
 from league_sdk.mcp.server import McpServer
 from league_sdk.mcp.sessions import Sessions
 from league_sdk.mcp.states import States
@@ -34,7 +34,6 @@ from leaguesite.mcp.calls import Call, Source
 from leaguesite.mcp.inboxes import HELD
 from leaguesite.mcp.offering import Waiting, make_registry
 from leaguesite.mcp.resources import changed
-from leaguesite.mcp.tools import TOOLS
 from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.handler import DeferredResponse, HeldResponse, OneHopRequest, StreamResponse
 from leaguesite.serving.known_tokens import Bearer, known_tokens
@@ -43,7 +42,6 @@ from matches.push import notify
 
 TELL_INTERVAL_S = 1.0
 """A league in play changes fifty times a second: clients are told so often of what has changed meanwhile."""
-_SLOW = {tool.name for tool in TOOLS if tool.slow}
 
 
 class _Pages:
@@ -91,9 +89,10 @@ def answer(request: HttpRequest, source: Source, headers: Mapping[str, str], bod
         return _in_this_thread(asked) if asked.at_once else async_to_sync(_on_the_loop)(asked)
     if not asked.at_once:
         return HeldResponse(request, partial(_on_the_loop, asked))
-    if _is_slow(body):
-        return DeferredResponse(request, partial(_in_this_thread, asked))
-    return _in_this_thread(asked)
+    begun = begin_at_once(server.handle(asked))
+    if isinstance(begun, Unfinished):
+        return DeferredResponse(request, lambda: _response(begun.finish()))
+    return _response(begun)
 
 
 def _owner(token: str) -> Bearer | None:
@@ -168,10 +167,6 @@ def _waits(body: Any) -> bool:
     if not isinstance(body, dict) or "id" not in body:
         return False
     return body.get("method") == "tools/call" and _name_in(body) in HELD
-
-
-def _is_slow(body: Any) -> bool:
-    return bool(body["method"] == "resources/read" or _name_in(body) in _SLOW)
 
 
 def _name_in(body: Mapping[str, Any]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from league_sdk.dialects import inbound
@@ -13,13 +13,15 @@ from league_sdk.dialects.words import unwrap
 from league_sdk.mcp.context import Context
 from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.mcp.errors import Failed, ToolError
+from league_sdk.mcp.kept import Encoded
 from league_sdk.mcp.registry import Registry, ToolResult, text
-from league_sdk.protocol import SDK_VERSION, records
+from league_sdk.mcp.requests import takes_long
+from league_sdk.protocol import SDK_VERSION, records, rpc
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
 from league_sdk.protocol.transcript import clean
 from leaguesite.mcp import telemetry
-from leaguesite.mcp.calls import Call, Held, Source
+from leaguesite.mcp.calls import Call, Held, RawJson, Source
 from leaguesite.mcp.performing import perform
 from leaguesite.mcp.prompts import PROMPTS
 from leaguesite.mcp.resources import RESOURCES
@@ -62,9 +64,11 @@ def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[
         if isinstance(context.scope, Waiting):
             message = await context.scope.answer(context)
         else:
-            message = _answer(call_of(context.scope, tool.name, arguments))
+            message = await _answer(call_of(context.scope, tool.name, arguments))
         structured = _structured(tool.name, message)
-        return ToolResult([text(json.dumps(structured, ensure_ascii=False))], structured, beside=message)
+        if isinstance(message.get("data"), RawJson):
+            message = message | {"data": Encoded(message["data"])}
+        return ToolResult([text(structured.decode())], Encoded(structured), beside=message)
 
     return work
 
@@ -107,35 +111,46 @@ class Waiting:
             raise _refusal(self._call, error) from None
 
 
-def _answer(call: Call) -> dict[str, Any]:
-    """Carry out a call.
+async def _answer(call: Call) -> dict[str, Any]:
+    """Carry out a call; what takes long may be done in another thread.
 
     Raises:
         ToolError: it was refused.
     """
-    with _recorded(call):
+    with _recorded(call) as step:
         answer = perform(call)
-        if isinstance(answer, Held):
-            raise TypeError(f"{call.name} needs the event loop")
-        message = answer() if callable(answer) else answer
-    data = message.get("data")
-    return message | {"data": json.loads(data)} if isinstance(data, bytes) else message
+        step.is_last = not callable(answer)
+    if callable(answer):
+        await takes_long()
+        with _recorded(call):
+            answer = answer()
+    if isinstance(answer, Held):
+        raise TypeError(f"{call.name} needs the event loop")
+    return answer
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step of carrying out a call; the call is counted and logged with its last."""
+
+    is_last: bool = True
 
 
 @contextmanager
-def _recorded(call: Call) -> Iterator[None]:
+def _recorded(call: Call) -> Iterator[_Step]:
     """Count and log a call like any other; an error becomes a tool's."""
-    begun = time.perf_counter()
+    begun, step = time.perf_counter(), _Step()
     error_code = ""
     with records.work("agent call") as fields:
         fields.update(telemetry.message_fields(call))
         try:
-            yield
+            yield step
         except LeagueError as error:
             error_code = telemetry.code_of(error)
             raise _refusal(call, error) from None
         finally:
-            telemetry.record(call, error_code, time.perf_counter() - begun, fields)
+            if step.is_last:
+                telemetry.record(call, error_code, time.perf_counter() - begun, fields)
 
 
 def _refusal(call: Call, error: LeagueError) -> ToolError:
@@ -143,11 +158,24 @@ def _refusal(call: Call, error: LeagueError) -> ToolError:
     return ToolError(str(refusal["message"]), refusal)
 
 
-def _structured(name: str, message: dict[str, Any]) -> dict[str, Any]:
-    """What programs read of an answer: the table as LEAGUE_STANDINGS_UPDATE has it (004 8.11.1), else the message."""
+def _structured(name: str, message: dict[str, Any]) -> bytes:
+    """What programs read of an answer: the table as LEAGUE_STANDINGS_UPDATE has it (004 8.11.1), else the message.
+
+    Returns it as JSON, in which data that is JSON already, and may be a long table, stands as it is.
+    """
     data = message.get("data")
-    if name not in _FLAT or not isinstance(data, dict):
-        return message
-    head = {field: value for field, value in message.items() if field not in ("data", "error", "success", "query_type")}
-    kind = {"message_type": str(MessageType.LEAGUE_STANDINGS_UPDATE)} if name == "get_standings" else {}
-    return head | kind | data
+    if name in _FLAT and isinstance(data, dict | RawJson):
+        left_out = ("data", "error", "success", "query_type")
+        kind = {"message_type": str(MessageType.LEAGUE_STANDINGS_UPDATE)} if name == "get_standings" else {}
+        head = {field: value for field, value in message.items() if field not in left_out} | kind
+        # No field of the data has the name of one of the envelope.
+        return _joined(head, data) if isinstance(data, RawJson) else rpc.dumps(head | data)
+    if isinstance(data, RawJson):
+        head = {field: value for field, value in message.items() if field != "data"}
+        return _joined(head, b'{"data":' + data + b"}")
+    return rpc.dumps(message)
+
+
+def _joined(fields: dict[str, Any], more: bytes) -> bytes:
+    """Fields and an object that is JSON, neither of them empty, as one object."""
+    return rpc.dumps(fields)[:-1] + b"," + more[1:]

@@ -58,8 +58,8 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
     as_update = call.filled and call.name == "get_standings"
     question = ("query", query, want, as_update)
     cached = kept.ready(league, question)
-    # In other shapes the answer is parsed and encoded again, which takes as long as making it.
-    if cached is not None and call.asked.plain:
+    # In shapes of old the answer is parsed and encoded again, which takes as long as making it.
+    if cached is not None and (call.asked.plain or call.filled):
         return _answer(call, query, league, RawJson(cached))
 
     def make(view: View) -> bytes:

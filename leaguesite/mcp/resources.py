@@ -10,6 +10,7 @@ from django.conf import settings
 from agents_registry.registering import credentials
 from league_sdk.mcp.context import Context
 from league_sdk.mcp.registry import Resource
+from league_sdk.mcp.requests import takes_long
 from league_sdk.protocol import rpc
 from league_sdk.protocol.masking import without_addresses
 from league_sdk.rules.registry import describe
@@ -46,6 +47,7 @@ def _read(name: str, shown: Shown) -> Callable[[Context, str, dict[str, str]], A
     """Reads what a function shows of the league in the address, or of the caller's."""
 
     async def read(context: Context, uri: str, values: dict[str, str]) -> list[dict[str, Any]] | None:
+        await takes_long()
         league = find_league(values["id"]) if "id" in values else _own_league(context)
         if league is None:
             return None

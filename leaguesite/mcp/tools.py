@@ -104,17 +104,15 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         | _LEAGUE
         | _ENVELOPE,
         ("query_type",),
-        slow=True,
     ),
-    DeclaredTool("get_standings", "Standings", "The table as it is now.", _TOKEN | _LEAGUE | _PART, slow=True),
-    DeclaredTool("get_schedule", "Schedule", "Every round with its matches.", _TOKEN | _LEAGUE | _PART, slow=True),
-    DeclaredTool("get_next_match", "Next match", "A player's next match.", _TOKEN | _LEAGUE | _PLAYER, slow=True),
+    DeclaredTool("get_standings", "Standings", "The table as it is now.", _TOKEN | _LEAGUE | _PART),
+    DeclaredTool("get_schedule", "Schedule", "Every round with its matches.", _TOKEN | _LEAGUE | _PART),
+    DeclaredTool("get_next_match", "Next match", "A player's next match.", _TOKEN | _LEAGUE | _PLAYER),
     DeclaredTool(
         "get_player_stats",
         "Statistics of a player",
         "A player's results so far.",
         _TOKEN | _LEAGUE | _PLAYER,
-        slow=True,
     ),
     DeclaredTool("get_games", "Games", "The games that can be played here, with their rules modules."),
     DeclaredTool("list_games", "Games", "The same as get_games."),
@@ -127,7 +125,6 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         _TOKEN | {"check_id": {"type": "string", "description": "from an earlier answer: read that check"}},
         writes=True,
         repeatable=False,
-        slow=True,
     ),
     DeclaredTool(
         "next_message",

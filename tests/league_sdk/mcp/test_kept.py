@@ -1,12 +1,17 @@
-"""The list of tools is long: whoever asks for it without end costs a server no more than a copy."""
+"""What is long is made once and costs no more than a copy; what takes long is finished elsewhere."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
 
-from league_sdk.mcp.registry import Tool
+from league_sdk.mcp.context import Context
+from league_sdk.mcp.kept import Encoded
+from league_sdk.mcp.registry import Tool, ToolResult
+from league_sdk.mcp.requests import Unfinished, begin_at_once, run_at_once, takes_long
 from tests.league_sdk.mcp.talking import Talk, handshake, stateless
 
 
@@ -42,3 +47,54 @@ async def test_a_tool_that_is_added_is_listed() -> None:
     talk.server.registry.add(Tool("new", "New", "For tests.", echo.call))
     answer = await talk.send(handshake("tools/list"))
     assert answer.result["tools"][-1]["name"] == "new"
+
+
+async def test_an_object_that_is_json_already_goes_in_as_it_is() -> None:
+    odd = b'{"a": "<x>structuredContent", "\\u2028":[1e2]}'
+
+    async def call(context: Context, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult([], Encoded(odd), beside={"more": Encoded(b"{}")})
+
+    talk = Talk()
+    talk.server.registry.add(Tool("ready", "Ready", "For tests.", call))
+    body, headers = stateless("tools/call", name="ready", arguments={})
+    for answer in (await talk.send(body, **headers), await talk.send(handshake("tools/call", name="ready"))):
+        assert answer.result["structuredContent"] == json.loads(odd)
+        assert answer.result["content"] == [{"type": "text", "text": odd.decode()}]
+    assert answer.result["more"] == {}
+
+
+def test_what_takes_long_is_finished_elsewhere() -> None:
+    steps: list[str] = []
+
+    async def work() -> int:
+        steps.append("begun")
+        await takes_long()
+        steps.append("goes on")
+        await takes_long()
+        return 7
+
+    begun = begin_at_once(work())
+    assert isinstance(begun, Unfinished) and steps == ["begun"]
+    assert begun.finish() == 7
+    assert run_at_once(work()) == 7
+    assert asyncio.run(work()) == 7
+
+
+def test_what_waits_is_refused_without_an_event_loop() -> None:
+    loop = asyncio.new_event_loop()
+    ended: list[bool] = []
+
+    async def work() -> None:
+        try:
+            await takes_long()
+            await loop.create_future()
+        finally:
+            ended.append(True)
+
+    begun = begin_at_once(work())
+    loop.close()
+    assert isinstance(begun, Unfinished)
+    with pytest.raises(RuntimeError, match="without an event loop"):
+        begun.finish()
+    assert ended == [True]

@@ -113,7 +113,7 @@ async def test_a_tool_that_refuses_is_a_result_and_one_that_fails_is_an_error_wi
 
 async def test_structured_content_is_written_as_text_as_well() -> None:
     answer = await Talk().stateless("tools/call", name="echo", arguments={"a": "ä"})
-    assert answer.result["content"] == [{"type": "text", "text": '{"arguments": {"a": "ä"}, "principal": "P01"}'}]
+    assert answer.result["content"] == [{"type": "text", "text": '{"arguments":{"a":"ä"},"principal":"P01"}'}]
 
 
 async def test_without_a_progress_token_or_log_level_only_the_answer_is_sent() -> None:

@@ -1,0 +1,116 @@
+"""What a tool of MCP answers is what the same call of league.v2 answers, which it takes from the same cache."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import Agent
+from league_sdk.protocol import rpc
+from leaguesite.serving import threads
+from tests import factories as make
+from tests import wire
+from tests.league_sdk.mcp.talking import handshake, stateless
+from tests.leaguesite.mcp.holding import hold
+from tests.leaguesite.mcp.test_mounting import post
+from tests.leaguesite.serving.asgi import Held, answered, begin
+from tests.matches.agent_server import Agents
+
+HOSTILE = [
+    'Ada "the first" \\" \\u2028 \\',
+    "🦄\U0010ffff\u2028\u2029 \u202e'<script>",
+    '{"data":{"standings":[]}},"content":[',
+    "<0123456789abcdef0123456789abcdef>structuredContent",
+]
+"""Names that would end a text or an object early, were they put in as they are."""
+ERAS = ("stateless", "handshake")
+QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("league_query", {"query_type": "GET_STANDINGS"}),
+    ("league_query", {"query_type": "GET_SCHEDULE", "query_params": {"limit": 1}}),
+    ("league_query", {"query_type": "GET_GAMES"}),
+    ("get_standings", {}),
+    ("get_schedule", {}),
+    ("get_next_match", {}),
+    ("get_player_stats", {}),
+)
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """A league in play, whose players have hostile names."""
+    place = make.playing(players=4)
+    for member, name in zip(place.players, HOSTILE, strict=True):
+        Agent.objects.filter(pk=member.agent.pk).update(display_name=name)
+    make.finish_round(place)
+    return place
+
+
+def result_of(client: Client, era: str, token: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The result of a tool, of an answer in which no key stands twice in one object."""
+    params: dict[str, Any] = {"name": name, "arguments": arguments}
+    body, headers = stateless("tools/call", **params)
+    if era == "handshake":
+        body, headers = handshake("tools/call", **params), {"mcp_protocol_version": "2025-11-25"}
+    result: dict[str, Any] = rpc.loads(post(client, body, token, **headers).content)["result"]
+    assert result["isError"] is False, result
+    return result
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("name", "arguments"), QUERIES)
+def test_a_tool_answers_what_league_v2_answers(
+    client: Client, place: make.Setting, era: str, name: str, arguments: dict[str, Any]
+) -> None:
+    who = place.players[0]
+    kind = arguments.get("query_type", name.upper())
+    params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
+    told = wire.ask(client, "league_query", params)
+    for _first_made_then_kept in range(2):
+        result = result_of(client, era, who.token, name, arguments | {"conversation_id": told["conversation_id"]})
+        structured = result["structuredContent"]
+        hold(name, structured)
+        assert json.loads(result["content"][0]["text"]) == structured
+        if name == "league_query":
+            assert structured == told | {"timestamp": structured["timestamp"]}
+        else:
+            # A tool of its own has the fields of the data beside those of the envelope.
+            assert told["data"].items() <= structured.items()
+            assert not {"data", "success", "error", "query_type"} & structured.keys()
+        if era == "stateless":
+            assert result.keys() == {"resultType", "content", "structuredContent", "isError", "_meta"}
+        else:
+            # Older clients of ours look for the fields of the message in the result.
+            assert told["data"].items() <= result["data"].items()
+            assert result["query_type"] == kind
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_answer_that_is_kept_waits_for_no_other_query(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
+    here = Agents()
+    place = await here.in_db(lambda: make.setting(players=2))
+    body, headers = stateless("tools/call", name="get_standings", arguments={})
+    if era == "handshake":
+        body, headers = handshake("tools/call", name="get_standings"), {"mcp_protocol_version": "2025-11-25"}
+    headers |= {"content_type": "application/json", "authorization": f"Bearer {place.players[0].token}"}
+
+    async def ask() -> Any:
+        return await begin("POST", "/mcp", json.dumps(body).encode(), **headers)
+
+    held = Held()
+    with monkeypatch.context() as patch:
+        patch.setitem(threads.THREADS, threads.QUERIES, held.pool)
+        # To be made, it waits for its turn among the queries.
+        waiting = await held.wait_for(await ask())
+        held.end()
+        made = (await answered(waiting[0])).json["result"]["structuredContent"]
+    held = Held()
+    with monkeypatch.context() as patch:
+        patch.setitem(threads.THREADS, threads.QUERIES, held.pool)
+        kept = (await answered(await ask())).json["result"]["structuredContent"]
+        held.end()
+    assert kept["standings"] == made["standings"] != []
