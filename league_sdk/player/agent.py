@@ -247,6 +247,7 @@ class Player:
         invitation = self._invitations.get(params["match_id"], {})
         for name in CONTEXT_FIELDS:
             context[name] = params.get(name, context.get(name, invitation.get(name)))
+        context["timestamp"] = params.get("timestamp")
         context["player_id"] = self.player_id
         context["numbers_drawn"] = self.memory.numbers_drawn
         context["history"] = self.memory.matches

@@ -29,8 +29,9 @@ class Strategy:
         Args:
             options: what is allowed now, such as ``["even", "odd"]``.
             context: what is known: ``match_id``, ``game_type``, ``opponent_id``, ``round_id``, ``deadline``,
-                ``your_standings`` and all else that the referee sent in its ``context``; ``numbers_drawn``,
-                every number seen so far, and ``history``, the matches played (004 9.4.4).
+                ``timestamp`` (when the referee asked, by its clock), ``your_standings`` and all else that the referee
+                sent in its ``context``; ``numbers_drawn``, every number seen so far, and ``history``, the matches
+                played (004 9.4.4).
 
         Returns:
             One of ``options``. For anything else, or an error, the player falls back to a random one.

@@ -7,9 +7,11 @@ once: every strategy is told what :class:`~league_sdk.player.strategy.Strategy` 
 from collections.abc import Mapping
 
 from league_sdk.player.strategies.careful import Careful
+from league_sdk.player.strategies.connect_four import Search
 from league_sdk.player.strategies.frequency import Frequency
 from league_sdk.player.strategies.patterns import History
 from league_sdk.player.strategies.plain import Alternating, AlwaysEven, AlwaysOdd, Random
+from league_sdk.player.strategies.tic_tac_toe import Perfect
 from league_sdk.player.strategy import Strategy
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
@@ -20,6 +22,8 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "frequency": Frequency,
     "history": History,
     "careful": Careful,
+    "perfect": Perfect,
+    "search": Search,
 }
 """The strategies by the names that the command line takes."""
 
@@ -31,5 +35,7 @@ __all__ = [
     "Careful",
     "Frequency",
     "History",
+    "Perfect",
     "Random",
+    "Search",
 ]

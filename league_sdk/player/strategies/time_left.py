@@ -1,0 +1,50 @@
+"""How long a strategy may think: shared by all that need time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from league_sdk.protocol.envelope import parse_stamp
+from league_sdk.protocol.errors import InvalidTimestamp
+
+MARGIN_S = 2.0
+"""Kept free before the deadline: for the way to the referee, and because timestamps are in whole seconds."""
+
+
+def utc_now() -> datetime:
+    """The time by the clock of this machine."""
+    return datetime.now(UTC)
+
+
+def thinking_time(budget_s: float, context: dict[str, Any], now: datetime) -> float:
+    """Seconds for a move: the strategy's own budget, or less if the deadline is near.
+
+    Args:
+        budget_s: what the strategy takes if nobody is in a hurry.
+        context: of the move, with its ``deadline`` and the ``timestamp`` of the call if they are known.
+        now: the time by the clock of this machine.
+    """
+    left = time_left(context, now)
+    return budget_s if left is None else max(0.0, min(budget_s, left - MARGIN_S))
+
+
+def time_left(context: dict[str, Any], now: datetime) -> float | None:
+    """Seconds until the deadline; None without one.
+
+    A clock by which the deadline is over already, or farther away than it was for the referee, is wrong: then it counts
+    how long the referee gave.
+    """
+    deadline = _moment(context.get("deadline"))
+    if deadline is None:
+        return None
+    left, asked = (deadline - now).total_seconds(), _moment(context.get("timestamp"))
+    given = left if asked is None else (deadline - asked).total_seconds()
+    return left if 0 < left <= given else given
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        return parse_stamp(value)
+    except InvalidTimestamp:
+        return None
