@@ -17,7 +17,7 @@ from tests.places import ROOT
 
 
 def kit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kit_player", ROOT / "examples" / "kit" / "player.py")
+    spec = importlib.util.spec_from_file_location("kit_player", ROOT / "examples" / "kit" / "python" / "player.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

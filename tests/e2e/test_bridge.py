@@ -32,7 +32,7 @@ def test_strict_players_play_a_league_through_the_bridge_of_the_starter_kit(tmp_
         kit = site.http.get(f"/leagues/{LEAGUE}/join/kit.zip").content
         zipfile.ZipFile(io.BytesIO(kit)).extractall(tmp_path)
         # -IS: the bridge must run without installed packages and without our own modules.
-        program = (sys.executable, "-IS", str(tmp_path / "league-kit" / "bridge.py"))
+        program = (sys.executable, "-IS", str(tmp_path / "league-kit-python" / "bridge.py"))
         with manager(site, tmp_path, program=program) as (here, log):
             for number in (1, 2, 3):
                 # A host name that does not exist: the site could never call this player itself.

@@ -14,18 +14,18 @@ import pytest
 
 from tests.e2e.bridges import PYTHON, manager
 from tests.e2e.classroom import Classroom, classroom
+from tests.e2e.kits import KitPlayer, built
 from tests.e2e.ports import free_port
 from tests.e2e.site import Instructor, Site, bots
 from tests.e2e.test_dial_out_sdk import sdk_players
-from tests.e2e.test_kits import KitPlayer
-from tests.places import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
 LEAGUE = "league_2025_even_odd"
 DIALECTS = ("OtherWords", "SmallBody")
 """Agents of the zoo (``tests/bots/zoo``): the league finds by trying how to speak to the first; the second answers by
 calls of its own to the referee."""
-KITS = {"Python": (sys.executable, "player.py"), "JavaScript": ("node", "player.mjs")}
+KITS = {"python": sys.executable, "javascript": "node"}
+"""What runs them: the others behave the same (tests/e2e/test_kits.py)."""
 ASLEEP = (2, 3)
 """The rounds that the laptop of the player "Sleeper" sleeps through."""
 
@@ -44,15 +44,15 @@ def open_site(room: Classroom, folder: Path) -> Site:
     )
 
 
-def start_kits(room: Classroom, site: Instructor, folder: Path, stack: ExitStack) -> Iterator[KitPlayer]:
+def start_kits(room: Classroom, site: Instructor, stack: ExitStack) -> Iterator[KitPlayer]:
     """The players of the starter kit, in each language that this machine can run.
 
     They listen at a port. The league cannot call it, so they fetch their messages instead."""
-    shutil.copytree(ROOT / "examples" / "kit", folder)
-    for language, command in KITS.items():
-        if shutil.which(command[0]):
+    for language, program in KITS.items():
+        if shutil.which(program):
+            folder, command = built(language)
             options = ("--league", f"{site.url}/mcp", "--name", f"Kit in {language}", "--port", "0", "--call-wait", "1")
-            kit = KitPlayer(folder, *room.command(*command), *options)
+            kit = KitPlayer.ready(folder, *room.command(*command), *options)
             stack.callback(kit.close)
             yield kit
 
@@ -84,7 +84,7 @@ def test_only_a_player_whose_laptop_slept_has_technical_losses(
             assert [line for line in lines if not line.startswith("READY ")] == []
             ways = {"Listener": ("--port", "0", "--call-wait", "1"), "Sleeper": ("--dial-out",)}
             players = stack.enter_context(sdk_players(there, **ways))
-        kits = list(start_kits(room, there, tmp_path / "kit", stack))
+        kits = list(start_kits(room, there, stack))
         players["Listener"].read_until("the league did not call http://127.0.0.1:")
         for player in players.values():
             player.read_until("messages are fetched from the league now")

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
 from tests.e2e.site import Site, wait_for
@@ -27,6 +27,13 @@ def run_kit(folder: Path, *command: str) -> tuple[subprocess.Popen[str], str]:
     return process, process.stdout.readline()
 
 
+def unpack(page: Page, language: str, folder: Path) -> None:
+    """Download the kit in a language, which is shown, and unpack it."""
+    with page.expect_download() as download:
+        page.get_by_role("link", name=f"Download the starter kit (ZIP) {language}", exact=True).click()
+    zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())).extractall(folder)
+
+
 def test_a_student_joins_a_league_from_its_join_page(site: Site, browser: Browser, tmp_path: Path) -> None:
     kits: list[subprocess.Popen[str]] = []
     site.create("joined", max_players=2)
@@ -39,12 +46,17 @@ def test_a_student_joins_a_league_from_its_join_page(site: Site, browser: Browse
         assert too_wide(phone) == 0
         shoot(phone, "journey-join-phone")
         assert violations(phone) == []
-        with phone.expect_download() as download:
-            phone.get_by_role("link", name="Download the starter kit").click()
-        zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())).extractall(tmp_path)
-        folder = tmp_path / "league-kit"
+        unpack(phone, "Python", tmp_path)
+        # One language at a time is open.
+        phone.locator(".join-kits summary", has_text="JavaScript").click()
+        expect(phone.get_by_text("python3 player.py")).to_be_hidden()
+        unpack(phone, "JavaScript", tmp_path)
+        assert too_wide(phone) == 0
+        assert violations(phone) == []
 
-        python, ready_line = run_kit(folder, sys.executable, "player.py", "--name", "Ada", "--port", "0")
+        python, ready_line = run_kit(
+            tmp_path / "league-kit-python", sys.executable, "player.py", "--name", "Ada", "--port", "0"
+        )
         kits.append(python)
         ready, endpoint, player_id, *_ = ready_line.split()
         assert (ready, player_id) == ("READY", "P01")
@@ -64,7 +76,9 @@ def test_a_student_joins_a_league_from_its_join_page(site: Site, browser: Browse
         expect(desktop.locator("[data-headline]")).to_contain_text("This agent can play here as it is.", timeout=40_000)
 
         if node := shutil.which("node"):
-            other, ready_line = run_kit(folder, node, "player.mjs", "--name", "Grace", "--port", "0")
+            other, ready_line = run_kit(
+                tmp_path / "league-kit-javascript", node, "player.mjs", "--name", "Grace", "--port", "0"
+            )
             kits.append(other)
             assert ready_line.split()[:1] == ["READY"], ready_line
             expect(phone.locator("[data-headline]")).to_have_text("The league is full.", timeout=10_000)

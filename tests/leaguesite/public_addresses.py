@@ -17,6 +17,7 @@ EXAMPLES = {
     "referee_id": "REF01",
     "game_type": "even_odd",
     "message_type": "GAME_OVER",
+    "language": "python",
 }
 QUERIES = {"replay_fragments": "?at=1"}
 """What an address needs besides its path."""

@@ -12,7 +12,7 @@ from agents_registry.models import Kind
 from agents_registry.rate_limits.attempts import network_of
 from agents_registry.rosters import roster
 from agents_registry.words import Reach, reach_for_all
-from matches.audience import loops, qr
+from matches.audience import kit, loops, qr
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import league_of
 from matches.league import making
@@ -113,7 +113,10 @@ def way_in(league: League, base: str) -> dict[str, Any]:
         "sdk": _sdk(address, code),
         "bridge": _bridge(address, league, code),
         "loops": loops.of(base),
-        "start": 'python3 player.py --name "My Agent"' + (f" --code {code}" if code else ""),
+        "kits": [
+            {"language": key, "name": one.name, "needs": one.needs, "start": _start(one.start, code)}
+            for key, one in kit.LANGUAGES.items()
+        ],
     }
 
 
@@ -153,6 +156,10 @@ def _python(address: str, league: League, code: str) -> str:
 def _bridge(address: str, league: League, code: str) -> str:
     options = f'--agent http://localhost:{AGENT_PORT}/mcp --name "My Agent" --game {league.game_type}'
     return f"python3 bridge.py --league {address} {options}" + (f" --code={code}" if code else "")
+
+
+def _start(command: str, code: str) -> str:
+    return f'{command} --name "My Agent"' + (f" --code {code}" if code else "")
 
 
 def _sdk(address: str, code: str) -> str:

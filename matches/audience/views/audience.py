@@ -156,15 +156,18 @@ def protocol(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def join_kit(request: HttpRequest, league_id: str) -> HttpResponse:
-    """Download the starter kit, configured for this league."""
+def join_kit(request: HttpRequest, league_id: str, language: str = kit.DEFAULT_LANGUAGE) -> HttpResponse:
+    """Download the starter kit in one language, configured for this league."""
+    if language not in kit.LANGUAGES:
+        raise Http404
     league = get_object_or_404(League, pk=league_id)
     content = kit.make(
+        language=language,
         address=f"{address_to_show(request)}/leagues/{league.pk}/mcp",
         league_id=league.pk,
         name=league.display_name,
         game_type=league.game_type,
         code_wanted=bool(way.code_wanted(league)),
     )
-    name = f'attachment; filename="league-kit-{league.pk}.zip"'
+    name = f'attachment; filename="league-kit-{league.pk}-{language}.zip"'
     return HttpResponse(content, content_type="application/zip", headers={"Content-Disposition": name})

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+import subprocess
 import zipfile
 from typing import Any
 
@@ -17,9 +18,11 @@ from agents_registry.models import Agent, AgentToken, RosterEntry
 from agents_registry.registering import registration
 from agents_registry.rosters import roster
 from league_sdk import bridge
+from matches.audience import kit
 from matches.league import lifecycle, opening
 from tests import factories as make
 from tests.matches.audience.looking import Tags
+from tests.places import ROOT
 
 pytestmark = pytest.mark.django_db
 PUBLIC = "http://192.0.2.7:8000"
@@ -135,19 +138,50 @@ def test_the_page_costs_the_same_with_3_players_and_with_100(client: Client) -> 
     assert costs[0] == costs[1]
 
 
-def test_the_starter_kit_is_complete_and_reproducible(client: Client) -> None:
+@pytest.mark.parametrize("language", kit.LANGUAGES)
+def test_the_starter_kit_is_complete_and_reproducible(client: Client, language: str) -> None:
     make.open_league(registration_code="sesame-opens")
-    first, second = (client.get("/leagues/fall/join/kit.zip") for _ in range(2))
-    assert first.content == second.content and first["Content-Disposition"].endswith('"league-kit-fall.zip"')
-    archive = zipfile.ZipFile(io.BytesIO(first.content))
-    assert archive.namelist() == [
-        f"league-kit/{name}" for name in ("README.md", "player.py", "player.mjs", "bridge.py", "league.json")
-    ]
-    known = json.loads(archive.read("league-kit/league.json"))
+    first, second = (client.get(f"/leagues/fall/join/kit-{language}.zip") for _ in range(2))
+    assert first.content == second.content
+    assert first["Content-Disposition"].endswith(f'"league-kit-fall-{language}.zip"')
+    archive, folder = zipfile.ZipFile(io.BytesIO(first.content)), f"league-kit-{language}"
+    files = ("README.md", *kit.LANGUAGES[language].files, "bridge.py", "league.json", ".gitignore")
+    assert archive.namelist() == [f"{folder}/{name}" for name in files]
+    known = json.loads(archive.read(f"{folder}/league.json"))
     assert known["league"] == "http://testserver/leagues/fall/mcp" and known["game_types"] == ["even_odd"]
-    readme = archive.read("league-kit/README.md").decode()
+    readme = archive.read(f"{folder}/README.md").decode()
     assert known["league"] in readme and "{" not in readme and "--code" in readme
+    assert f'{kit.LANGUAGES[language].start} --name "My Agent"' in readme
     assert b"sesame" not in b"".join(archive.read(name) for name in archive.namelist())
+
+
+@pytest.mark.parametrize("language", kit.LANGUAGES)
+def test_a_kit_has_every_file_that_its_folder_has(language: str) -> None:
+    folder = str(ROOT / "examples" / "kit" / language)
+    tracked = subprocess.run(["git", "ls-files"], cwd=folder, capture_output=True, text=True, check=True)
+    assert sorted(tracked.stdout.split()) == sorted(["README.md", *kit.LANGUAGES[language].files])
+
+
+@pytest.mark.parametrize("language", kit.LANGUAGES)
+def test_the_container_of_a_kit_takes_the_files_that_are_there_and_no_token(language: str) -> None:
+    text = (ROOT / "examples" / "kit" / language / "Dockerfile").read_text(encoding="utf-8")
+    lines = [line.split() for line in text.splitlines() if line.startswith("COPY") and "--from" not in line]
+    copied = {name for words in lines for name in words[1:-1]}
+    assert copied <= {*kit.LANGUAGES[language].files, "league.jso[n]"} and "league.jso[n]" in copied
+    assert text.count("\nUSER player\n") == 1 and re.search(r'^ENTRYPOINT \["', text, re.M)
+
+
+def test_the_join_page_offers_the_kit_in_every_language(client: Client) -> None:
+    make.open_league(registration_code="sesame-opens")
+    text = page(client)
+    links = re.findall(r'href="(/leagues/fall/join/kit-(\w+)\.zip)"', text)
+    assert [language for _link, language in links] == list(kit.LANGUAGES)
+    assert {client.get(link).status_code for link, _language in links} == {200}
+    starts = [f'{one.start} --name "My Agent" --code YOUR-CODE' for one in kit.LANGUAGES.values()]
+    assert [start for start in copied(text) if start in starts] == starts
+    # The address that was everybody's before there was a choice.
+    assert client.get("/leagues/fall/join/kit.zip").content == client.get(links[0][0]).content
+    assert client.get("/leagues/fall/join/kit-cobol.zip").status_code == 404
 
 
 def test_the_join_page_says_how_the_agents_of_the_readers_machine_are_reached(client: Client) -> None:

@@ -1,0 +1,130 @@
+"""The starter kit in every language: what it is built with, whether that is here, and the player as a process."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.site import wait_for
+from tests.places import ROOT
+
+Command = tuple[str, ...]
+
+
+def need(program: str) -> str:
+    """Where a program is; without it the test is skipped, in CI it fails."""
+    found = shutil.which(program)
+    if found is None:
+        (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(f"{program} is not installed on this machine")
+    return found
+
+
+def run(folder: Path, *command: str) -> None:
+    """Run a step of a build; its output is in the error if it fails."""
+    done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+
+
+def python(_folder: Path) -> Command:
+    return (sys.executable, "player.py")
+
+
+def javascript(_folder: Path) -> Command:
+    return (need("node"), "player.mjs")
+
+
+LANGUAGES: dict[str, Callable[[Path], Command]] = {"python": python, "javascript": javascript}
+"""Each makes the kit in a folder ready, and returns the command that starts its player there."""
+
+QUICK = ("python", "javascript")
+EACH = [pytest.param(language, marks=() if language in QUICK else pytest.mark.long) for language in LANGUAGES]
+"""To run a test in each language; those that are compiled are long."""
+
+
+@functools.cache
+def built(language: str) -> tuple[Path, Command]:
+    """A folder of this process's own with a kit that is ready, and the command that starts its player there."""
+    folder = Path(tempfile.mkdtemp(prefix=f"league-kit-{language}-")) / language
+    shutil.copytree(ROOT / "examples" / "kit" / language, folder)
+    return folder, LANGUAGES[language](folder)
+
+
+class KitPlayer:
+    """A player of the kit as a process, see :meth:`ready`.
+
+    Attributes:
+        player_id: the id that it was given, once it is ready.
+    """
+
+    player_id = ""
+
+    def __init__(self, folder: Path, *command: str) -> None:
+        with tempfile.NamedTemporaryFile("w", prefix="kit-printed-", delete=False) as out:
+            self._printed = Path(out.name)
+            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out)
+
+    @classmethod
+    def ready(cls, folder: Path, *command: str) -> KitPlayer:
+        """Start a player, and wait until it is registered."""
+        player = cls(folder, *command)
+        try:
+            player.player_id = player.wait_for_line("READY").split()[2]
+        except BaseException:
+            player.close()
+            raise
+        return player
+
+    @property
+    def endpoint(self) -> str:
+        """Where it listens, as it has said."""
+        return self.wait_for_line("READY").split()[1]
+
+    @property
+    def token(self) -> str:
+        """Its auth_token, as it has said."""
+        return self.wait_for_line("READY").split()[4]
+
+    def printed(self) -> str:
+        """What the player has printed so far."""
+        return self._printed.read_text()
+
+    def wait_for_line(self, text: str) -> str:
+        """Wait until the player has printed a line that contains a text; the line."""
+
+        def matching_line() -> str:
+            return next((line for line in self.printed().splitlines() if text in line), "")
+
+        try:
+            return wait_for(f"{text!r} of a kit", matching_line)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nprinted: {self.printed()[-2000:]}") from None
+
+    def close(self) -> None:
+        """Kill the process."""
+        self.process.kill()
+        self.process.wait()
+        self._printed.unlink(missing_ok=True)
+
+
+def start(language: str, *options: str) -> KitPlayer:
+    """Start a player in a language, and wait until it is registered."""
+    folder, command = built(language)
+    return KitPlayer.ready(folder, *command, *options)
+
+
+def check(endpoint: str) -> dict[str, Any]:
+    """The report of ``league check URL``; it has to end with 0."""
+    command = [sys.executable, "-m", "league_sdk", "check", endpoint, "--json"]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return dict(json.loads(done.stdout))
