@@ -1,29 +1,55 @@
-"""Reads the command line and runs one of its commands."""
+"""The command line ``league``: what its commands are, and how it ends (docs/cli.md)."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
-from league_sdk.cli import bridge, check, verify
+import typer
+
+from league_sdk.cli import bridge
+from league_sdk.cli.check import check
+from league_sdk.cli.local import local
+from league_sdk.cli.new import new
+from league_sdk.cli.play import play
+from league_sdk.cli.verify import verify
+from league_sdk.cli.watch import watch
 from league_sdk.protocol import SDK_VERSION
 
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """The exit code of a program whose output nobody reads any more, as after ``league verify … | head``."""
 
+app = typer.Typer(
+    name="league",
+    help="Write, try and run agents of the league.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(new)
+app.command()(local)
+app.command()(check)
+app.command()(play)
+app.command()(watch)
+app.command(add_help_option=False, context_settings=bridge.PASS_ALL_ON)(bridge.bridge)
+app.command()(verify)
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser of the whole command line; each command adds its own part."""
-    made = argparse.ArgumentParser(prog="league", description="Tools for those who write agents of the league.")
-    made.add_argument("--version", action="version", version=f"league_sdk {SDK_VERSION}")
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    bridge.add_to(commands)
-    check.add_to(commands)
-    verify.add_to(commands)
-    return made
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"league_sdk {SDK_VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,16 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the command line; None takes the process's own.
 
     Returns:
-        The exit code; a command line that cannot be read ends the process with 2.
+        The exit code; 2 if the command line cannot be read, 130 after Ctrl-C.
     """
-    options = parser().parse_args(arguments)
+    stdout, stderr = sys.stdout, sys.stderr
+    code = 0
     try:
-        code = int(options.run(options))
+        app(args=None if arguments is None else list(arguments), prog_name="league")
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    # Typer puts others in their place, and ends with 1, once nobody reads them any more.
+    is_read = sys.stdout is stdout
+    sys.stdout, sys.stderr = stdout, stderr
+    try:
         sys.stdout.flush()
-        return code
     except BrokenPipeError:
+        is_read = False
+    if not is_read:
         # Python flushes stdout again at exit; send that to /dev/null, as nobody reads it either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
         return EXIT_BROKEN_PIPE
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+    return code

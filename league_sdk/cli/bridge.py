@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from league_sdk import bridge
+import typer
+
+from league_sdk import bridge as relay
+
+PASS_ALL_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""The bridge is also a file of the kit, which runs without typer: it reads its own command line."""
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser(
-        "bridge",
-        help="relay for an agent that the league cannot call",
-        description=bridge.ABOUT,
-        epilog=bridge.EXAMPLES,
+def bridge(context: typer.Context) -> None:
+    """Relay for an agent that the league cannot call."""
+    parser = argparse.ArgumentParser(
+        prog="league bridge",
+        description=relay.ABOUT,
+        epilog=relay.EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    bridge.add_arguments(parser)
-    parser.set_defaults(run=bridge.run)
+    relay.add_arguments(parser)
+    raise typer.Exit(relay.run(parser.parse_args(context.args)))

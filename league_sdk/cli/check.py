@@ -2,121 +2,180 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
+import contextlib
 import shutil
 import sys
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from league_sdk.conformance.checking import CHECKS, check
+import typer
+
+from league_sdk.cli.console import EXIT_NOT, EXIT_OK, fail, print_json
+from league_sdk.cli.options import Games, Json, is_file, known_games
+from league_sdk.conformance.checking import check as examine
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.report import Clause, Report
 from league_sdk.conformance.subject import DEFAULT_GAME, DEFAULT_REGISTER_WAIT_S, Subject
 from league_sdk.conformance.text import render
-from league_sdk.rules.registry import games
+from league_sdk.player.agent import Player
+from league_sdk.player.loading import NotLoaded, load
+from league_sdk.player.server import PlayerServer
+from league_sdk.protocol.tokens import new_token
 from league_sdk.simulated_league import Identity
 from league_sdk.transport.httpx_client import HttpxClient
 
-EXIT_OK, EXIT_NOT = 0, 1
 PLAIN_WIDTH = 100
-_ABOUT = """\
-Talks to an agent as a league would, outside any league, and reports clause by clause what was sent, what came, what
-the documents expect and where they say so. Start your agent first; it need not be registered.
-
-Exit code: 0 a league can use the agent as it is, 1 it cannot, 2 the command line is wrong."""
-_EXAMPLES = """\
-examples:
-  league check http://127.0.0.1:8101/mcp
-  league check http://127.0.0.1:8101/mcp --json > report.json
-  league check http://127.0.0.1:8001/mcp --as referee --manager-port 8000 --wait 60
-  league check http://127.0.0.1:8000/mcp --as manager
-
-A referee registers with its league manager when it starts: let the check wait for it, then start the referee.
-The check of a league manager registers a referee and players that stay registered: use one without a class in it."""
+Role = Literal["player", "referee", "manager"]
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser(
-        "check",
-        help="check an agent against the documents",
-        description=_ABOUT,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("url", metavar="URL", help="the agent's address, such as http://127.0.0.1:8101/mcp")
-    parser.add_argument(
-        "--as", dest="role", choices=list(CHECKS), default="player", help="what it is (default: player)"
-    )
-    parser.add_argument(
-        "--game",
-        action="append",
-        choices=sorted(games()),
-        help=f"players: a game it plays; may be given several times (default: {DEFAULT_GAME})",
-    )
-    parser.add_argument("--player-id", metavar="ID", help="players: the id it is registered under, when it is")
-    parser.add_argument("--league-id", metavar="ID", help="players: the league it is registered in, when it is")
-    parser.add_argument(
-        "--listen", metavar="HOST", help="this machine's address for answers by POST (default: found out)"
-    )
-    parser.add_argument(
-        "--manager-port",
-        type=int,
-        default=0,
-        metavar="PORT",
-        help="referees: where to stand in for the league manager, such as 8000 (default: a free port)",
-    )
-    parser.add_argument(
-        "--wait",
-        type=float,
-        default=DEFAULT_REGISTER_WAIT_S,
-        metavar="SECONDS",
-        help="referees: how long to wait for their registration (default: %(default)s)",
-    )
-    parser.add_argument("--no-farewell", action="store_true", help="players: do not send LEAGUE_COMPLETED")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--verbose", action="store_true", help="show what was sent and what came for every clause")
-    parser.set_defaults(run=run, refuse=parser.error)
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the command line says of the agent and the check."""
+
+    url: str
+    role: Role
+    games: Sequence[str]
+    identity: Identity | None
+    listen: str | None
+    manager_port: int
+    wait_s: float
+    farewell: bool
+    shows_progress: bool
 
 
-def run(options: argparse.Namespace) -> int:
-    """Check, print, and return the exit code."""
-    if urlsplit(options.url).scheme not in ("http", "https"):
-        options.refuse(f"{options.url!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
-    report = asyncio.run(_check(options))
-    if options.json:
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+Agent = Annotated[
+    str, typer.Argument(metavar="URL_OR_FILE", help="Its address, such as http://127.0.0.1:8101/mcp, or your FILE.py.")
+]
+AsRole = Annotated[Role, typer.Option("--as", help="What it is.")]
+PlayerId = Annotated[str | None, typer.Option(metavar="ID", help="Players: the id it is registered under, when it is.")]
+LeagueId = Annotated[
+    str | None, typer.Option(metavar="ID", help="Players: the league it is registered in, when it is.")
+]
+Listen = Annotated[
+    str | None, typer.Option(metavar="HOST", help="This machine's address for answers by POST; found out by itself.")
+]
+ManagerPort = Annotated[
+    int,
+    typer.Option(metavar="PORT", min=0, max=65535, help="Referees: where to stand in for the league manager; 0: any."),
+]
+Wait = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="Referees: how long to wait for their registration.")
+]
+Farewell = Annotated[bool, typer.Option(help="Players: send LEAGUE_COMPLETED at the end.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show what was sent and what came for every clause.")]
+
+
+def check(
+    agent: Agent,
+    role: AsRole = "player",
+    game: Games = None,
+    player_id: PlayerId = None,
+    league_id: LeagueId = None,
+    listen: Listen = None,
+    manager_port: ManagerPort = 0,
+    wait: Wait = DEFAULT_REGISTER_WAIT_S,
+    farewell: Farewell = True,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Check an agent against the documents.
+
+    Talks to it as a league would, outside any league, and reports clause by clause what was sent, what came, what the
+    documents expect and where they say so. Start your agent first, or give your FILE.py, which is started for the
+    check; it need not be registered. Without --game it plays even_odd.
+
+    A referee registers with its league manager when it starts: let the check wait for it, then start the referee. The
+    check of a league manager registers a referee and players that stay registered: use one without a class in it.
+
+    Exit code: 0 a league can use the agent as it is, 1 it cannot, 2 the command line cannot be used.
+    """
+    wanted = _Wanted(
+        url=agent,
+        role=role,
+        games=known_games(game) or (DEFAULT_GAME,),
+        identity=_identity(player_id, league_id),
+        listen=listen,
+        manager_port=manager_port,
+        wait_s=wait,
+        farewell=farewell,
+        shows_progress=sys.stderr.isatty() and not as_json,
+    )
+    report = _report(wanted)
+    if as_json:
+        print_json(report.to_json())
     else:
         colour = sys.stdout.isatty()
         width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if colour else PLAIN_WIDTH
-        print(render(report, width=width, colour=colour, everything=options.verbose), end="")
-    return EXIT_OK if report.can_play else EXIT_NOT
+        print(render(report, width=width, colour=colour, everything=verbose), end="")
+    raise typer.Exit(EXIT_OK if report.can_play else EXIT_NOT)
 
 
-async def _check(options: argparse.Namespace) -> Report:
+def _report(wanted: _Wanted) -> Report:
+    """Check what is meant.
+
+    Raises:
+        typer.Exit: it cannot be checked.
+    """
+    by_file = is_file(wanted.url)
+    if by_file and wanted.role != "player":
+        fail("A file is checked as a player; start a referee or league manager and give its address.")
+    if not by_file and urlsplit(wanted.url).scheme not in ("http", "https"):
+        fail(f"{wanted.url!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
+    try:
+        return asyncio.run(_check_file(wanted) if by_file else _check(wanted))
+    except NotLoaded as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
+
+
+async def _check_file(wanted: _Wanted) -> Report:
+    """Start a player with a student's strategy, registered as the check's, and check it."""
+    identity = wanted.identity or Identity(known=True)
+    player = Player("Checked", load(wanted.url)(), game_types=tuple(wanted.games))
+    player.accept(
+        {
+            "player_id": identity.player_id,
+            "league_id": identity.league_id,
+            "league_token": identity.league_token,
+            "auth_token": new_token(),
+        }
+    )
+    async with _served(player) as url:
+        return await _check(replace(wanted, url=url, identity=identity))
+
+
+@contextlib.asynccontextmanager
+async def _served(player: Player) -> AsyncIterator[str]:
+    server = PlayerServer({"/mcp": player})
+    port = await server.start("127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        await server.stop()
+
+
+async def _check(wanted: _Wanted) -> Report:
     client = HttpxClient(agent_type="check")
-    progress = _progress if sys.stderr.isatty() and not options.json else None
     try:
         subject = Subject(
-            url=options.url,
-            role=options.role,
-            listen=options.listen or await own_address(options.url),
-            game_types=options.game or (DEFAULT_GAME,),
-            identity=_identity(options),
-            farewell=not options.no_farewell,
-            manager_port=options.manager_port,
-            register_wait_s=options.wait,
+            url=wanted.url,
+            role=wanted.role,
+            listen=wanted.listen or await own_address(wanted.url),
+            game_types=wanted.games,
+            identity=wanted.identity,
+            farewell=wanted.farewell,
+            manager_port=wanted.manager_port,
+            register_wait_s=wanted.wait_s,
             on_listening=_listening,
         )
-        return await check(subject, client, progress)
-    except OSError as error:
-        options.refuse(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
-        raise
+        return await examine(subject, client, _progress if wanted.shows_progress else None)
     finally:
         await client.aclose()
-        if progress is not None:
+        if wanted.shows_progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -124,12 +183,11 @@ def _listening(endpoint: str) -> None:
     print(f"Standing in for the league manager at {endpoint}: start your referee with it.", file=sys.stderr, flush=True)
 
 
-def _identity(options: argparse.Namespace) -> Identity | None:
-    if options.player_id is None and options.league_id is None:
+def _identity(player_id: str | None, league_id: str | None) -> Identity | None:
+    if player_id is None and league_id is None:
         return None
-    given = {"player_id": options.player_id, "league_id": options.league_id}
-    known = options.player_id is not None
-    return Identity(**{name: value for name, value in given.items() if value is not None}, known=known)
+    given = {"player_id": player_id, "league_id": league_id}
+    return Identity(**{name: value for name, value in given.items() if value is not None}, known=player_id is not None)
 
 
 def _progress(clause: Clause) -> None:

@@ -2,71 +2,81 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
+
+from league_sdk.cli.console import EXIT_NOT, EXIT_USAGE, fail, print_json
 from league_sdk.ledger.chain import Broken, is_hash, short
 from league_sdk.ledger.reading import read
-from league_sdk.ledger.verify import NotALedger, Verified, verify
-
-EXIT_OK, EXIT_NOT, EXIT_USAGE = 0, 1, 2
-_ABOUT = """\
-Reads a league's public ledger, follows its chain of digests from the first event to the head, checks every draw
-against its commitment and every result against its seal, and adds the table up again.
-
-Exit code: 0 all of it holds, 1 something does not or cannot be read, 2 the command line is wrong."""
-_EXAMPLES = """\
-examples:
-  league verify https://site/leagues/league_2025_even_odd/
-  league verify https://site/leagues/league_2025_even_odd/ --save ledger.json
-  league verify ledger.json --head 5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592
-
-Keep the head from the board or from LEAGUE_STANDINGS_UPDATE: with it you can show later that nothing before it was
-changed."""
+from league_sdk.ledger.verify import NotALedger, Verified
+from league_sdk.ledger.verify import verify as follow
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser(
-        "verify",
-        help="check a league's results against its ledger",
-        description=_ABOUT,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "source",
-        metavar="FILE_OR_URL",
-        help="a saved ledger, the export league.json or league.zip, or the address of the league's board",
-    )
-    parser.add_argument("--head", metavar="HASH", help="a head that you kept earlier: 64 hex digits")
-    parser.add_argument("--save", metavar="FILE", type=Path, help="keep what was read, to check it again offline")
-    parser.set_defaults(run=run, refuse=parser.error)
+def verify(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE_OR_URL",
+            help="A saved ledger, the export league.json or league.zip, or the address of the league's board.",
+        ),
+    ],
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A head that you kept earlier: 64 hex digits.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what was read, to check it again offline.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+) -> None:
+    """Check a league's results against its public ledger.
 
+    Follows the ledger's chain of digests from the first event to the head, checks every draw against its commitment and
+    every result against its seal, and adds the table up again. Keep the head from the board or from
+    LEAGUE_STANDINGS_UPDATE: with it you can show later that nothing before it was changed.
 
-def run(options: argparse.Namespace) -> int:
-    """Verify, print, and return the exit code."""
-    head = options.head.strip().lower() if options.head is not None else None
-    if head is not None and not is_hash(head):
-        options.refuse(f"--head {head!r:.100} is no digest: 64 hex digits are one")
+    Exit code: 0 all of it holds, 1 something does not or cannot be read, 2 the command line cannot be used.
+    """
+    kept = head.strip().lower() if head is not None else None
+    if kept is not None and not is_hash(kept):
+        fail(f"--head {kept!r:.100} is no digest: 64 hex digits are one")
     try:
-        document = read(options.source)
-        if options.save is not None:
-            options.save.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-        verified = verify(document, head=head)
-    except NotALedger as error:
-        print(f"Not verified. {error}")
-        return EXIT_NOT
-    except Broken as error:
-        print(f"DOES NOT HOLD: {error}")
-        return EXIT_NOT
+        document = read(source)
+        if save is not None:
+            save.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+        verified = follow(document, head=kept)
+    except (NotALedger, Broken) as error:
+        holds = None if isinstance(error, NotALedger) else False
+        if as_json:
+            print_json({"holds": holds, "problem": str(error)})
+        else:
+            print(f"Not verified. {error}" if holds is None else f"DOES NOT HOLD: {error}")
+        raise typer.Exit(EXIT_NOT) from None
     except OSError as error:
-        print(f"{options.save} cannot be written: {error.strerror}")
-        return EXIT_USAGE
-    print(told(verified))
-    return EXIT_OK
+        print(f"{save} cannot be written: {error.strerror}")
+        raise typer.Exit(EXIT_USAGE) from None
+    if as_json:
+        print_json(_facts(verified))
+    else:
+        print(told(verified))
+
+
+def _facts(found: Verified) -> dict[str, object]:
+    return {
+        "holds": True,
+        "league_id": found.league_id,
+        "events": found.events,
+        "last_seq": found.last_seq,
+        "head": found.head,
+        "kept_at": found.kept_at,
+        "counted": dict(found.counted),
+        "table_shown": found.table_shown,
+        "points_in_chain": found.points_in_chain,
+        "players_in_chain": found.players_in_chain,
+        "frozen_after_round": found.frozen_after_round,
+    }
 
 
 def told(found: Verified) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from league_sdk.dialling import Inbox
 from league_sdk.player.deciding import Decider
 from league_sdk.player.memory import Memory, read_result
+from league_sdk.player.mistakes import Mistake, describe, line_of
 from league_sdk.player.strategies import Random
 from league_sdk.player.strategy import Strategy
 from league_sdk.player.tools import list_tools
@@ -52,6 +53,7 @@ class Player:
         inbox: where its messages can be fetched; None if the league has no inboxes.
         called: set as soon as the league has called it where it listens.
         watchers: called when what it knows of itself, its matches or the table has changed.
+        on_played: called after each match with its row of the history.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Player:
     inbox: Inbox | None = None
     called: asyncio.Event = field(default_factory=asyncio.Event)
     watchers: list[Callable[[], None]] = field(default_factory=list)
+    on_played: Callable[[Params], None] = lambda row: None
 
     def __post_init__(self) -> None:
         self.decider = Decider(self.name, self.strategy, self.think_s)
@@ -198,6 +201,7 @@ class Player:
         except OSError as error:
             logger.warning("%s: the history could not be saved: %s", self.name, error)
         self._changed()
+        self.on_played(row)
         self._hook(self.strategy.on_result, row)
         return _RECEIVED
 
@@ -281,8 +285,8 @@ class Player:
     def _hook(self, hook: Callable[[Params], None], argument: Params) -> None:
         try:
             hook(argument)
-        except Exception:
-            logger.exception("%s: %s() failed", self.name, hook.__name__)
+        except Exception as error:
+            self.decider.tell(Mistake(hook.__name__, describe(error), line_of(error)), error)
 
 
 def _state(params: Params, request: Params) -> Params:

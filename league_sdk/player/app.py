@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from league_sdk.dialling import Ended
@@ -25,6 +27,31 @@ from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.rules.registry import games
 
 EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = 2, 3, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Where players listen, and how they come to the league.
+
+    Attributes:
+        league: the league's address.
+        host, port: where to listen; 0 is a free port, of several players each has the next one.
+        dial_out: open no port, fetch messages from the league. listen: never fetch any.
+        call_wait_s: seconds without a call of the league after which messages are fetched, too.
+        data: the folder for history and tokens; None keeps neither.
+        code: the registration code, if there is one.
+        exit_with_parent: end when stdin ends.
+    """
+
+    league: str
+    host: str = "127.0.0.1"
+    port: int = 8101
+    dial_out: bool = False
+    listen: bool = False
+    call_wait_s: float = CALL_WAIT_S
+    data: Path | None = None
+    code: str | None = None
+    exit_with_parent: bool = False
 
 
 def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentParser:
@@ -120,7 +147,7 @@ def _summary(players: Sequence[tuple[str, Player]]) -> str:
     return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id}, in any order, {where}"
 
 
-async def _open_ports(options: argparse.Namespace, players: Sequence[Player], servers: list[PlayerServer]) -> list[int]:
+async def _open_ports(ways: Ways, players: Sequence[Player], servers: list[PlayerServer]) -> list[int]:
     """Open a port for each player: the league never plays two matches at one address and port at the same time.
 
     Args:
@@ -131,34 +158,39 @@ async def _open_ports(options: argparse.Namespace, players: Sequence[Player], se
     """
     ports = []
     for number, player in enumerate(players):
-        port = options.port and options.port + number
+        port = ways.port and ways.port + number
         server = PlayerServer({"/mcp": player})
         try:
-            ports.append(await server.start(options.host, port))
+            ports.append(await server.start(ways.host, port))
         except (OSError, OverflowError) as error:
-            raise OSError(f"cannot listen on {options.host}:{port}: {error}") from error
+            raise OSError(f"cannot listen on {ways.host}:{port}: {error}") from error
         servers.append(server)
     return ports
 
 
-async def serve(options: argparse.Namespace, players: Sequence[Player]) -> int:
-    """Open the ports, register, and play until told to stop; returns the exit code."""
+async def serve(ways: Ways, players: Sequence[Player], say: Callable[[str], None] = _say) -> int:
+    """Open the ports, register, and play until told to stop; returns the exit code.
+
+    Args:
+        say: is told what happens, in one line each.
+    """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    if options.exit_with_parent:
+    with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C raises KeyboardInterrupt
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+    if ways.exit_with_parent:
         _watch_parent(loop, stop)
     servers: list[PlayerServer] = []
-    kept = KeptTokens(options.data, options.league)
+    kept = KeptTokens(ways.data, ways.league)
     try:
         for player in players:
             kept.recall(player)
-        endpoints = await _endpoints(options, players, servers)
+        endpoints = await _endpoints(ways, players, servers)
     except (OSError, ValueError) as error:
         await asyncio.gather(*(server.stop() for server in servers))
-        _say(str(error))
+        say(str(error))
         return 1
-    playing = asyncio.create_task(_play(options, list(zip(endpoints, players, strict=True)), kept))
+    playing = asyncio.create_task(_play(ways, list(zip(endpoints, players, strict=True)), kept, say))
     stopping = asyncio.create_task(stop.wait())
     code = 0
     try:
@@ -167,10 +199,10 @@ async def serve(options: argparse.Namespace, players: Sequence[Player]) -> int:
             playing.result()
             await stopping
     except RegistrationRefused as refused:
-        _say(f"REJECTED: {refused}")
+        say(f"REJECTED: {refused}")
         code = EXIT_REJECTED
     except Ended as ended:
-        _say(f"ENDED: {ended}")
+        say(f"ENDED: {ended}")
         code = EXIT_ENDED
     finally:
         for task in (playing, stopping):
@@ -180,22 +212,24 @@ async def serve(options: argparse.Namespace, players: Sequence[Player]) -> int:
     return code
 
 
-async def _endpoints(options: argparse.Namespace, players: Sequence[Player], servers: list[PlayerServer]) -> list[str]:
+async def _endpoints(ways: Ways, players: Sequence[Player], servers: list[PlayerServer]) -> list[str]:
     """Open the ports; the address of each player, empty texts if they listen nowhere.
 
     Raises:
         OSError: a port is taken.
     """
-    if options.dial_out:
+    if ways.dial_out:
         return [""] * len(players)
-    ports = await _open_ports(options, players, servers)
+    ports = await _open_ports(ways, players, servers)
     # The address of "every interface" cannot be called; register the loopback address instead.
-    host = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host  # noqa: S104
+    host = "127.0.0.1" if ways.host in ("0.0.0.0", "::") else ways.host  # noqa: S104
     host = f"[{host}]" if ":" in host else host
     return [f"http://{host}:{port}/mcp" for port in ports]
 
 
-async def _play(options: argparse.Namespace, players: Sequence[tuple[str, Player]], kept: KeptTokens) -> None:
+async def _play(
+    ways: Ways, players: Sequence[tuple[str, Player]], kept: KeptTokens, say: Callable[[str], None]
+) -> None:
     """Register, and see that the league reaches every player.
 
     Raises:
@@ -207,13 +241,13 @@ async def _play(options: argparse.Namespace, players: Sequence[tuple[str, Player
         try:
             kept.keep(player)
         except OSError as error:
-            _say(f"{player.name}: the auth_token could not be saved: {error}")
+            say(f"{player.name}: the auth_token could not be saved: {error}")
 
-    await register_all(players, league=options.league, code=options.registration_code, accepted=accepted)
-    _say(_summary(players))
-    if not options.listen:
-        wait_s = options.call_wait
-        await asyncio.gather(*(keep_reachable(one, at, say=_say, call_wait_s=wait_s) for at, one in players))
+    await register_all(players, league=ways.league, code=ways.code, accepted=accepted)
+    say(_summary(players))
+    if not ways.listen:
+        wait_s = ways.call_wait_s
+        await asyncio.gather(*(keep_reachable(one, at, say=say, call_wait_s=wait_s) for at, one in players))
 
 
 def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str] | None = None) -> int:
@@ -248,4 +282,15 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
 async def _main(options: argparse.Namespace, make: Callable[[], Strategy]) -> int:
     if options.dry_run:
         return await dry_run(Player(options.name, make(), game_types=tuple(options.game or ())))
-    return await serve(options, make_players(options, make))
+    ways = Ways(
+        league=options.league,
+        host=options.host,
+        port=options.port,
+        dial_out=options.dial_out,
+        listen=options.listen,
+        call_wait_s=options.call_wait,
+        data=options.data,
+        code=options.registration_code,
+        exit_with_parent=options.exit_with_parent,
+    )
+    return await serve(ways, make_players(options, make))

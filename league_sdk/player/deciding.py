@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import random
+import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from league_sdk.player.mistakes import Mistake, Raised, describe, line_of
 from league_sdk.player.strategy import Strategy
 
 logger = logging.getLogger("league_sdk.player")
@@ -29,6 +33,8 @@ class Decider:
         self.name = name
         self.strategy = strategy
         self.think_s = think_s
+        self.on_mistake: Callable[[Mistake], None] | None = None
+        """Told of each mistake of the strategy; without it mistakes are logged as errors, with their tracebacks."""
         self._moves: dict[tuple[str, ...], Any] = {}
         self._thinking: dict[tuple[str, ...], asyncio.Task[Any]] = {}
 
@@ -56,11 +62,11 @@ class Decider:
         if state is not None:
             ask = partial(self.strategy.move, list(options), state, context)
         if self.strategy.quick and not self.think_s:
-            move = self._at_once(ask, options)
+            move = self._at_once(ask, options, key[0])
         else:
             task = self._thinking.get(key)
             if task is None:
-                task = self._thinking[key] = asyncio.create_task(self._think(ask, options))
+                task = self._thinking[key] = asyncio.create_task(self._think(ask, options, key[0]))
                 task.add_done_callback(lambda _: self._thinking.pop(key, None))
             # Shielded: if the referee hangs up and asks again, the strategy must still be running.
             move = await asyncio.shield(task)
@@ -75,13 +81,13 @@ class Decider:
         for key in [key for key in self._moves if key[0] == match_id]:
             del self._moves[key]
 
-    def _at_once(self, ask: partial[Any], options: list[Any]) -> Any:
+    def _at_once(self, ask: partial[Any], options: list[Any], match_id: str) -> Any:
         try:
-            return self._legal(ask(), ask, options)
-        except Exception:
-            return self._failed(ask, options)
+            return self._legal(ask(), ask, options, match_id)
+        except Exception as error:
+            return self._failed(error, ask, options, match_id)
 
-    async def _think(self, ask: partial[Any], options: list[Any]) -> Any:
+    async def _think(self, ask: partial[Any], options: list[Any], match_id: str) -> Any:
         done = asyncio.get_running_loop().time() + self.think_s
         try:
             if self.strategy.quick or inspect.iscoroutinefunction(ask.func):
@@ -89,22 +95,63 @@ class Decider:
                 if inspect.isawaitable(move):
                     move = await move
             else:
-                move = await asyncio.to_thread(ask)
-            move = self._legal(move, ask, options)
-        except Exception:
-            move = self._failed(ask, options)
+                move = await _in_thread(ask)
+            move = self._legal(move, ask, options, match_id)
+        except Exception as error:
+            move = self._failed(error, ask, options, match_id)
         await asyncio.sleep(max(0.0, done - asyncio.get_running_loop().time()))
         return move
 
-    def _failed(self, ask: partial[Any], options: list[Any]) -> Any:
-        # A mistake of the student must not lose the match: log it and play a random move.
-        logger.exception("%s: %s() failed; playing at random", self.name, ask.func.__name__)
+    def _failed(self, error: Exception, ask: partial[Any], options: list[Any], match_id: str) -> Any:
+        # A mistake of the student must not lose the match: tell it and play a random move.
+        name = ask.func.__name__
+        self.tell(Mistake(name, describe(error), line_of(error), match_id), error)
         return random.choice(options)
 
-    def _legal(self, move: Any, ask: partial[Any], options: list[Any]) -> Any:
+    def _legal(self, move: Any, ask: partial[Any], options: list[Any], match_id: str) -> Any:
         # Reject booleans: True equals 1, but is not a move.
         if move in options and not isinstance(move, bool):
-            return move
-        name = ask.func.__name__
-        logger.warning("%s: %s() gave %r, not one of %r; playing at random", self.name, name, move, options)
+            # Not the strategy's own object: a number of another library equals the option and is no JSON.
+            return options[options.index(move)]
+        self.tell(Mistake(ask.func.__name__, f"gave {move!r:.80}, not one of {options!r:.80}", match_id=match_id))
         return random.choice(options)
+
+    def tell(self, mistake: Mistake, error: Exception | None = None) -> None:
+        """Tell a mistake of the strategy to whoever wants to know.
+
+        Args:
+            mistake: what was wrong.
+            error: the exception, if it was one.
+        """
+        level = logging.ERROR if self.on_mistake is None else logging.DEBUG
+        logger.log(level, "%s: %s%s", self.name, mistake, mistake.consequence, exc_info=error)
+        if self.on_mistake is not None:
+            self.on_mistake(mistake)
+
+
+async def _in_thread(ask: Callable[[], Any]) -> Any:
+    """Call in a thread of its own, which does not keep the process from ending if the call never returns."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not answered.cancelled():
+            if error is None:
+                answered.set_result(value)
+            else:
+                answered.set_exception(error)
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = ask()
+        except BaseException as raised:
+            # StopIteration cannot be raised into a future, and SystemExit would end the loop.
+            error = (
+                raised if isinstance(raised, Exception) and not isinstance(raised, StopIteration) else Raised(raised)
+            )
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="strategy", daemon=True).start()
+    return await answered

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.newcomer import Newcomer, follow
 from tests.e2e.site import Site, free_port, wait_for
 from tests.places import ROOT
 
@@ -60,6 +61,7 @@ def test_the_wheels_hold_every_file_of_their_packages(wheels: list[Path]) -> Non
     ours = {name for name in tracked if name.startswith(packages)} - {"league_sdk/pyproject.toml"}
     resources = {name for name in tracked if name.startswith(("templates/", "static/", "locale/", "examples/kit/"))}
     assert ours - packed == set()
+    assert "league_sdk/starter/mine.py" in packed
     assert {f"leaguesite/resources/{name}" for name in resources} - packed == set()
 
 
@@ -87,6 +89,7 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
                 _play(site, programs, tmp_path)
             finally:
                 players.terminate()
+        _welcome(site, programs, tmp_path)
         kit = site.http.get("/leagues/league_2025_even_odd/join/kit.zip")
         assert (kit.status_code, kit.headers["content-type"]) == (200, "application/zip")
         hebrew = site.http.get("/", headers={"Accept-Language": "he"})
@@ -94,6 +97,18 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
         assert site.http.get("/static/js/live.js").status_code == 200
     finally:
         site.close()
+
+
+def _welcome(site: Site, programs: Path, folder: Path) -> None:
+    """A newcomer with nothing but the wheel; prints how long that took."""
+    empty = folder / "empty"
+    empty.mkdir()
+    newcomer = Newcomer(empty, [f"{programs}/league"], ENVIRONMENT | {"COLUMNS": "100"})
+    try:
+        follow(newcomer, site)
+    finally:
+        newcomer.close()
+    print(f"from an empty folder to a played match: {newcomer.took_s:.0f} s of machine time")
 
 
 def _play(site: Site, programs: Path, folder: Path) -> None:

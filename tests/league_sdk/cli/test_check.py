@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
 from league_sdk.cli import main
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import Agent
+
+COMMANDS = ("new", "local", "check", "play", "watch", "bridge", "verify")
 
 
 async def test_the_check_of_a_correct_player_prints_a_report(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,25 +59,30 @@ async def test_the_check_of_a_manager_or_referee_that_is_not_running_fails(capsy
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "the following arguments are required: COMMAND"),
-        (["check"], "the following arguments are required: URL"),
+        (["check"], "Missing argument 'URL_OR_FILE'"),
         (["check", "127.0.0.1:8101"], "'127.0.0.1:8101' is no address: http://127.0.0.1:8101/mcp is one"),
-        (["check", "http://x/", "--as", "judge"], "invalid choice: 'judge'"),
+        (["check", "http://x/", "--as", "judge"], "'judge' is not one of 'player', 'referee', 'manager'"),
+        (["check", "mine.py", "--as", "referee"], "A file is checked as a player"),
+        (["check", "nothing.py"], "There is no file nothing.py in "),
+        (["check", "http://x/", "--game", "chess"], "There is no game 'chess' here"),
         (["check", "http://127.0.0.1:1/mcp", "--listen", "192.0.2.1"], "name an address of ours with --listen"),
     ],
 )
 def test_a_wrong_command_line_is_refused_with_the_reason(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    assert sentence in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert sentence in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["check", "--help"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], *([one, "--help"] for one in COMMANDS)])
 def test_help_describes_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: league ")
+    assert main(arguments) == (0 if arguments else 2)
+    assert "sage: league " in capsys.readouterr().out
+
+
+def test_a_file_is_started_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("class Mine:\n    def choose(self, options, context):\n        return 'odd'\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "46 conform, 0 tolerated, 0 fail, 0 skipped."

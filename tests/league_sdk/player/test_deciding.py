@@ -3,12 +3,15 @@
 import asyncio
 import json
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from league_sdk.player import AlwaysOdd, History, Memory, Player, Strategy
+from league_sdk.player.deciding import Decider
+from league_sdk.player.mistakes import Mistake
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, OVER
 
 
@@ -49,7 +52,7 @@ async def test_a_player_with_a_broken_strategy_plays_at_random(
     player.accept(ACCEPTED)
     assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] in ("even", "odd")
     assert await player.call("notify_match_result", dict(OVER)) == {"status": "received"}
-    assert "playing at random" in caplog.text
+    assert "a random move was played" in caplog.text
 
 
 async def test_a_repeated_request_does_not_ask_the_strategy_again() -> None:
@@ -105,3 +108,55 @@ async def test_the_last_result_of_a_match_counts_and_survives_a_restart(tmp_path
     again = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
     again.accept(ACCEPTED)
     assert again.memory.matches == player.memory.matches
+
+
+class Endless(Strategy):
+    """Never answers, in a thread that cannot be stopped."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        self.begun.set()
+        threading.Event().wait()
+
+
+async def test_a_strategy_that_never_answers_does_not_keep_the_process_from_ending() -> None:
+    player = Player("Alpha", strategy := Endless())
+    player.accept(ACCEPTED)
+    asked = asyncio.create_task(player.call("choose_parity", dict(CHOICE)))
+    await asyncio.to_thread(strategy.begun.wait)
+    asked.cancel()
+    running = [one for one in threading.enumerate() if one.name == "strategy"]
+    assert running
+    assert all(one.daemon for one in running)
+
+
+class OtherNumber(int):
+    """Equals an option and is none, as the numbers of some libraries."""
+
+
+async def test_the_move_that_is_sent_is_the_option_itself() -> None:
+    class Mine(Strategy):
+        def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
+            return OtherNumber(options[1])
+
+    move = await Decider("Alpha", Mine(), 0).decide(("R1M1",), [4, 5], {}, once=False, state={})
+    assert (move, type(move)) == (5, int)
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [(StopIteration("done"), "StopIteration: done"), (SystemExit(3), "SystemExit: 3")],
+)
+async def test_exceptions_that_threads_cannot_pass_on_are_mistakes_too(error: BaseException, problem: str) -> None:
+    class Mine(Strategy):
+        def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+            raise error
+
+    decider, mistakes = Decider("Alpha", Mine(), 0), list[Mistake]()
+    decider.on_mistake = mistakes.append
+    assert await decider.decide(("R1M1",), ["even"], {}, once=True) == "even"
+    (mistake,) = mistakes
+    assert (mistake.method, mistake.problem, mistake.match_id) == ("choose", problem, "R1M1")
+    assert mistake.where.startswith("test_deciding.py, line ")

@@ -81,7 +81,7 @@ async def test_a_player_replaces_an_illegal_move_of_its_strategy(answer: Any, ca
     player = Player("Alpha", Wrong())
     sent = (await player.call("make_move", call_for(*after("tic_tac_toe", "12"), "P01")))["move_data"]["choice"]
     assert sent in (0, 3, 4, 5, 6, 7, 8)
-    assert f"Alpha: move() gave {answer!r}" in caplog.text
+    assert f"Alpha: move(): gave {answer!r}" in caplog.text
 
 
 async def test_a_generic_call_of_even_odd_calls_choose() -> None:

@@ -1,0 +1,41 @@
+"""Options that several commands have, and how their values are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from league_sdk.cli.console import fail
+from league_sdk.rules.registry import games
+
+DEFAULT_LEAGUE = "http://127.0.0.1:8000/mcp"
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Games = Annotated[
+    list[str] | None,
+    typer.Option("--game", metavar="TYPE", help="A game it plays; may be given again."),
+]
+
+
+def is_file(source: str) -> bool:
+    """Whether a strategy is meant by its file, ``mine.py`` or ``mine.py:Class``."""
+    return source.endswith(".py") or ".py:" in source
+
+
+def stem(source: str) -> str:
+    """The name of a strategy: that of its file without folder and ending."""
+    return Path(source.split(".py:", maxsplit=1)[0]).stem if is_file(source) else source
+
+
+def known_games(given: list[str] | None) -> tuple[str, ...]:
+    """The games that were named.
+
+    Raises:
+        typer.Exit: there is no such game.
+    """
+    for game in given or ():
+        if game not in games():
+            fail(f"There is no game {game!r:.60} here; there are: {', '.join(games())}.")
+    return tuple(given or ())

@@ -1,0 +1,135 @@
+"""The players of a league in memory, and how its referee reaches them: by a call in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.asking.call_result import CallResult
+from league_sdk.judging.match.brief import Seat, Standings
+from league_sdk.ledger.standings import Row
+from league_sdk.local.telling import LEAGUE_ID, Teller
+from league_sdk.player.agent import Player
+from league_sdk.player.mistakes import Mistake, describe
+from league_sdk.player.strategy import Strategy
+from league_sdk.protocol import rpc
+from league_sdk.protocol.errors import LeagueError
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.messages import METHODS
+from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.tokens import new_token
+
+ENDPOINT = "http://127.0.0.1/mcp"
+"""What messages say of addresses: nobody listens there."""
+TOLD_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One message to a player and what came of it.
+
+    Attributes:
+        message, answer: both; the answer is None if none came in time or it was an error.
+        elapsed_s: seconds until then.
+        problem: what was wrong with the answer; empty if nothing was.
+    """
+
+    message: dict[str, Any]
+    answer: Any
+    elapsed_s: float
+    problem: str = ""
+
+    @property
+    def badness(self) -> tuple[bool, float]:
+        """A sort key: the worst is highest. A wrong answer is worse than any slow one."""
+        return bool(self.problem), self.elapsed_s
+
+
+@dataclass
+class Entrant:
+    """One player of the league.
+
+    Attributes:
+        name: as the table shows it.
+        player: answers its messages.
+        mistakes: calls of its strategy that gave no legal move.
+        answered: how many messages it has answered; took_s: seconds for all of them.
+        slowest_s: seconds for the slowest one.
+        worst: the worst message so far.
+    """
+
+    name: str
+    player: Player
+    mistakes: list[Mistake] = field(default_factory=list)
+    answered: int = 0
+    took_s: float = 0.0
+    slowest_s: float = 0.0
+    worst: Sent | None = None
+
+    @classmethod
+    def of(cls, number: int, name: str, make: Callable[[], Strategy], game_type: str) -> Entrant:
+        """The entrant with this number from 1, registered."""
+        player = Player(name, make(), game_types=(game_type,))
+        token, league_token = new_token(), new_token()
+        player.accept(
+            {"player_id": f"P{number:02}", "auth_token": token, "league_token": league_token, "league_id": LEAGUE_ID}
+        )
+        entrant = cls(name, player)
+        player.decider.on_mistake = entrant.mistakes.append
+        return entrant
+
+    @property
+    def player_id(self) -> str:
+        """Its id in the league."""
+        return self.player.player_id
+
+    @property
+    def teller(self) -> Teller:
+        """Builds what the league tells it."""
+        return Teller(self.player_id, self.player.league_token)
+
+    def seat(self, role: str, row: Row) -> Seat:
+        """Its seat in a match."""
+        return Seat(
+            player_id=self.player_id,
+            role=role,
+            endpoint=ENDPOINT,
+            dialect="canonical",
+            league_token=self.player.league_token,
+            token_digests=(),
+            standings=Standings(row.wins, row.losses, row.draws),
+        )
+
+    async def call(self, message: dict[str, Any], limit_s: float) -> CallResult:
+        """Send a message and wait for the answer, as over a network: both are JSON."""
+        sent: dict[str, Any] = rpc.loads(rpc.dumps(message))
+        made = len(self.mistakes)
+        begun = time.perf_counter()
+        answer: Any = None
+        failed: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(limit_s):
+                answer = await self.player.call(METHODS[message["message_type"]], sent)
+            answer = rpc.loads(rpc.dumps(answer))
+        except TimeoutError:
+            failed = {"error_code": "E001", "cause": Cause.DEADLINE, "problem": note(Code.NOT_IN_TIME)}
+        except LeagueError as error:
+            failed = {"error_code": "E002", "problem": f"{error.error_code}: {error.message}"}
+        except (TypeError, ValueError) as error:
+            failed = {"error_code": "E002", "problem": f"the answer is no JSON: {describe(error)}"}
+        elapsed_s = time.perf_counter() - begun
+        problem = str(failed.get("problem", "")) or "; ".join(map(str, self.mistakes[made:]))
+        self._note(Sent(message, answer, elapsed_s, problem))
+        if failed:
+            return CallResult(elapsed_s=elapsed_s, **failed)
+        return CallResult(message=answer, http_status=200, body=rpc.result(1, answer), elapsed_s=elapsed_s)
+
+    def _note(self, sent: Sent) -> None:
+        self.answered += 1
+        self.took_s += sent.elapsed_s
+        self.slowest_s = max(self.slowest_s, sent.elapsed_s)
+        if self.worst is None or sent.badness > self.worst.badness:
+            self.worst = sent

@@ -1,0 +1,148 @@
+"""Plays a league in memory, by the code that judges real matches (ruling, sections 6 to 8)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.clock import Clock
+from league_sdk.judging.match.brief import Brief, Seat
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.ending import Verdict
+from league_sdk.judging.match.log import MatchLog
+from league_sdk.judging.match.play import play_match
+from league_sdk.ledger.standings import Result, Row, Scoring, count, give_ranks, order
+from league_sdk.local.entrants import ENDPOINT, TOLD_LIMIT_S, Entrant
+from league_sdk.local.telling import LEAGUE_ID, Pairing
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import ROLES
+from league_sdk.rules.draws import SEED_BYTES, commitment
+from league_sdk.rules.game import Game
+
+REFEREE_ID = "REF01"
+OnMatch = Callable[[int], None]
+
+
+@dataclass
+class Series:
+    """The matches of two players against each other.
+
+    Attributes:
+        wins: by player id.
+        draws: matches without a winner.
+        matches: all of them.
+    """
+
+    wins: dict[str, int]
+    draws: int = 0
+    matches: int = 0
+
+    def take(self, verdict: Verdict) -> None:
+        """Count a match."""
+        self.matches += 1
+        if verdict.winner is None:
+            self.draws += 1
+        else:
+            self.wins[verdict.winner] += 1
+
+
+@dataclass
+class LocalLeague:
+    """A league of players in this process: in every round each of them plays each other one once.
+
+    Args:
+        entrants: the players, at least two; each is PLAYER_A as often as the other, or once more.
+        game: what is played.
+        settings: limits and points, by default those of a league.
+        rng: where the seeds of the draws come from.
+
+    Attributes:
+        rows: the table, by player id.
+        series: of every two players, by their ids.
+        played: matches so far.
+    """
+
+    entrants: Sequence[Entrant]
+    game: Game
+    settings: LeagueSettings = field(default_factory=LeagueSettings)
+    rng: random.Random = field(default_factory=random.SystemRandom)
+    played: int = 0
+
+    def __post_init__(self) -> None:
+        self._by_id = {one.player_id: one for one in self.entrants}
+        self.rows = {one.player_id: Row(one.player_id, one.name) for one in self.entrants}
+        pairs = combinations(self._by_id, 2)
+        self.series = {pair: Series(dict.fromkeys(pair, 0)) for pair in pairs}
+        settings = self.settings
+        self._scoring = Scoring(
+            settings.win_points, settings.draw_points, settings.loss_points, settings.technical_loss_points
+        )
+
+    def table(self) -> list[Row]:
+        """The rows in their order, with ranks."""
+        ranked = sorted(self.rows.values(), key=order)
+        give_ranks(ranked)
+        return ranked
+
+    async def play(self, rounds: int, on_match: OnMatch = lambda played: None) -> None:
+        """Play so many rounds, with all that a league tells its players around them.
+
+        Args:
+            rounds: how often every two players meet.
+            on_match: called after each match with the number of matches played.
+        """
+        for number in range(1, rounds + 1):
+            pairings = self._pairings(number)
+            for one in self.entrants:
+                announced = one.teller.round_announcement(number, pairings, self.game.game_type, ENDPOINT)
+                await one.call(announced, TOLD_LIMIT_S)
+            for pairing in pairings:
+                await self._play(number, pairing)
+                on_match(self.played)
+            table = self.table()
+            for one in self.entrants:
+                await one.call(one.teller.standings_update(number, table), TOLD_LIMIT_S)
+                following = number + 1 if number < rounds else None
+                await one.call(one.teller.round_completed(number, pairings, following), TOLD_LIMIT_S)
+        for one in self.entrants:
+            await one.call(one.teller.league_completed(rounds, self.played, self.table()), TOLD_LIMIT_S)
+
+    def _pairings(self, number: int) -> list[Pairing]:
+        """The matches of a round; who begins changes from round to round."""
+        pairs = [pair if number % 2 else pair[::-1] for pair in self.series]
+        return [Pairing(f"R{number}M{place}", *pair) for place, pair in enumerate(pairs, start=1)]
+
+    async def _play(self, number: int, pairing: Pairing) -> None:
+        players = (pairing.player_a, pairing.player_b)
+        seats = [self._by_id[player].seat(role, self.rows[player]) for player, role in zip(players, ROLES, strict=True)]
+        talk = Conversation(self._brief(number, pairing, seats), self._send, self._send, Clock(), MatchLog())
+        verdict = await play_match(talk, self.game, rng=self.rng)
+        count(self.rows, Result(number, *players, verdict.status, verdict.winner), self._scoring)
+        pair = players if players in self.series else players[::-1]
+        self.series[pair].take(verdict)
+        self.played += 1
+
+    def _brief(self, number: int, pairing: Pairing, seats: Sequence[Seat]) -> Brief:
+        seed = self.rng.randbytes(SEED_BYTES) if self.game.draws else None
+        return Brief(
+            settings=self.settings,
+            league_id=LEAGUE_ID,
+            round_id=number,
+            match_id=pairing.match_id,
+            attempt=1,
+            game_type=self.game.game_type,
+            conversation_id=f"conv-local-{pairing.match_id.lower()}",
+            player_a=seats[0],
+            player_b=seats[1],
+            referee_id=REFEREE_ID,
+            referee_endpoint=ENDPOINT,
+            draw_seed=seed,
+            draw_commitment=commitment(seed) if seed is not None else "",
+        )
+
+    async def _send(self, seat: Seat, message: dict[str, object], *, limit_s: float, only: object = None) -> CallResult:
+        """Reach a player: there is one way to speak with it, so ``only`` says nothing new."""
+        return await self._by_id[seat.player_id].call(message, limit_s)

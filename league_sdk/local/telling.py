@@ -1,0 +1,101 @@
+"""What a league in memory tells its players around its matches: the rounds, the table, the end (004 4.3, 4.7, 4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from league_sdk.ledger.standings import Row
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.protocol.messages import MessageType
+
+LEAGUE_ID = "local"
+_CHAMPION = ("player_id", "display_name", "points")
+_SHOWN = (
+    "rank", "tied_rank", "player_id", "display_name", "played", "wins", "draws", "losses", "technical_losses", "points",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One match of a round: its id, and the ids of PLAYER_A and PLAYER_B."""
+
+    match_id: str
+    player_a: str
+    player_b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Builds the messages to one player.
+
+    Attributes:
+        player_id: whom they go to.
+        token: the auth_token in them.
+    """
+
+    player_id: str
+    token: str
+
+    def round_announcement(
+        self, round_id: int, pairings: Sequence[Pairing], game_type: str, endpoint: str
+    ) -> dict[str, Any]:
+        """ROUND_ANNOUNCEMENT (004 4.3.1)."""
+        matches = [
+            {
+                "match_id": one.match_id,
+                "game_type": game_type,
+                "player_A_id": one.player_a,
+                "player_B_id": one.player_b,
+                "referee_endpoint": endpoint,
+            }
+            for one in pairings
+        ]
+        return self._message(MessageType.ROUND_ANNOUNCEMENT, round_id, matches=matches)
+
+    def standings_update(self, round_id: int, rows: Sequence[Row]) -> dict[str, Any]:
+        """LEAGUE_STANDINGS_UPDATE (004 4.7.1)."""
+        return self._message(MessageType.LEAGUE_STANDINGS_UPDATE, round_id, standings=_wire(rows, _SHOWN))
+
+    def round_completed(self, round_id: int, pairings: Sequence[Pairing], next_round_id: int | None) -> dict[str, Any]:
+        """ROUND_COMPLETED (004 4.8.1)."""
+        played = [one.match_id for one in pairings]
+        return self._message(
+            MessageType.ROUND_COMPLETED,
+            round_id,
+            matches_completed=len(played),
+            matches_played=len(played),
+            completed_matches=played,
+            next_round_id=next_round_id,
+        )
+
+    def league_completed(self, rounds: int, matches: int, rows: Sequence[Row]) -> dict[str, Any]:
+        """LEAGUE_COMPLETED (004 4.8.2)."""
+        return self._message(
+            MessageType.LEAGUE_COMPLETED,
+            rounds,
+            total_rounds=rounds,
+            total_matches=matches,
+            champion=_wire(rows[:1], _CHAMPION)[0],
+            champions=_wire([row for row in rows if row.tied_rank == 1], _CHAMPION),
+            final_standings=_wire(rows, ("rank", "tied_rank", *_CHAMPION)),
+        )
+
+    def _message(self, kind: MessageType, round_id: int, **fields: Any) -> dict[str, Any]:
+        return envelope(
+            kind,
+            sender=LEAGUE_MANAGER,
+            conversation_id=f"conv-local-{kind.lower()}-{round_id}",
+            now=datetime.now(UTC),
+            auth_token=self.token,
+            league_id=LEAGUE_ID,
+            round_id=round_id,
+            player_id=self.player_id,
+            **fields,
+        )
+
+
+def _wire(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:
+    return [{name: getattr(row, name) for name in names} for row in rows]

@@ -1,0 +1,100 @@
+"""A newcomer who does what docs/cli.md says, command by command, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.e2e.site import Site, wait_for
+from tests.places import ROOT
+
+LEAGUE = "newcomers"
+OTHER = "Another Agent"
+
+
+def commands() -> list[list[str]]:
+    """The commands of the page's first block."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    block = re.search(r"(?:^    league .*\n)+", page, re.MULTILINE)
+    assert block is not None
+    return [shlex.split(line) for line in block[0].splitlines()]
+
+
+class Newcomer:
+    """Runs the commands of the page.
+
+    Args:
+        folder: an empty folder.
+        program: what to say for ``league``.
+        environment: of its shell.
+    """
+
+    def __init__(self, folder: Path, program: Sequence[str], environment: dict[str, str]) -> None:
+        self.folder = folder
+        self._program = list(program)
+        self._environment = environment
+        self.took_s = 0.0
+        self.playing: list[subprocess.Popen[str]] = []
+
+    def run(self, command: Sequence[str]) -> str:
+        """Run a command to its end; what it printed."""
+        begun = time.monotonic()
+        whole, shell = self._of(command), self._environment
+        done = subprocess.run(whole, cwd=self.folder, env=shell, capture_output=True, text=True, check=False)
+        self.took_s += time.monotonic() - begun
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command that goes on."""
+        started = subprocess.Popen(
+            self._of(command), cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
+        )
+        self.playing.append(started)
+        return started
+
+    def close(self) -> None:
+        """Stop what goes on, as Ctrl-C does."""
+        for one in self.playing:
+            one.terminate()
+            assert one.wait(timeout=20) == 0
+            assert one.stdout is not None
+            one.stdout.close()
+
+    def _of(self, command: Sequence[str]) -> list[str]:
+        assert command[0] == "league"
+        return [*self._program, *command[1:]]
+
+
+def follow(newcomer: Newcomer, site: Site) -> str:
+    """Do what the page says, with a league of the site for its last command; what the player has said of its match."""
+    new, local, check, play = commands()
+    newcomer.run(new)
+    assert "could be chance" in newcomer.run(local)
+    assert " 0 fail, " in newcomer.run(check)
+    site.create(LEAGUE)
+    where = ["--league", f"{site.url}/leagues/{LEAGUE}/mcp", "--port", "0"]
+    begun = time.monotonic()
+    mine = newcomer.start([*play[: play.index("--league")], *where, "--name", "My Agent"])
+    newcomer.start(["league", "play", "random", *where, "--name", OTHER, "--data", "others_data"])
+    wait_for("both are registered", lambda: len(site.get(f"/leagues/{LEAGUE}/standings")) == 2)
+    site.play_to_the_end(LEAGUE)
+    assert mine.stdout is not None
+    said = ""
+    for line in mine.stdout:
+        said += line
+        if line.startswith("R1M1 against "):
+            break
+    newcomer.took_s += time.monotonic() - begun
+    return said
+
+
+def checkout() -> tuple[list[str], dict[str, str]]:
+    """The command line of this checkout, and an environment for it."""
+    return [sys.executable, "-m", "league_sdk"], os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}

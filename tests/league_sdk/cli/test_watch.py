@@ -1,0 +1,84 @@
+"""``league watch``: what is shown of a league, and what is said when there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from league_sdk.cli import main
+from tests.bots.base import listening
+
+ROW = {"tied_rank": 1, "player_id": "P01", "display_name": "Ada [bold]\x1b[2J", "points": 3, "played": 1, "wins": 1}
+EVENT = {"seq": 1, "at": "2026-11-26T10:00:00Z", "kind": "match_finished", "text": "P01 has won R1M1", "data": {}}
+
+
+def site(status: str = "COMPLETED", **changed: Any) -> dict[str, Callable[[web.Request], Any]]:
+    """A site with one league."""
+    answers: dict[str, Any] = {
+        "/api/leagues": [{"league_id": "old", "status": "COMPLETED"}, {"league_id": "autumn", "status": status}],
+        "/api/leagues/autumn": {
+            "league_id": "autumn",
+            "display_name": "Autumn",
+            "status": status,
+            "round": 2,
+            "rounds": 3,
+        },
+        "/api/leagues/autumn/standings": [ROW | {"draws": 0, "losses": 0}],
+        "/api/leagues/autumn/events": {"events": [EVENT], "next": "t", "more": False, "reset": False},
+    } | changed
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path not in answers:
+            return web.Response(status=404)
+        body = answers[request.path]
+        return web.Response(text=body if isinstance(body, str) else json.dumps(body), content_type="application/json")
+
+    return {"/{path:.*}": answer}
+
+
+async def test_the_league_that_is_played_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(site("RUNNING")) as url:
+        assert await asyncio.to_thread(main, ["watch", url, "--once"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Autumn: RUNNING, round 2 of 3")
+    assert "Ada [bold]\ufffd[2J" in out
+    assert "10:00:00 P01 has won R1M1" in out
+    assert "\x1b" not in out
+
+
+async def test_a_league_that_has_ended_is_shown_and_left(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(site()) as url:
+        assert await asyncio.to_thread(main, ["watch", f"{url}/leagues/autumn/", "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)
+    assert (found["league"]["status"], found["table"][0]["points"]) == ("COMPLETED", 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "sentence"),
+    [
+        ({"/api/leagues": []}, [], "There is no league at http://"),
+        ({}, ["--league-id", "winter"], "has no /api/leagues/winter/events"),
+        ({"/api/leagues": "<html>"}, [], "is no site of a league: it answered no JSON."),
+        ({"/api/leagues": "[" + " " * 9_000_000 + "]"}, [], "answered with more than 8388608 bytes"),
+    ],
+)
+async def test_what_cannot_be_watched_is_said(
+    changed: dict[str, Any], arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with listening(site(**changed)) as url:
+        assert await asyncio.to_thread(main, ["watch", url, *arguments]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+async def test_a_site_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(site()) as url:
+        pass
+    assert await asyncio.to_thread(main, ["watch", url]) == 1
+    assert f"No league answers at {url}" in capsys.readouterr().err
+    assert main(["watch", "ftp://x"]) == 2

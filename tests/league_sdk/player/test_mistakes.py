@@ -1,0 +1,36 @@
+"""What is said of an exception in a student's code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from league_sdk.player.loading import load
+from league_sdk.player.mistakes import Mistake, describe, line_of
+
+
+def raised(tmp_path: Path, body: str) -> Exception:
+    """The exception of a strategy whose choose() has this body."""
+    path = tmp_path / "mine_of_mistakes.py"
+    path.write_text(f"import json\ndef choose(options, context):\n    {body}\n", encoding="utf-8")
+    try:
+        load(str(path))().choose([], {})
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_an_exception_is_told_with_the_line_of_the_student(tmp_path: Path) -> None:
+    error = raised(tmp_path, "return context['deadline']")
+    assert (describe(error), line_of(error)) == ("KeyError: 'deadline'", "mine_of_mistakes.py, line 3")
+
+
+def test_the_line_is_the_students_and_not_a_librarys(tmp_path: Path) -> None:
+    error = raised(tmp_path, "return json.loads('{')")
+    assert isinstance(error, json.JSONDecodeError)
+    assert line_of(error) == "mine_of_mistakes.py, line 3"
+
+
+def test_an_exception_without_a_traceback_has_no_line() -> None:
+    assert (describe(ValueError()), line_of(ValueError())) == ("ValueError", "")
+    assert str(Mistake("choose", "ValueError")) == "choose(): ValueError"
