@@ -7,12 +7,20 @@ import random
 
 import pytest
 
-from league_sdk.player import Player
+from league_sdk.player import Player, Strategy
 from league_sdk.player.app import _parser
 from league_sdk.player.strategies import STRATEGIES
 from league_sdk.rules.registry import games, get_game
 from tests.league_sdk.player.positions import PLAYERS, call_for
 from tests.league_sdk.player.samples import CHOICE
+
+
+def made(name: str) -> Strategy:
+    """A strategy that takes no more time than it must."""
+    strategy = STRATEGIES[name]()
+    if hasattr(strategy, "budget_s"):
+        strategy.budget_s = 0.0
+    return strategy
 
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
@@ -21,7 +29,7 @@ async def test_every_strategy_plays_every_game_to_its_end(
     name: str, game_type: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     game, rng = get_game(game_type), random.Random(5)
-    seats = {player: Player(player, STRATEGIES[name]()) for player in PLAYERS}
+    seats = {player: Player(player, made(name)) for player in PLAYERS}
     state = game.new_state(PLAYERS)
     while game.outcome(state) is None:
         for player in game.to_move(state):
@@ -34,7 +42,7 @@ async def test_every_strategy_plays_every_game_to_its_end(
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
 async def test_every_strategy_chooses_a_parity(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    answer = await Player("Alpha", STRATEGIES[name]()).call("choose_parity", dict(CHOICE))
+    answer = await Player("Alpha", made(name)).call("choose_parity", dict(CHOICE))
     assert answer["parity_choice"] in ("even", "odd")
     assert "a random move was played" not in caplog.text
 
