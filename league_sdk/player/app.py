@@ -22,7 +22,7 @@ from league_sdk.player.reaching import CALL_WAIT_S, KeptTokens, keep_reachable
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
 from league_sdk.player.server import PlayerServer
 from league_sdk.player.strategies import STRATEGIES
-from league_sdk.player.strategy import Strategy
+from league_sdk.player.strategy import NotSetUp, Strategy
 from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.rules.registry import games
 
@@ -276,7 +276,10 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     # It has a line for every request.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))
+    try:
+        return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))
+    except NotSetUp as error:
+        parser.error(str(error))
 
 
 async def _main(options: argparse.Namespace, make: Callable[[], Strategy]) -> int:

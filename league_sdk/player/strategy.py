@@ -9,6 +9,10 @@ import random
 from typing import Any
 
 
+class NotSetUp(Exception):
+    """A strategy cannot be made as this machine is set up; the text says what is missing."""
+
+
 class Strategy:
     """What a student writes: a subclass with its own :meth:`choose`, or :meth:`move`, or both.
 

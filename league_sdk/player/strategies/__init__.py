@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from league_sdk.player.strategies.careful import Careful
 from league_sdk.player.strategies.connect_four import Search
 from league_sdk.player.strategies.frequency import Frequency
+from league_sdk.player.strategies.language_model import LanguageModel
 from league_sdk.player.strategies.patterns import History
 from league_sdk.player.strategies.plain import Alternating, AlwaysEven, AlwaysOdd, Random
 from league_sdk.player.strategies.tic_tac_toe import Perfect
@@ -24,6 +25,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "careful": Careful,
     "perfect": Perfect,
     "search": Search,
+    "model": LanguageModel,
 }
 """The strategies by the names that the command line takes."""
 
@@ -35,6 +37,7 @@ __all__ = [
     "Careful",
     "Frequency",
     "History",
+    "LanguageModel",
     "Perfect",
     "Random",
     "Search",

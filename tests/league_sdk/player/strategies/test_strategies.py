@@ -15,6 +15,13 @@ from tests.league_sdk.player.positions import PLAYERS, call_for
 from tests.league_sdk.player.samples import CHOICE
 
 
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model is set up, but nobody listens there."""
+    monkeypatch.setenv("LEAGUE_MODEL_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LEAGUE_MODEL_NAME", "nobody")
+
+
 def made(name: str) -> Strategy:
     """A strategy that takes no more time than it must."""
     strategy = STRATEGIES[name]()
