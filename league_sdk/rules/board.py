@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from league_sdk.protocol.messages import MessageType
@@ -17,8 +20,27 @@ MARKS = ("X", "O")
 EMPTY = ""
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
-Board = list[list[str]]
+Board = Sequence[Sequence[str]]
 Cell = tuple[int, int]
+MAX_STEPS = 200
+"""How many moves are replayed in one go: each step is a call within the one before it."""
+MAX_KEPT_POSITIONS = 4096
+"""Of each process: every question about a game asks for its position again, and a search asks for thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A board with what follows from it.
+
+    Attributes:
+        board: its rows. cells: the cell of each move, in order. line: the winning cells, or none.
+        legal: the moves that are allowed; none once somebody has won.
+    """
+
+    board: tuple[tuple[str, ...], ...]
+    cells: tuple[Cell, ...] = ()
+    line: tuple[Cell, ...] = ()
+    legal: tuple[int, ...] = ()
 
 
 class BoardGame(Game):
@@ -62,19 +84,18 @@ class BoardGame(Game):
         return {"players": list(players), "moves": []}
 
     def to_move(self, state: State) -> tuple[str, ...]:
-        board, cells = self._replay(state)
-        if self._line(board, cells) or not self.legal_moves(board):
+        if not self._position(state).legal:
             return ()
         return (state["players"][len(state["moves"]) % 2],)
 
     def options(self, state: State, player: str) -> list[Any]:
-        return list(self.legal_moves(self._replay(state)[0])) if player in self.to_move(state) else []
+        return list(self._position(state).legal) if player in self.to_move(state) else []
 
     def apply(self, state: State, player: str, move: Any) -> State:
         movers = self.to_move(state)
         if player not in movers:
             raise out_of_turn(player, movers)
-        return state | {"moves": [*state["moves"], self.read_move(self._replay(state)[0], move)]}
+        return state | {"moves": [*state["moves"], self.read_move(self._position(state).board, move)]}
 
     def draw(self, state: State, rng: Random) -> State:
         raise ValueError(f"there is no chance in {self.game_type}")
@@ -86,22 +107,22 @@ class BoardGame(Game):
         mark or empty), ``moves`` in order, ``last_move`` with its cell, ``to_move`` (null at the end) and
         ``winning_cells``. A player also sees its own mark as ``your_mark``.
         """
-        board, cells = self._replay(state)
+        position = self._position(state)
         players, moves = state["players"], state["moves"]
         marks = dict(zip(players, MARKS, strict=True))
         movers = self.to_move(state)
         last = None
         if moves:
-            row, column = cells[-1]
+            row, column = position.cells[-1]
             last = {"player_id": players[(len(moves) - 1) % 2], "move": moves[-1], "row": row, "column": column}
         view = {
             "players": list(players),
             "marks": marks,
-            "board": board,
+            "board": [list(row) for row in position.board],
             "moves": list(moves),
             "last_move": last,
             "to_move": movers[0] if movers else None,
-            "winning_cells": [list(cell) for cell in self._line(board, cells)],
+            "winning_cells": [list(cell) for cell in position.line],
         }
         if self.column_names:
             view["column_names"] = list(self.column_names)
@@ -110,13 +131,13 @@ class BoardGame(Game):
         return view
 
     def outcome(self, state: State) -> Outcome | None:
-        board, cells = self._replay(state)
-        if self._line(board, cells):
-            turns = len(cells)
+        position = self._position(state)
+        if position.line:
+            turns = len(position.cells)
             winner = state["players"][(turns - 1) % 2]
             reason = f"{winner} has {self.in_a_row} in a row after {turns} moves"
             return Outcome(winner=winner, reason=reason, details=self.unfinished(state))
-        if not self.legal_moves(board):
+        if not position.legal:
             reason = f"the board is full and nobody has {self.in_a_row} in a row"
             return Outcome(winner=None, reason=reason, details=self.unfinished(state))
         return None
@@ -131,17 +152,29 @@ class BoardGame(Game):
         view = self.view(state, None) | {"to_move": None}
         return {"drawn_number": None, "number_parity": None, "choices": choices, **view}
 
-    def _replay(self, state: State) -> tuple[Board, list[Cell]]:
-        """The board after all moves, and the cell of each move."""
-        board = [[EMPTY] * self.columns for _ in range(self.rows)]
-        cells = []
-        for turn, move in enumerate(state["moves"]):
-            row, column = self.cell_of(board, move)
-            board[row][column] = MARKS[turn % 2]
-            cells.append((row, column))
-        return board, cells
+    def _position(self, state: State) -> Position:
+        """The position after all moves."""
+        moves = tuple(state["moves"])
+        for some in range(MAX_STEPS, len(moves), MAX_STEPS):
+            _position_after(self, moves[:some])
+        return _position_after(self, moves)
 
-    def _line(self, board: Board, cells: list[Cell]) -> list[Cell]:
+    def first_position(self) -> Position:
+        """The empty board."""
+        board = ((EMPTY,) * self.columns,) * self.rows
+        return Position(board, legal=tuple(self.legal_moves(board)))
+
+    def next_position(self, before: Position, move: int) -> Position:
+        """The position after one more legal move."""
+        row, column = self.cell_of(before.board, move)
+        mark, line = MARKS[len(before.cells) % 2], before.board[row]
+        changed = (*line[:column], mark, *line[column + 1 :])
+        board = (*before.board[:row], changed, *before.board[row + 1 :])
+        cells = (*before.cells, (row, column))
+        winning = tuple(self._line(board, cells))
+        return Position(board, cells, winning, () if winning else tuple(self.legal_moves(board)))
+
+    def _line(self, board: Board, cells: Sequence[Cell]) -> list[Cell]:
         """The winning cells, or none. Only the last move can have won: an earlier win would have ended the game."""
         if not cells:
             return []
@@ -164,3 +197,11 @@ class BoardGame(Game):
                     break
                 run.append((row, column))
         return run
+
+
+@lru_cache(maxsize=MAX_KEPT_POSITIONS)
+def _position_after(game: BoardGame, moves: tuple[int, ...]) -> Position:
+    """The position after these moves; those on the way are kept, too."""
+    if not moves:
+        return game.first_position()
+    return game.next_position(_position_after(game, moves[:-1]), moves[-1])

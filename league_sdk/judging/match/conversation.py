@@ -21,7 +21,6 @@ from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import REDACTED, redact
-from league_sdk.protocol.transcript import entry
 
 logger = logging.getLogger(__name__)
 
@@ -95,17 +94,8 @@ class Conversation:
             return CallResult(error_code="E002", problem=problem, detail=problem, cause=Cause.WRONG_MESSAGE)
 
     def _record(self, sender: str, recipient: str, message_type: str, *, hidden: bool, **fields: Any) -> None:
-        self.log.add(
-            entry(
-                n=self.log.count,
-                at=self.clock.now(),
-                sender=sender,
-                recipient=recipient,
-                message_type=message_type,
-                **fields,
-            ),
-            hidden=hidden,
-        )
+        at = self.clock.now()
+        self.log.record(at=at, sender=sender, recipient=recipient, message_type=message_type, hidden=hidden, **fields)
 
     def _record_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], in_time: bool) -> None:
         """A second answer to one request, or one after its verdict: it changes nothing."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.states import MatchState
-from league_sdk.protocol.transcript import Entry, shorten_entry
+from league_sdk.protocol.transcript import Entry, entry, shorten_entry
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +72,15 @@ class MatchLog:
         self.locked_in = []
         self._on_change()
 
+    def record(self, *, hidden: bool = False, **fields: Any) -> None:
+        """Add a message to the transcript; a hidden one is withheld for now.
+
+        Args:
+            hidden: whether it gives something away.
+            fields: of :func:`~league_sdk.protocol.transcript.entry`, but for its number.
+        """
+        self.add(entry(n=self.count, **fields), hidden=hidden)
+
     def add(self, entry: Entry, *, hidden: bool = False) -> None:
         """Add an entry to the transcript; a hidden one is withheld for now."""
         self.count += 1
@@ -98,11 +107,11 @@ class MatchLog:
     def take(self, budget_bytes: int) -> list[Entry]:
         """Remove and return entries to send, up to this size; :meth:`put_back` those that did not arrive."""
         taken: list[Entry] = []
-        for entry in self._unsent:
-            budget_bytes -= self._bytes[entry["n"]]
+        for waiting in self._unsent:
+            budget_bytes -= self._bytes[waiting["n"]]
             if budget_bytes < 0:
                 break
-            taken.append(entry)
+            taken.append(waiting)
         self._unsent = self._unsent[len(taken) :]
         return taken
 

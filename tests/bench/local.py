@@ -1,0 +1,46 @@
+"""How many matches a second ``league local`` plays: ``python -m tests.bench.local``.
+
+Two strategies that answer at once, in one process; the median of some runs for each game.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import time
+
+from league_sdk.local.entrants import Entrant
+from league_sdk.local.league import LocalLeague
+from league_sdk.player.strategies import Frequency, Random
+from league_sdk.rules.registry import games
+
+RUNS, MATCHES = 7, 300
+AIM = 300
+"""Matches a second of Even/Odd."""
+
+
+def rate(game_type: str, matches: int) -> float:
+    """Play a league of two; matches for each second of processor time."""
+    entrants = [
+        Entrant.of(number, make.__name__, make, game_type) for number, make in enumerate((Random, Frequency), 1)
+    ]
+    league = LocalLeague(entrants, games()[game_type])
+    begun = time.process_time()
+    asyncio.run(league.play(matches))
+    return league.played / (time.process_time() - begun)
+
+
+def main() -> int:
+    """Measure every game; the exit code is 1 if Even/Odd misses the aim."""
+    figures = {}
+    for game_type, game in games().items():
+        # A game in turns has more messages.
+        matches = MATCHES if game.hidden else MATCHES // 5
+        figures[game_type] = statistics.median(rate(game_type, matches) for _ in range(RUNS))
+        print(f"{game_type}: {figures[game_type]:,.0f} matches a second (median of {RUNS})")
+    return 0 if figures["even_odd"] >= AIM else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
