@@ -38,6 +38,10 @@ class Language:
 LANGUAGES = {
     "python": Language("Python", "Python 3.9", "python3 player.py", ("player.py", "Dockerfile")),
     "javascript": Language("JavaScript", "Node 18", "node player.mjs", ("player.mjs", "Dockerfile")),
+    "typescript": Language(
+        "TypeScript", "Node 22.18", "node player.ts", ("player.ts", "package.json", "tsconfig.json", "Dockerfile")
+    ),
+    "java": Language("Java", "JDK 17", "java Player.java", ("Player.java", "Dockerfile")),
 }
 """By the name of the folder, in the order of the join page."""
 DEFAULT_LANGUAGE = "python"

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -21,12 +21,14 @@ from tests.places import ROOT
 Command = tuple[str, ...]
 
 
+def missing(what: str) -> NoReturn:
+    """Skip the test; in CI, where everything has to be there, fail it."""
+    (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(what)
+
+
 def need(program: str) -> str:
     """Where a program is; without it the test is skipped, in CI it fails."""
-    found = shutil.which(program)
-    if found is None:
-        (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(f"{program} is not installed on this machine")
-    return found
+    return shutil.which(program) or missing(f"{program} is not installed on this machine")
 
 
 def run(folder: Path, *command: str) -> None:
@@ -43,7 +45,28 @@ def javascript(_folder: Path) -> Command:
     return (need("node"), "player.mjs")
 
 
-LANGUAGES: dict[str, Callable[[Path], Command]] = {"python": python, "javascript": javascript}
+def typescript(folder: Path) -> Command:
+    """Checked and compiled by tsc; run as it is on a Node that reads TypeScript, else what the compiler made of it."""
+    tools = os.environ.get("LEAGUE_TEST_TYPESCRIPT")
+    if not tools:
+        missing("LEAGUE_TEST_TYPESCRIPT names no folder with typescript and @types/node, as of npm install")
+    (folder / "node_modules").symlink_to(Path(str(tools)) / "node_modules")
+    run(folder, need("node"), "node_modules/typescript/bin/tsc")
+    version = subprocess.run([need("node"), "--version"], capture_output=True, text=True, check=True).stdout
+    reads_types = tuple(map(int, version.strip("v\n").split(".")[:2])) >= (22, 18)
+    return (need("node"), "player.ts" if reads_types else "player.js")
+
+
+def java(_folder: Path) -> Command:
+    return (need("java"), "Player.java")
+
+
+LANGUAGES: dict[str, Callable[[Path], Command]] = {
+    "python": python,
+    "javascript": javascript,
+    "typescript": typescript,
+    "java": java,
+}
 """Each makes the kit in a folder ready, and returns the command that starts its player there."""
 
 QUICK = ("python", "javascript")

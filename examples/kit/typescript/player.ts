@@ -1,0 +1,275 @@
+// A player in one file, without dependencies. Change choose(), then: node player.ts --name "My Agent"
+// It listens and registers. If the league cannot call it, it fetches the league's messages itself.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+type Json = string | number | boolean | null | undefined | Json[] | { [name: string]: Json };
+type Message = { [name: string]: Json };
+
+// Pick one of options: "even" or "odd", or a legal move of another game. The message says against whom.
+function choose(options: Json[], message: Message): Json {
+  return options[Math.floor(Math.random() * options.length)];
+}
+
+const file = new URL('./league.json', import.meta.url);
+const known = existsSync(file) ? object(JSON.parse(readFileSync(file, 'utf8'))) : {};
+const given = readOptions();
+
+let me: Message = {};
+let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: whoever asks again gets the same
+let called: () => void; // once the league has called us at our port
+const firstCall = new Promise<boolean>((resolve) => { called = () => resolve(true); });
+let asking: Promise<void> = Promise.resolve(); // while the league is asked to let us in: an early call waits for it
+const started = Date.now();
+const maxBody = 4_000_000;
+
+// The command line.
+function readOptions() {
+  const options = {
+    name: { type: 'string' },
+    port: { type: 'string', default: '8101' }, // 0 is a free one
+    league: { type: 'string', default: String(known.league ?? 'http://127.0.0.1:8000/mcp') },
+    code: { type: 'string', default: String(known.registration_code ?? '') },
+    endpoint: { type: 'string' }, // our address, when the league cannot guess it
+    'dial-out': { type: 'boolean' }, // open no port: only fetch messages from the league
+    listen: { type: 'boolean' }, // never fetch messages, though the league does not call
+    'call-wait': { type: 'string', default: '10' }, // seconds to wait for its first call
+  } as const;
+  try {
+    const { values } = parseArgs({ options });
+    if (!values.name) stop('Give a name: --name "My Agent"', 2);
+    if (!/^https?:\/\/./.test(values.league)) stop('The league is an address that begins with http:// or https://', 2);
+    if (values['dial-out'] && values.listen) stop('Give --dial-out or --listen, not both', 2);
+    return values;
+  } catch (error) {
+    return stop(words(error), 2);
+  }
+}
+
+// End the program, saying why.
+function stop(text: string, code: number): never {
+  console.error(text);
+  process.exit(code);
+}
+
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+// Why something failed: fetch hides it in the cause.
+function words(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: Error & { code?: string } };
+  return cause?.message || cause?.code || message;
+}
+
+function isObject(one: Json): one is Message {
+  return typeof one === 'object' && one !== null && !Array.isArray(one);
+}
+
+// The object that one is; empty if it is none.
+function object(one: Json): Message {
+  return isObject(one) ? one : {};
+}
+
+// A request that cannot be answered: the code of JSON-RPC, and why.
+class Refused extends Error {
+  code: number;
+
+  constructor(code: number, why: string) {
+    super(why);
+    this.code = code;
+  }
+}
+
+// What to say to one message of the league; null for what needs no words.
+function answer(message: Message): Message | null {
+  const kind = String(message.message_type);
+  if (['GAME_INVITATION', 'CHOOSE_PARITY_CALL', 'GAME_MOVE_CALL'].includes(kind) && typeof message.match_id !== 'string') {
+    throw new Refused(-32602, 'match_id is missing');
+  }
+  switch (kind) {
+    case 'GAME_INVITATION':
+      return { message_type: 'GAME_JOIN_ACK', arrival_timestamp: now(), accept: true };
+    case 'CHOOSE_PARITY_CALL': {
+      const asked = `${message.auth_token} ${message.conversation_id}`;
+      if (last.asked !== asked) last = { asked, choice: choose(['even', 'odd'], message) };
+      return { message_type: 'CHOOSE_PARITY_RESPONSE', parity_choice: last.choice };
+    }
+    case 'GAME_MOVE_CALL': {
+      if (!Array.isArray(message.valid_options)) throw new Refused(-32602, 'valid_options is missing');
+      const move_data = { move_type: message.move_type, choice: choose(message.valid_options, message) };
+      return { message_type: 'GAME_MOVE_RESPONSE', game_type: message.game_type, move_data };
+    }
+  }
+  return null;
+}
+
+// The JSON-RPC answer to a JSON-RPC request, as JSON; empty for a notification. atPort if it came to our port.
+async function respond(raw: string, atPort = false): Promise<string> {
+  let id: Json = null;
+  try {
+    await asking;
+    let request: Json;
+    try { request = JSON.parse(raw) as Json; } catch { throw new Refused(-32700, 'This is no JSON'); }
+    const message = isObject(request) ? request.params ?? {} : null;
+    if (!isObject(request) || !isObject(message)) throw new Refused(-32600, 'One request with params is expected');
+    if (typeof request.id === 'string' || typeof request.id === 'number') id = request.id;
+    if (request.method !== 'ping' && typeof message.message_type !== 'string') {
+      throw new Refused(-32601, 'There is no such method here');
+    }
+    // Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+    const isLeague = Boolean(me.league_token) && message.auth_token === me.league_token;
+    if (isLeague && atPort) called();
+    if (isLeague && message.message_type === 'GAME_OVER') {
+      const result = object(message.game_result);
+      console.log(message.match_id, result.status, 'winner:', result.winner_player_id);
+    }
+    const said = answer(message);
+    if (!('id' in request)) return '';
+    const envelope = {
+      protocol: 'league.v2', sender: `player:${me.player_id}`, timestamp: now(), conversation_id: message.conversation_id,
+      match_id: message.match_id, player_id: me.player_id, ...(isLeague && { auth_token: me.auth_token }),
+    };
+    return JSON.stringify({ jsonrpc: '2.0', id, result: said ? { ...envelope, ...said } : { status: 'ok' } });
+  } catch (error) {
+    const code = error instanceof Refused ? error.code : -32603;
+    return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: words(error) } });
+  }
+}
+
+const server = http.createServer((req, res) => {
+  const say = (status: number, content: string) => {
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(content) };
+    res.writeHead(status, content ? headers : {});
+    res.end(content);
+  };
+  if (req.method !== 'POST') {
+    if (req.url !== '/health') return say(404, '{"error": "POST to /mcp"}');
+    const agent_id = me.player_id ?? null;
+    const uptime = Math.floor((Date.now() - started) / 1000);
+    return say(200, JSON.stringify({ status: agent_id ? 'ok' : 'starting', agent_id, uptime }));
+  }
+  const parts: Buffer[] = [];
+  let size = 0;
+  req.on('data', (part: Buffer) => {
+    size += part.length;
+    if (size > maxBody) req.destroy();
+    else parts.push(part);
+  });
+  req.on('error', () => {}); // a caller that went away is no news
+  req.on('end', async () => {
+    const content = await respond(Buffer.concat(parts).toString('utf8'), true);
+    say(content ? 200 : 204, content);
+  });
+});
+
+// Send JSON to the league (without a body only ask); its answer, with the HTTP status.
+async function call(address: string, body?: Message, token?: Json, limit = 40_000): Promise<{ status: number; said: Json }> {
+  const headers = { 'Content-Type': 'application/json', ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+  // Our token goes to the league and to nobody whom it, or the login page of a Wi-Fi, names.
+  const response = await fetch(address, {
+    method: body ? 'POST' : 'GET', headers, redirect: 'manual', signal: AbortSignal.timeout(limit),
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  let said: Json = null;
+  try { said = JSON.parse(text) as Json; } catch { /* a page of somebody else, perhaps */ }
+  return { status: response.status, said };
+}
+
+// Register as soon as the league is up; then we know who we are.
+async function register(params: Message): Promise<void> {
+  for (let waits = false; ; waits = true) {
+    let why: string;
+    const asked = call(given.league, { jsonrpc: '2.0', method: 'register_player', params, id: 1 });
+    const take = (result: Message) => { if (result.status === 'ACCEPTED') me = result; };
+    asking = asked.then(({ said }) => take(object(object(said).result)), () => {});
+    try {
+      const { status, said } = await asked;
+      await asking;
+      if (me.player_id) return;
+      if (status < 500 && status !== 429) {
+        const { result, error } = object(said);
+        const reason = object(result).reason ?? object(error).message;
+        stop(`Not accepted: ${reason ?? `${given.league} answers HTTP ${status}`}`, 3);
+      }
+      why = `HTTP ${status}`;
+    } catch (error) {
+      why = words(error);
+    }
+    if (!waits) console.log(`The league at ${given.league} does not answer yet, waiting for it: ${why}`);
+    await sleep(1000 + 2000 * Math.random()); // not all of a class at once
+  }
+}
+
+const stops = new Map([
+  [401, 'The league does not know our auth_token any more: start again to register anew.'],
+  [409, "Another program fetches this player's messages now, so this one stops: run only one of them."],
+]);
+
+// Fetch messages from the league and bring the answers there, until another program does so for us.
+async function fetchMessages(inbox: string): Promise<never> {
+  for (let after = ''; ;) {
+    try {
+      // Not for long: a laptop that slept or changed its network is not told that the line is dead.
+      const { status, said } = await call(`${inbox}?wait=6&after=${after}`, undefined, me.auth_token, 10_000);
+      const why = stops.get(status);
+      if (why) stop(why, 1);
+      const { messages, next } = object(said);
+      if (status !== 200 || !Array.isArray(messages)) throw new Error(`HTTP ${status}`);
+      for (const one of messages) {
+        const reply = JSON.parse(await respond(JSON.stringify(object(one).request))) as Json;
+        const brought = await call(inbox, { responses: [reply] }, me.auth_token, 10_000);
+        if (brought.status !== 200) throw new Error(`HTTP ${brought.status}`);
+      }
+      after = String(next);
+      if (messages.length === 0) await sleep(100); // a league that is about to stop answers at once
+    } catch (error) {
+      console.log('The league does not answer, trying again:', words(error));
+      await sleep(1000 + 2000 * Math.random()); // not all of a class at once
+    }
+  }
+}
+
+// Open our port; the address of it.
+async function listen(): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(Number(given.port), '0.0.0.0', resolve);
+  }).catch((error) => stop(`Port ${given.port} cannot be opened, choose another with --port: ${words(error)}`, 2));
+  return given.endpoint ?? `http://localhost:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+async function main(): Promise<void> {
+  const endpoint = given['dial-out'] ? '' : await listen();
+  // With "push" the league calls us at once, so that we know whether it can.
+  const way = endpoint ? { contact_endpoint: endpoint, delivery: 'push' } : { delivery: 'poll' };
+  const code = given.code ? { registration_code: given.code } : {};
+  const player_meta = { display_name: given.name, version: '1.0.0', game_types: known.game_types ?? ['even_odd'], ...way, ...code };
+  // With the token of last time we are the same player again.
+  const digest = createHash('sha256').update(`${given.league} ${given.name}`).digest('hex');
+  const kept = new URL(`./token-${digest.slice(0, 16)}`, import.meta.url);
+  const token = existsSync(kept) ? { auth_token: readFileSync(kept, 'utf8').trim() } : {};
+  await register({
+    protocol: 'league.v2', message_type: 'LEAGUE_REGISTER_REQUEST', sender: `player:${given.name}`, timestamp: now(),
+    conversation_id: 'conv-registration', player_meta, ...token,
+  });
+  writeFileSync(kept, String(me.auth_token), { mode: 0o600 });
+  // At the host that we have called: our token goes nowhere else.
+  const { poll_url } = object(me.inbox);
+  const inbox = poll_url ? new URL(given.league).origin + new URL(String(poll_url)).pathname : '';
+  console.log('READY', endpoint || inbox, me.player_id, 'auth_token:', me.auth_token);
+  if (endpoint) {
+    const wait = Number(given['call-wait']);
+    if (given.listen || !inbox) return;
+    if (await Promise.race([firstCall, sleep(1000 * wait, false)])) { console.log('The league calls', endpoint); return; }
+    console.log(`The league has not called ${endpoint} for ${wait} s: its messages are fetched as well`);
+  }
+  await fetchMessages(inbox);
+}
+
+await main();
