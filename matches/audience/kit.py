@@ -42,6 +42,7 @@ LANGUAGES = {
         "TypeScript", "Node 22.18", "node player.ts", ("player.ts", "package.json", "tsconfig.json", "Dockerfile")
     ),
     "java": Language("Java", "JDK 17", "java Player.java", ("Player.java", "Dockerfile")),
+    "go": Language("Go", "Go 1.19", "go run .", ("player.go", "go.mod", "Dockerfile")),
 }
 """By the name of the folder, in the order of the join page."""
 DEFAULT_LANGUAGE = "python"

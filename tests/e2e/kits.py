@@ -61,11 +61,18 @@ def java(_folder: Path) -> Command:
     return (need("java"), "Player.java")
 
 
+def go(folder: Path) -> Command:
+    run(folder, need("go"), "vet", ".")
+    run(folder, need("go"), "build", "-o", "player", ".")
+    return (str(folder / "player"),)
+
+
 LANGUAGES: dict[str, Callable[[Path], Command]] = {
     "python": python,
     "javascript": javascript,
     "typescript": typescript,
     "java": java,
+    "go": go,
 }
 """Each makes the kit in a folder ready, and returns the command that starts its player there."""
 
