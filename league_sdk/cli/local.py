@@ -21,10 +21,10 @@ from league_sdk.local.entrants import Entrant
 from league_sdk.local.league import LocalLeague, OnMatch
 from league_sdk.local.summing import summary
 from league_sdk.player.loading import NotLoaded, load
-from league_sdk.player.strategies import STRATEGIES
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.even_odd import EvenOdd
 from league_sdk.rules.registry import games
+from league_sdk.strategies import STRATEGIES
 
 MAX_PLAYERS, MAX_MATCHES = 20, 100_000
 BODY_CHARS = {True: 1500, False: 400}

@@ -23,8 +23,8 @@ from league_sdk.player.memory import Memory
 from league_sdk.player.mistakes import Mistake
 from league_sdk.player.reaching import CALL_WAIT_S
 from league_sdk.player.registration import league_address
-from league_sdk.player.strategies import STRATEGIES
 from league_sdk.protocol.limits import MAX_NAME_CHARS
+from league_sdk.strategies import STRATEGIES
 
 DATA = Path("league_data")
 _COLOURS = {"WIN": "green", "DRAW": "yellow", "LOSS": "red"}

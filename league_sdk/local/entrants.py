@@ -14,13 +14,13 @@ from league_sdk.ledger.standings import Row
 from league_sdk.local.telling import LEAGUE_ID, Teller
 from league_sdk.player.agent import Player
 from league_sdk.player.mistakes import Mistake, describe
-from league_sdk.player.strategy import Strategy
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.tokens import new_token
+from league_sdk.strategies.base import Strategy
 
 ENDPOINT = "http://127.0.0.1/mcp"
 """What messages say of addresses: nobody listens there."""

@@ -4,8 +4,8 @@ from league_sdk.player.agent import Player
 from league_sdk.player.app import run
 from league_sdk.player.memory import Memory
 from league_sdk.player.server import PlayerServer
-from league_sdk.player.strategies import Alternating, AlwaysEven, AlwaysOdd, Careful, Frequency, History, Random
-from league_sdk.player.strategy import Strategy
+from league_sdk.strategies import Alternating, AlwaysEven, AlwaysOdd, Careful, Frequency, History, Random
+from league_sdk.strategies.base import Strategy
 
 __all__ = [
     "Alternating",

@@ -15,8 +15,6 @@ from league_sdk.dialling import Inbox
 from league_sdk.player.deciding import Decider
 from league_sdk.player.memory import Memory, read_result
 from league_sdk.player.mistakes import Mistake, describe, line_of
-from league_sdk.player.strategies import Random
-from league_sdk.player.strategy import Strategy
 from league_sdk.player.tools import list_tools
 from league_sdk.protocol.envelope import check_protocol, envelope, stamp
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing, UnknownMethod
@@ -25,6 +23,8 @@ from league_sdk.protocol.own_tools import LIST_NAMES
 from league_sdk.protocol.tokens import same
 from league_sdk.rules import even_odd
 from league_sdk.rules.registry import games
+from league_sdk.strategies import Random
+from league_sdk.strategies.base import Strategy
 
 logger = logging.getLogger("league_sdk.player")
 

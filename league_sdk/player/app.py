@@ -21,10 +21,10 @@ from league_sdk.player.memory import Memory
 from league_sdk.player.reaching import CALL_WAIT_S, KeptTokens, keep_reachable
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
 from league_sdk.player.server import PlayerServer
-from league_sdk.player.strategies import STRATEGIES
-from league_sdk.player.strategy import NotSetUp, Strategy
 from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.rules.registry import games
+from league_sdk.strategies import STRATEGIES
+from league_sdk.strategies.base import NotSetUp, Strategy
 
 EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = 2, 3, 4
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from league_sdk.player.mistakes import Mistake, Raised, describe, line_of
-from league_sdk.player.strategy import Strategy
+from league_sdk.strategies.base import Strategy
 
 logger = logging.getLogger("league_sdk.player")
 

@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from league_sdk.player.mistakes import describe, place_of
-from league_sdk.player.strategies import STRATEGIES
-from league_sdk.player.strategy import Strategy
+from league_sdk.strategies import STRATEGIES
+from league_sdk.strategies.base import Strategy
 
 METHODS = {"choose": ("options", "context"), "move": ("options", "state", "context")}
 """What a strategy may have, each with its arguments."""
@@ -26,7 +26,7 @@ def load(source: str) -> Callable[[], Strategy]:
     """Find a strategy.
 
     Args:
-        source: the name of one of :data:`~league_sdk.player.strategies.STRATEGIES`, or a Python file, such as
+        source: the name of one of :data:`~league_sdk.strategies.STRATEGIES`, or a Python file, such as
             ``mine.py`` or, if it has several classes, ``mine.py:Second``.
 
     Returns:

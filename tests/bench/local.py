@@ -12,8 +12,8 @@ import time
 
 from league_sdk.local.entrants import Entrant
 from league_sdk.local.league import LocalLeague
-from league_sdk.player.strategies import Frequency, Random
 from league_sdk.rules.registry import games
+from league_sdk.strategies import Frequency, Random
 
 RUNS, MATCHES = 7, 300
 AIM = 300

@@ -17,9 +17,9 @@ from typing import Any
 
 import httpx
 
-from league_sdk.player.strategy import NotSetUp
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
+from league_sdk.strategies.base import NotSetUp
 
 URL_VARIABLE, NAME_VARIABLE = "LEAGUE_MODEL_URL", "LEAGUE_MODEL_NAME"
 KEY_VARIABLE, BUDGET_VARIABLE = "LEAGUE_MODEL_KEY", "LEAGUE_MODEL_BUDGET_S"

@@ -23,10 +23,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from league_sdk.player.strategies.careful import Careful
-from league_sdk.player.strategies.chat import Chat, NoAnswer, Settings
-from league_sdk.player.strategies.prompts import choice_in, question
-from league_sdk.player.strategies.time_left import thinking_time, utc_now
+from league_sdk.strategies.careful import Careful
+from league_sdk.strategies.chat import Chat, NoAnswer, Settings
+from league_sdk.strategies.prompts import choice_in, question
+from league_sdk.strategies.time_left import thinking_time, utc_now
 
 logger = logging.getLogger("league_sdk.player")
 

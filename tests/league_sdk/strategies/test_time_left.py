@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.player.strategies.time_left import MARGIN_S, thinking_time, time_left
+from league_sdk.strategies.time_left import MARGIN_S, thinking_time, time_left
 
 ASKED, DEADLINE = "2025-01-15T10:15:00Z", "2025-01-15T10:15:30Z"
 AT = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)

@@ -14,11 +14,11 @@ import pytest_asyncio
 from league_sdk.player import Player
 from league_sdk.player.app import run
 from league_sdk.player.dry_run import dry_run
-from league_sdk.player.strategies import LanguageModel
-from league_sdk.player.strategies.chat import Settings
+from league_sdk.strategies import LanguageModel
+from league_sdk.strategies.chat import Settings
 from tests.league_sdk.player.positions import after, ask, call_for
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE
-from tests.league_sdk.player.strategies.stub_model import KEY, Model, Reply, answers, says, streams, stub_model
+from tests.league_sdk.strategies.stub_model import KEY, Model, Reply, answers, says, streams, stub_model
 
 PARITIES = ["even", "odd"]
 NAMES_NONE = "its answer names no move that is allowed"

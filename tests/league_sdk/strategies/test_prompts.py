@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.player.strategies.prompts import MAX_OPTIONS, choice_in, question
+from league_sdk.strategies.prompts import MAX_OPTIONS, choice_in, question
 from tests.league_sdk.player.positions import after
 
 PARITIES = ["even", "odd"]

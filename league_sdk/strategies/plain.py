@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from league_sdk.player.strategies.careful import Careful
-from league_sdk.player.strategy import Strategy
 from league_sdk.rules.even_odd import CHOICES
+from league_sdk.strategies.base import Strategy
+from league_sdk.strategies.careful import Careful
 
 
 class Random(Strategy):

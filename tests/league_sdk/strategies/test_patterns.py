@@ -7,8 +7,8 @@ import random
 import pytest
 
 from league_sdk.player import History
-from league_sdk.player.strategies.patterns import followers, leader
 from league_sdk.rules.even_odd import parity
+from league_sdk.strategies.patterns import followers, leader
 
 OPTIONS = ["even", "odd"]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from league_sdk.player.strategies.careful import Careful
 from league_sdk.rules import even_odd
+from league_sdk.strategies.careful import Careful
 
 
 def parities_drawn(context: dict[str, Any]) -> list[str]:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from league_sdk.player.strategies.frequency import parities_drawn
-from league_sdk.player.strategies.positions import position
 from league_sdk.rules.registry import games
+from league_sdk.strategies.frequency import parities_drawn
+from league_sdk.strategies.positions import position
 
 RULES = {
     "even_odd": "A number from 1 to 10 is drawn. Whoever alone has chosen its parity wins.",

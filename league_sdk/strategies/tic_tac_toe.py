@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from league_sdk.player.strategies.careful import Careful
-from league_sdk.player.strategies.positions import position
 from league_sdk.rules.board import EMPTY
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.tic_tac_toe import TicTacToe
+from league_sdk.strategies.careful import Careful
+from league_sdk.strategies.positions import position
 
 Board = tuple[tuple[str, ...], ...]
 _known: dict[Board, int] = {}

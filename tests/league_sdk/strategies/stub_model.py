@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from league_sdk.player.strategies.chat import Settings
+from league_sdk.strategies.chat import Settings
 from tests.bots.base import listening
 
 KEY = "sk-test-0123456789abcdef"

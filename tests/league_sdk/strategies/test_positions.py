@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league_sdk.player.strategies.positions import has_won, position, wins_next
+from league_sdk.strategies.positions import has_won, position, wins_next
 from tests.league_sdk.player.positions import after
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from league_sdk.player.strategies.frequency import Frequency, parities_drawn
+from league_sdk.strategies.frequency import Frequency, parities_drawn
 
 LONGEST = 5
 """How many parities in a row are compared; with more, 32 and then 64 different rows would hardly ever repeat."""

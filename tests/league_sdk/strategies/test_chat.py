@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from league_sdk.player.strategies.chat import MAX_BYTES, MAX_SHOWN_CHARS, Chat, NoAnswer, Settings, text_of
-from league_sdk.player.strategy import NotSetUp
 from league_sdk.protocol import SDK_VERSION
-from tests.league_sdk.player.strategies.stub_model import (
+from league_sdk.strategies.base import NotSetUp
+from league_sdk.strategies.chat import MAX_BYTES, MAX_SHOWN_CHARS, Chat, NoAnswer, Settings, text_of
+from tests.league_sdk.strategies.stub_model import (
     KEY,
     Model,
     Reply,

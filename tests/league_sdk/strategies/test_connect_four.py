@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league_sdk.player.strategies import Careful, Search
-from league_sdk.player.strategies.connect_four import LINES, WIN, Position, after, free_cells, guess, has_four
-from league_sdk.player.strategies.positions import has_won, wins_next
 from league_sdk.rules.game import State
 from league_sdk.rules.registry import get_game
+from league_sdk.strategies import Careful, Search
+from league_sdk.strategies.connect_four import LINES, WIN, Position, after, free_cells, guess, has_four
+from league_sdk.strategies.positions import has_won, wins_next
 from tests.league_sdk.player import positions
 from tests.league_sdk.player.positions import PLAYERS, ask
 from tests.league_sdk.player.samples import CHOICE

@@ -1,19 +1,19 @@
 """The strategies that come with the SDK, one module for each kind; read them, copy them, beat them (004 3.6).
 
 Each module begins with its idea, what it can gain and what it cannot. What a choice has in common with others stands
-once: every strategy is told what :class:`~league_sdk.player.strategy.Strategy` says, and every one plays every game.
+once: every strategy is told what :class:`~league_sdk.strategies.base.Strategy` says, and every one plays every game.
 """
 
 from collections.abc import Mapping
 
-from league_sdk.player.strategies.careful import Careful
-from league_sdk.player.strategies.connect_four import Search
-from league_sdk.player.strategies.frequency import Frequency
-from league_sdk.player.strategies.language_model import LanguageModel
-from league_sdk.player.strategies.patterns import History
-from league_sdk.player.strategies.plain import Alternating, AlwaysEven, AlwaysOdd, Random
-from league_sdk.player.strategies.tic_tac_toe import Perfect
-from league_sdk.player.strategy import Strategy
+from league_sdk.strategies.base import Strategy
+from league_sdk.strategies.careful import Careful
+from league_sdk.strategies.connect_four import Search
+from league_sdk.strategies.frequency import Frequency
+from league_sdk.strategies.language_model import LanguageModel
+from league_sdk.strategies.patterns import History
+from league_sdk.strategies.plain import Alternating, AlwaysEven, AlwaysOdd, Random
+from league_sdk.strategies.tic_tac_toe import Perfect
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     "random": Random,

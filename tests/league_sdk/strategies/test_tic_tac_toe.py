@@ -7,10 +7,10 @@ import random
 import pytest
 
 from league_sdk.player import Strategy
-from league_sdk.player.strategies import Perfect
-from league_sdk.player.strategies.tic_tac_toe import _known, worth
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import get_game
+from league_sdk.strategies import Perfect
+from league_sdk.strategies.tic_tac_toe import _known, worth
 from tests.league_sdk.player.positions import PLAYERS, after, ask
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from league_sdk.player import Player, Strategy
 from league_sdk.player.app import _parser
-from league_sdk.player.strategies import STRATEGIES
 from league_sdk.rules.registry import games, get_game
+from league_sdk.strategies import STRATEGIES
 from tests.league_sdk.player.positions import PLAYERS, call_for
 from tests.league_sdk.player.samples import CHOICE
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from league_sdk.player.strategies.positions import has_won, position, wins_next
-from league_sdk.player.strategy import Strategy
+from league_sdk.strategies.base import Strategy
+from league_sdk.strategies.positions import has_won, position, wins_next
 
 
 class Careful(Strategy):

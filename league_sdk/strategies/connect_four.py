@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from league_sdk.player.strategies.careful import Careful
-from league_sdk.player.strategies.positions import position
-from league_sdk.player.strategies.time_left import thinking_time, utc_now
 from league_sdk.rules.connect_four import COLUMNS, ROWS, ConnectFour
+from league_sdk.strategies.careful import Careful
+from league_sdk.strategies.positions import position
+from league_sdk.strategies.time_left import thinking_time, utc_now
 
 BUDGET_S = 1.0
 """Far below the 30 s that a league gives for a move, so that a match stays worth watching."""
