@@ -195,6 +195,11 @@ class Line:
             self._refusals += isinstance(error, NotReached)
             self.timeouts += isinstance(error, TimedOut)
 
+    async def delete(self, over: session.Session, *, limit_s: float) -> int | None:
+        """DELETE a session that a server of MCP gave; the HTTP status, or None if no answer came."""
+        url = self.memory.url or self.url
+        return await self._client.delete(url, over.headers(), limit_s=max(0.001, min(limit_s, self.left_s())))
+
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
 

@@ -10,7 +10,7 @@ from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.listener import own_address
-from league_sdk.conformance.mcp import check_mcp, is_through_tools
+from league_sdk.conformance.mcp.players import check_mcp, is_through_tools
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.conformance.subject import DEFAULT_GAME, NOBODY, Subject

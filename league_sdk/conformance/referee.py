@@ -12,6 +12,7 @@ from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.listener import own_address
+from league_sdk.conformance.mcp.referees import MATCH_STATE, check_referee_mcp
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, check_contact, check_wrong_bodies
 from league_sdk.conformance.refereeing import (
     judge_asking,
@@ -63,23 +64,48 @@ async def check_referee(subject: Subject, client: Caller, on_clause: OnClause | 
     await cast.start(subject.listen or await own_address(url), subject.manager_port)
     verdicts = Verdicts(REFEREE, url, on_clause)
     try:
-        with verdicts.until_stopped():
-            if subject.on_listening is not None:
-                subject.on_listening(cast.endpoint(MANAGER))
-            await _registered(verdicts, cast, subject.register_wait_s)
-            line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
-            line.dials_out = subject.dials_out
-            await check_contact(line, verdicts)
-            talk = _Talk(line, verdicts, cast)
-            await _fair_match(talk)
-            await _illegal_match(talk)
-            await _silent_match(talk)
-            await check_wrong_bodies(
-                line, verdicts, "robust.unknown_method", "robust.broken_json", limit_s=REQUEST_TIMEOUT_S
-            )
+        if subject.on_listening is not None:
+            subject.on_listening(cast.endpoint(MANAGER))
+        await _registered(verdicts, cast, subject.register_wait_s)
+        line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
+        line.dials_out = subject.dials_out
+        try:
+            with verdicts.until_stopped():
+                await _exchanges(_Talk(line, verdicts, cast))
+            with verdicts.until_stopped():
+                await _check_mcp(_Talk(line, verdicts, cast))
+        finally:
+            await line.aclose()
     finally:
         await cast.stop()
     return verdicts.report()
+
+
+async def _exchanges(talk: _Talk) -> None:
+    line, verdicts = talk.line, talk.verdicts
+    await check_contact(line, verdicts)
+    await _fair_match(talk)
+    await _illegal_match(talk)
+    await _silent_match(talk)
+    await check_wrong_bodies(line, verdicts, "robust.unknown_method", "robust.broken_json", limit_s=REQUEST_TIMEOUT_S)
+
+
+async def _check_mcp(talk: _Talk) -> None:
+    """Check a referee as a server of MCP; also one that takes no match: a server of MCP alone takes none."""
+    if not talk.verdicts.conforms("http.reached"):
+        return
+    match_id = next(iter(talk.cast.scripts), "R1M1")
+    question = envelope(
+        MATCH_STATE.upper(),
+        sender=f"player:{A}",
+        conversation_id="conv-check-state",
+        now=datetime.now(UTC),
+        auth_token=talk.cast.tokens[A],
+        league_id=LEAGUE_ID,
+        match_id=match_id,
+        player_id=A,
+    )
+    await check_referee_mcp(talk.line, talk.verdicts, question)
 
 
 async def _registered(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:

@@ -122,11 +122,11 @@ class Verdicts:
 
     @contextmanager
     def until_stopped(self) -> Iterator[None]:
-        """Run a part of the check; if it raises :class:`Stopped`, keep the reason for the report."""
+        """Run a part of the check; if it raises :class:`Stopped`, keep the reason for the report, unless it has one."""
         try:
             yield
         except Stopped as reason:
-            self._stopped = reason.reason
+            self._stopped = self._stopped or reason.reason
 
     def report(self, *, why_open: Sentence | None = None, memory: Memory | None = None) -> Report:
         """The report; clauses that are still open are reported as skipped.

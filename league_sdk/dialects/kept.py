@@ -92,5 +92,8 @@ class KeptSessions:
             del self._kept[id(one.holder)]
             if one.holder.session == one.session:
                 one.holder.session, one.holder.wants_session = None, True
-        for at in range(0, len(over), MAX_ENDING):
-            await asyncio.gather(*(self._delete(one.url, one.session.headers()) for one in over[at : at + MAX_ENDING]))
+        # Several holders may have had one session, such as the copies that a check makes of what it knows.
+        ending = list({(one.url, one.session): one for one in over}.values())
+        for at in range(0, len(ending), MAX_ENDING):
+            some = ending[at : at + MAX_ENDING]
+            await asyncio.gather(*(self._delete(one.url, one.session.headers()) for one in some))

@@ -48,8 +48,8 @@ class Caller(Line, Protocol):
     def under_same_policy(self, agent_type: str) -> Caller:
         """As :meth:`Client.under_same_policy`."""
 
-    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
-        """As :meth:`Client.delete`; nothing where an agent has no address."""
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
+        """As :meth:`Client.delete`; nothing, and None, where an agent has no address."""
 
     async def aclose(self) -> None:
         """As :meth:`Client.aclose`."""
@@ -197,14 +197,16 @@ class Client:
         more_behind = progress.connection is not None and len(progress.connection) > 0
         return received.reply(time.monotonic() - started_at, more_behind=more_behind)
 
-    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
-        """DELETE something at an address, within ``limit_s`` seconds; whether that worked does not matter."""
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
+        """DELETE something at an address, within ``limit_s`` seconds: the HTTP status, or None if no answer came."""
         _PROGRESS.set(_Progress())
         with suppress(TimeoutError, Forbidden, aiohttp.ClientError, OSError, ValueError):
             called = self._policy.check_url(url).url
-            async with within(limit_s), self._opened().delete(called, headers=headers, allow_redirects=False):
-                # Of the answer nothing is read.
-                pass
+            deleting = self._opened().delete(called, headers=headers, allow_redirects=False)
+            async with within(limit_s), deleting as answer:
+                # Of its body nothing is read.
+                return answer.status
+        return None
 
     async def _send_again_if_stale(
         self, url: str, content: bytes | AsyncIterable[bytes], headers: Mapping[str, str] | None

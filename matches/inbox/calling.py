@@ -166,10 +166,11 @@ class AgentLine:
         left_s = limit_s - (time.monotonic() - asked_at)
         return await self.client.post(url, message, limit_s=left_s, headers=headers)
 
-    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
         """As :meth:`league_sdk.transport.client.Client.delete`; of an agent that dials out nothing is deleted."""
-        if urlsplit(url).scheme != SCHEME and not hub.dials_out(self.agent):
-            await self.client.delete(url, headers, limit_s=limit_s)
+        if urlsplit(url).scheme == SCHEME or hub.dials_out(self.agent):
+            return None
+        return await self.client.delete(url, headers, limit_s=limit_s)
 
     def under_same_policy(self, agent_type: str) -> AgentLine:
         """The line of another caller to the same agent."""

@@ -56,9 +56,9 @@ class FirstCall:
         self.found = found_by(reply) if is_first else self.found
         return reply
 
-    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
         """As :meth:`league_sdk.transport.client.Client.delete`."""
-        await self._caller.delete(url, headers, limit_s=limit_s)
+        return await self._caller.delete(url, headers, limit_s=limit_s)
 
     def under_same_policy(self, agent_type: str) -> Caller:
         """As :meth:`league_sdk.transport.client.Client.under_same_policy`."""

@@ -36,6 +36,8 @@ CAST = {
     "StatelessOnly": "stateless_only.mjs",
 }
 WITH_SESSIONS = {"Python1", "TypeScript1"}
+GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
+"""Those that give one to clients that begin with ``initialize``; the league needs none of some."""
 PLAIN = 2
 ROUNDS = len(CAST) + PLAIN - 1
 HEARD = {
@@ -110,7 +112,7 @@ def check(site: Site, one: Student) -> None:
     clauses = {clause["id"]: (clause["verdict"], clause["why"]) for clause in report["clauses"]}
     of_mcp = {name: clause for name, clause in clauses.items() if name.startswith("mcp.")}
     wanted = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}
-    wanted |= {"mcp.session"} if one.name in WITH_SESSIONS else set()
+    wanted |= {"mcp.session", "mcp.session_end"} if one.name in GIVE_SESSIONS else set()
     # One player asks for an argument on purpose that no message has.
     named = {"mcp.arguments"} if one.name == "FastMcp4" else set()
     assert set(of_mcp) == wanted, (one.name, of_mcp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from league_sdk.conformance.clauses.mcp import FIRST, RESULTS
 from league_sdk.conformance.clauses.rules import (
     PING,
     REACHED,
@@ -101,30 +102,7 @@ _PLAYER = table(
         "answer.other", _("The rest of its answers is as shown"),
         _("Every field as in the documents."), "004 4.4 to 4.6"),
     # What MCP wants of an agent that is called through its tools.
-    Rule(
-        "mcp.version", _("It says which MCP it speaks"),
-        _("server/discover or initialize is answered as MCP says."), "MCP 2026-07-28; 2025-11-25, lifecycle",
-        _("It speaks MCP {version}."),
-        _("It takes tools/call, and answers neither server/discover nor initialize as MCP says: no client of MCP can "
-          "connect to it. The league calls it all the same."), TOLERATED, for_some=True),
-    Rule(
-        "mcp.greeting", _("Its first answer is as MCP has it"),
-        _("The result of server/discover or initialize has every field that MCP demands."),
-        "MCP 2026-07-28, discovery; 2025-11-25, lifecycle",
-        _("Every field is there."),
-        _("{wrong}. The league calls it all the same; clients of MCP may not."), TOLERATED, for_some=True),
-    Rule(
-        "mcp.session", _("It takes the session that it gave"),
-        _("Calls with its Mcp-Session-Id, which is of visible ASCII characters, are answered."),
-        "MCP 2025-11-25, transports",
-        _("Its session was taken."),
-        _("{wrong}."), TOLERATED, for_some=True),
-    Rule(
-        "mcp.list", _("Clients of MCP can read the list of its tools"),
-        _("Each tool has a name and an inputSchema of type object."), "MCP, tools",
-        _("Every tool can be read."),
-        _("{wrong}. The league calls it all the same; clients of MCP may refuse the whole list."), TOLERATED,
-        for_some=True),
+    *FIRST,
     Rule(
         "mcp.tools", _("It lists a tool for each message of a match"),
         _("tools/list names tools for the invitation, the choice and the result."), "004 5.4.1; MCP, tools",
@@ -136,11 +114,7 @@ _PLAYER = table(
         _("All of them are filled."),
         _("{tool} requires {argument}, which no field of {kind} is: it is sent empty. Name it as the message does, or "
           "do not require it."), TOLERATED, for_some=True),
-    Rule(
-        "mcp.results", _("Its tools answer with results of MCP"),
-        _("The result of tools/call has content, a list, and what its outputSchema promises."), "MCP, tools",
-        _("They are as MCP has them."),
-        _("{wrong}. The league reads it all the same; clients of MCP may not."), TOLERATED, for_some=True),
+    RESULTS,
     # What it is only told.
     told("round_announcement", _("It takes ROUND_ANNOUNCEMENT"), "004 4.3.1"),
     told("game_error", _("It takes GAME_ERROR"), "004 4.10.2, 8.10.2"),

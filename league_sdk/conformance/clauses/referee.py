@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from league_sdk.conformance.clauses.mcp import FIRST, RESULTS
 from league_sdk.conformance.clauses.rules import (
     PING,
     REACHED,
@@ -96,6 +97,14 @@ _REFEREE = table(
     Rule(
         "silent.loss", _("Silence loses"), _("TECHNICAL_LOSS; the other one wins."), "004 2.9.4, 2.11.3", _("It does."),
         _("status was {status}, winner {seen}; expected TECHNICAL_LOSS and {winner}.")),
+    # What MCP wants of one that is a server of it.
+    *FIRST,
+    Rule(
+        "mcp.tools", _("It lists the tools of a referee"),
+        _("tools/list names start_match, collect_choices, draw_number, finalize_match and get_match_state."),
+        "004 5.4.1; MCP, tools", _("All of them are there."),
+        _("Its list has no {wanted}. The league starts matches in league.v2 all the same."), TOLERATED, for_some=True),
+    RESULTS,
     no_such_method("003 2.3", _("The league goes on to the next spelling of a start after it.")),
     no_json("003 2.3", _("Its sender looks for the mistake elsewhere.")),
 )

@@ -11,110 +11,11 @@ from aiohttp import web
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.dialects.discovery import MAX_PAGES
 from tests.league_sdk.conformance.agents import BRIEF, NAMES, TOKEN, Agent, Wrong, checked, clause, found, having
+from tests.league_sdk.conformance.servers import SCHEMA, STRING, VERSION, Server, Stateless, WithSessions
 
 pytestmark = pytest.mark.usefixtures("impatient")
-VERSION = "2026-07-28"
-STRING, OBJECT = {"type": "string"}, {"type": "object"}
-SCHEMA = {
-    "type": "object",
-    "properties": {"match_id": STRING, "conversation_id": STRING, "game_result": OBJECT},
-    "required": ["conversation_id"],
-}
-KEPT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-"""What results that may be kept have in the stateless version."""
 CLAUSES = {f"mcp.{name}" for name in ("version", "greeting", "list", "tools", "arguments", "results")}
-OF_MCP = CLAUSES | {"mcp.session"}
-
-
-class Server(Agent):
-    """A player that is an MCP server of the handshake era, without sessions; tests override its methods."""
-
-    tools = tuple(NAMES)
-    schema: Any = SCHEMA
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-        self.deleted: list[str] = []
-
-    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method == "DELETE":
-            self.deleted.append(request.headers.get("Mcp-Session-Id", ""))
-            return web.Response(status=204)
-        return await super().serve(request)
-
-    async def call(self, method: Any, params: Any) -> Any:
-        self.asked.append(method)
-        if method == "initialize":
-            return self.initialized(params)
-        if method == "tools/list":
-            return self.listed(params)
-        if method == "ping":
-            return {}
-        if method != "tools/call":
-            raise Wrong(-32601)
-        name = params.get("name")
-        if name not in self.tools:
-            return self.failed(f"Unknown tool: {name} {TOKEN}")
-        try:
-            return self.result(await super().call(self.meaning(name), params.get("arguments") or {}))
-        except (Wrong, KeyError) as error:
-            return self.failed(f"Error executing tool {name}: {error!r}")
-
-    def meaning(self, name: str) -> str:
-        """The method of chapter 8 for a tool."""
-        return name
-
-    def initialized(self, params: Any) -> Any:
-        named = {"name": "t", "version": "1"}
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": named}
-
-    def listed(self, params: Any) -> Any:
-        return {"tools": [{"name": name, "inputSchema": self.schema} for name in self.tools]}
-
-    def result(self, message: Any) -> Any:
-        return {"content": [{"type": "text", "text": json.dumps(message)}], "isError": False}
-
-    def failed(self, why: str) -> Any:
-        return {"content": [{"type": "text", "text": why}], "isError": True}
-
-
-class Stateless(Server):
-    """A server of the stateless version."""
-
-    async def call(self, method: Any, params: Any) -> Any:
-        if method == "server/discover":
-            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}} | KEPT
-        if method == "initialize":
-            raise Wrong(-32022)
-        return await super().call(method, params)
-
-    def result(self, message: Any) -> Any:
-        return super().result(message) | {"resultType": "complete", "_meta": {"serverInfo": {"name": "t"}}}
-
-    def listed(self, params: Any) -> Any:
-        return super().listed(params) | KEPT
-
-
-class WithSessions(Server):
-    """A server that wants a session for each call, and answers with a stream of events."""
-
-    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method == "DELETE":
-            return await super().serve(request)
-        body = await request.read()
-        method = json.loads(body).get("method") if body.startswith(b"{") and body.endswith(b"}") else ""
-        if method != "initialize" and request.headers.get("Mcp-Session-Id") != "s1":
-            return web.json_response(self.error(None, -32600) | {"id": "server-error"}, status=400)
-        reply = await super().serve(request)
-        if method == "initialize":
-            reply.headers["Mcp-Session-Id"] = "s1"
-        if method == "tools/call" and isinstance(reply, web.Response) and reply.text:
-            return web.Response(text=f"event: message\ndata: {reply.text}\n\n", content_type="text/event-stream")
-        return reply
-
-    def error(self, rpc_id: Any, code: int) -> Any:
-        return {"jsonrpc": "2.0", "error": {"code": code, "message": "Missing session ID"}, "id": rpc_id}
+OF_MCP = CLAUSES | {"mcp.session", "mcp.session_end"}
 
 
 @pytest.mark.parametrize("kind", [Server, Stateless, WithSessions], ids=lambda kind: kind.__name__)
@@ -128,8 +29,10 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     assert clause(report, "mcp.version").why == f"It speaks MCP {version}."
     assert '"handle_game_invitation", "choose_parity"' in clause(report, "mcp.tools").why
     assert ("mcp.session" in {one.id for one in report.clauses}) == (kind is WithSessions)
+    assert (having(report, Verdict.CONFORMS) >= OF_MCP) == (kind is WithSessions)
     # Every session is ended.
-    assert set(agent.deleted) == ({"s1"} if kind is WithSessions else set())
+    given = agent.given if isinstance(agent, WithSessions) else []
+    assert (set(agent.deleted), len(agent.deleted)) == (set(given), len(given))
 
 
 async def test_an_agent_that_is_called_by_methods_is_asked_nothing_of_mcp() -> None:
@@ -203,7 +106,7 @@ class LosesSessions(WithSessions):
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
         if b"tools/list" in body:
-            return web.json_response(self.error(None, -32600) | {"id": None}, status=404)
+            return web.json_response(self.lost(None), status=404)
         return await super().serve(request)
 
 

@@ -54,6 +54,15 @@ async def test_an_idle_session_is_ended_and_the_next_call_opens_another() -> Non
     await sessions.aclose()
 
 
+async def test_a_session_that_several_have_is_ended_once() -> None:
+    sessions, deleted = kept(Clock())
+    for _ in range(3):
+        sessions.use(Memory(session=Session("s1")), URL)
+    sessions.use(Memory(session=Session("s1")), f"{URL}/other")
+    await sessions.aclose()
+    assert deleted == [(URL, "s1"), (f"{URL}/other", "s1")]
+
+
 async def test_all_are_ended_when_the_caller_stops() -> None:
     sessions, deleted = kept(Clock())
     for number in range(60):

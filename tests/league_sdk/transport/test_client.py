@@ -92,14 +92,14 @@ async def test_a_client_deletes_what_its_headers_name(client: Client) -> None:
         return web.Response(text="a body that nobody reads")
 
     async with listening(handle) as url:
-        await client.delete(url, {"mcp-session-id": "s1"}, limit_s=PATIENT)
+        assert await client.delete(url, {"mcp-session-id": "s1"}, limit_s=PATIENT) == 200
     assert seen == [("DELETE", "s1")]
 
 
 async def test_a_delete_that_fails_is_nobodys_trouble(client: Client) -> None:
     async with raw_agent(b"") as cut_off, raw_agent(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000) as endless:
         for url in (cut_off, endless, "http://127.0.0.1:1/mcp", "inbox:7", "file:///etc/passwd", "http://[::"):
-            await client.delete(url, {}, limit_s=PATIENT)
+            assert await client.delete(url, {}, limit_s=PATIENT) is None
 
 
 async def test_a_delete_obeys_the_policy(make: Make) -> None:

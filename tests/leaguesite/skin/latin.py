@@ -108,6 +108,7 @@ ALLOWED = frozenset(
         *(
             "API",
             "CSV",
+            "DELETE",
             "HMAC-SHA",
             "SHA-",
             "md",

@@ -1,0 +1,1 @@
+"""What MCP wants of agents that are servers of it: versions, sessions, lists of tools, results."""

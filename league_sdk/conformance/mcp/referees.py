@@ -1,0 +1,66 @@
+"""What MCP wants of a referee that is a server of it, beside the league.v2 in which the league starts its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from league_sdk.conformance.exchange import CALL_TOOL
+from league_sdk.conformance.line import Line
+from league_sdk.conformance.mcp import forms
+from league_sdk.conformance.mcp.server import Server, find_out, in_each_era, judge_greeting, judge_list
+from league_sdk.conformance.mcp.sessions import check_session
+from league_sdk.conformance.verdicts import Verdicts
+from league_sdk.dialects.arguments import plain_name
+from league_sdk.dialects.discovery import DISCOVER, LIMIT_S
+from league_sdk.dialects.tools import LIST_TOOLS
+from league_sdk.protocol.messages import START_MATCH
+from league_sdk.transport.client import CallFailed
+
+MATCH_STATE = "get_match_state"
+TOOLS = (START_MATCH, "collect_choices", "draw_number", "finalize_match", MATCH_STATE)
+"""Those of 004 5.4.1."""
+
+
+async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[str, Any]) -> None:
+    """Judge a referee as a server of MCP; of one that is none nothing is said.
+
+    Args:
+        question: as what ``get_match_state`` is called, which changes nothing.
+
+    Raises:
+        Stopped: the time of the check is used up.
+    """
+    server = await find_out(line)
+    if not server.memory.mcp:
+        return
+    evidence = server.exchanges.get(DISCOVER if server.is_stateless else forms.INITIALIZE)
+    verdicts.decide("mcp.version", True, evidence, version=server.memory.mcp)
+    await _check_results(verdicts, server, question)
+    servers = await in_each_era(server)
+    judge_greeting(verdicts, servers)
+    judge_list(verdicts, servers)
+    _judge_tools(verdicts, server)
+    await check_session(verdicts, servers[-1])
+
+
+def _judge_tools(verdicts: Verdicts, server: Server) -> None:
+    names = {plain_name(name) for name in server.memory.tools or {}}
+    missing = next((name for name in TOOLS if plain_name(name) not in names), None)
+    verdicts.decide("mcp.tools", missing is None, server.exchanges.get(LIST_TOOLS), wanted=missing)
+
+
+async def _check_results(verdicts: Verdicts, server: Server, question: Mapping[str, Any]) -> None:
+    """Call the tool that changes nothing, and judge its result; an error of JSON-RPC is none, and allowed."""
+    tools = server.memory.tools or {}
+    tool = next((one for name, one in tools.items() if plain_name(name) == plain_name(MATCH_STATE)), None)
+    if tool is None:
+        return
+    body, _unfilled = tool.call("tools_list", question, 0)
+    with suppress(CallFailed):
+        answer = await server.call(server.memory.session, CALL_TOOL, body["params"], LIMIT_S)
+        result = server.result(CALL_TOOL)
+        if result is not None:
+            wrong = forms.wrong_result(result, server.listed(tool.name), stateless=server.is_stateless)
+            verdicts.decide("mcp.results", wrong is None, answer, wrong=wrong)

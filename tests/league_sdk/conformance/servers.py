@@ -1,0 +1,124 @@
+"""Small players that are MCP servers, of each era; tests override their methods."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aiohttp import web
+
+from tests.league_sdk.conformance.agents import NAMES, TOKEN, Agent, Wrong
+
+VERSION = "2026-07-28"
+STRING, OBJECT = {"type": "string"}, {"type": "object"}
+SCHEMA = {
+    "type": "object",
+    "properties": {"match_id": STRING, "conversation_id": STRING, "game_result": OBJECT},
+    "required": ["conversation_id"],
+}
+KEPT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+"""What results that may be kept have in the stateless version."""
+
+
+class Server(Agent):
+    """A player that is an MCP server of the handshake era, without sessions; tests override its methods."""
+
+    tools = tuple(NAMES)
+    schema: Any = SCHEMA
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.deleted: list[str] = []
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "DELETE":
+            self.deleted.append(request.headers.get("Mcp-Session-Id", ""))
+            return web.Response(status=204)
+        return await super().serve(request)
+
+    async def call(self, method: Any, params: Any) -> Any:
+        self.asked.append(method)
+        if method == "initialize":
+            return self.initialized(params)
+        if method == "tools/list":
+            return self.listed(params)
+        if method == "ping":
+            return {}
+        if method != "tools/call":
+            raise Wrong(-32601)
+        name = params.get("name")
+        if name not in self.tools:
+            return self.failed(f"Unknown tool: {name} {TOKEN}")
+        try:
+            return self.result(await super().call(self.meaning(name), params.get("arguments") or {}))
+        except (Wrong, KeyError) as error:
+            return self.failed(f"Error executing tool {name}: {error!r}")
+
+    def meaning(self, name: str) -> str:
+        """The method of chapter 8 for a tool."""
+        return name
+
+    def initialized(self, params: Any) -> Any:
+        named = {"name": "t", "version": "1"}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": named}
+
+    def listed(self, params: Any) -> Any:
+        return {"tools": [{"name": name, "inputSchema": self.schema} for name in self.tools]}
+
+    def result(self, message: Any) -> Any:
+        return {"content": [{"type": "text", "text": json.dumps(message)}], "isError": False}
+
+    def failed(self, why: str) -> Any:
+        return {"content": [{"type": "text", "text": why}], "isError": True}
+
+
+class Stateless(Server):
+    """A server of the stateless version."""
+
+    async def call(self, method: Any, params: Any) -> Any:
+        if method == "server/discover":
+            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}} | KEPT
+        if method == "initialize":
+            raise Wrong(-32022)
+        return await super().call(method, params)
+
+    def result(self, message: Any) -> Any:
+        return super().result(message) | {"resultType": "complete", "_meta": {"serverInfo": {"name": "t"}}}
+
+    def listed(self, params: Any) -> Any:
+        return super().listed(params) | KEPT
+
+
+class WithSessions(Server):
+    """A server that wants a session for each call, and answers with a stream of events."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[str] = []
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        named = request.headers.get("Mcp-Session-Id")
+        if request.method == "DELETE":
+            return await super().serve(request)
+        body = await request.read()
+        method = json.loads(body).get("method") if body.startswith(b"{") and body.endswith(b"}") else ""
+        if method == "initialize":
+            self.given.append(f"s{len(self.given) + 1}")
+        elif not self.knows(named):
+            return web.json_response(self.lost(named), status=400 if named is None else 404)
+        reply = await super().serve(request)
+        if method == "initialize":
+            reply.headers["Mcp-Session-Id"] = self.given[-1]
+        if method == "tools/call" and isinstance(reply, web.Response) and reply.text:
+            return web.Response(text=f"event: message\ndata: {reply.text}\n\n", content_type="text/event-stream")
+        return reply
+
+    def knows(self, session_id: str | None) -> bool:
+        """Whether a session is open."""
+        return session_id in self.given and session_id not in self.deleted
+
+    def lost(self, session_id: str | None) -> Any:
+        """The answer to a call without an open session."""
+        said = "Missing session ID" if session_id is None else "Session not found"
+        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": said}, "id": "server-error"}
