@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.forms import ModelChoiceField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from agents_registry import words
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.protocol.states import AgentState
 
@@ -35,6 +37,19 @@ class AgentStates(admin.SimpleListFilter):
         """The agents in the state that was chosen; all of them if none was."""
         value = self.value()
         return queryset if value is None else queryset.filter(state=value)
+
+
+if TYPE_CHECKING:
+    _PersonChoice = ModelChoiceField[RosterEntry]
+else:
+    _PersonChoice = ModelChoiceField
+
+
+class _PersonField(_PersonChoice):
+    """Chooses a person of the roster."""
+
+    def label_from_instance(self, obj: RosterEntry) -> str:
+        return f"{isolated(obj.name)} <{obj.email}>"
 
 
 class AgentAdmin(ModelAdmin):
@@ -77,7 +92,7 @@ class AgentAdmin(ModelAdmin):
             number = request.resolver_match.kwargs.get("object_id", "") if request.resolver_match else ""
             agent = Agent.objects.filter(pk=number).first() if number.isdigit() else None
             people = RosterEntry.objects.filter(league_id=agent.league_id) if agent else RosterEntry.objects.none()
-            kwargs["queryset"] = people.order_by("name")
+            kwargs |= {"queryset": people.order_by("name"), "form_class": _PersonField}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

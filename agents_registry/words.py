@@ -8,12 +8,32 @@ from typing import NamedTuple
 from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, ReachedBy
 from league_sdk.protocol import notes
 from league_sdk.protocol.notes import Code
 from league_sdk.protocol.states import AgentState
+
+
+def in_other_words(text: str) -> str:
+    """A sentence that is not ours, quoted: a game's, a referee's, or one that an earlier version has stored."""
+    return pgettext("a sentence that is not translated", "%(words)s") % {"words": isolated(text)}
+
+
+VOICES = notes.Voices(quote=isolated, other=in_other_words)
+"""How words that are not ours stand in a sentence on a page."""
+
+
+def told(value: object, voices: notes.Voices = VOICES) -> str:
+    """A note as a sentence for a page, in the reader's language, without a full stop.
+
+    Args:
+        value: the JSON of a note, or a text as it is stored; or an error with such a text.
+        voices: how words that are not ours stand in it.
+    """
+    return notes.in_words(str(value) if isinstance(value, Exception) else value, _, voices=voices)
 
 
 def too_many_attempts(seconds: int) -> str:
@@ -38,7 +58,7 @@ def state(value: str) -> str:
 
 def remarks(agent: Agent) -> list[str]:
     """What was odd about an agent's registration, and about its calls since, in sentences without a full stop."""
-    return [notes.in_words(one, _) for one in agent.notes]
+    return [told(one) for one in agent.notes]
 
 
 def answers(agent: Agent) -> str:
@@ -46,7 +66,7 @@ def answers(agent: Agent) -> str:
     if agent.check_wanted:
         return _("being asked …")
     if agent.problem:
-        return _("no answer: %(problem)s") % {"problem": notes.in_words(agent.problem, _)}
+        return _("no answer: %(problem)s") % {"problem": told(agent.problem)}
     if agent.heard_at is None:
         return _("not heard of yet")
     if not agent.was_called:
@@ -83,7 +103,7 @@ def reach(agent: Agent) -> Reach:
     if not agent.is_inbox_only:
         text = agent.endpoint if way == ReachedBy.ADDRESS else f"{agent.endpoint} · {way.label}"
     seen_at = agent.line_seen_at if agent.dials_out_now else None
-    found = "" if _has_shown_itself(agent) else notes.in_words(agent.call_found, _)
+    found = "" if _has_shown_itself(agent) else told(agent.call_found)
     return Reach(way, agent.was_called, text, seen_at, found, _mend(agent))
 
 
@@ -99,7 +119,7 @@ def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
     shown = reach(agent)._replace(text=str(agent.reached_by.label))
     if not proven or not (agent.is_inbox_only or agent.by_hand or agent.shown_at is not None):
         return shown._replace(found="", mend="")
-    return shown._replace(found=note.sentence(_) if isinstance(note, notes.Note) else "")
+    return shown._replace(found=told(note) if isinstance(note, notes.Note) else "")
 
 
 def _has_shown_itself(agent: Agent) -> bool:

@@ -105,6 +105,7 @@ TEMPLATES = [
                 "leaguesite.skin.version.version",
                 "leaguesite.skin.desk_link.desk_url",
             ],
+            "builtins": ["agents_registry.isolating"],
         },
     },
 ]

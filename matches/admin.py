@@ -18,6 +18,7 @@ from unfold.admin import ModelAdmin
 
 import matches.desk.audit
 import matches.desk.checks  # noqa: F401 - the admin of agents
+from agents_registry.isolating import isolated
 from matches.desk import acting, busy, lists, overview
 from matches.desk.access import OwnRows
 from matches.desk.acting import DeskAction, Subject
@@ -147,11 +148,11 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
             do = partial(acting.carry_out, action, by=request.user, league_id=league.pk)
             try:
                 sentence = action.sentence(busy.retry_once(do), {})
-                self.message_user(request, f"{league.display_name}: {sentence}", messages.SUCCESS)
+                self.message_user(request, f"{isolated(league.display_name)}: {sentence}", messages.SUCCESS)
             except ActionRefused as refusal:
-                self.message_user(request, str(refusal), messages.ERROR)
+                self.message_user(request, refusal.sentence, messages.ERROR)
             except busy.DATABASE_ERRORS as error:
-                self.message_user(request, f"{league.display_name}: {busy.sentence(error)}", messages.ERROR)
+                self.message_user(request, f"{isolated(league.display_name)}: {busy.sentence(error)}", messages.ERROR)
 
 
 @admin.register(Match)

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated, plain
 from agents_registry.models import MAX_EMAIL_CHARS, MAX_PERSONAL_CODE_CHARS
 from agents_registry.requests.reading import clean_name
 
@@ -29,10 +30,10 @@ CODE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{3,{MAX_PERSONAL_CODE_CHARS - 1}}
 
 
 class RosterRefused(Exception):
-    """A file was refused; nothing was changed. There is one problem, a sentence, for every wrong line."""
+    """A file was refused; nothing was changed. There is one problem, a sentence for a page, for every wrong line."""
 
     def __init__(self, *problems: str) -> None:
-        super().__init__("\n".join(problems))
+        super().__init__(plain("\n".join(problems)))
         self.problems = list(problems)
 
 
@@ -90,7 +91,9 @@ def _rows(text: str) -> list[tuple[int, list[str]]]:
             if len(rows) > MAX_CSV_LINES + 1:
                 raise RosterRefused(_("The file has more than %(max)d people.") % {"max": MAX_CSV_LINES})
     except csv.Error as error:
-        raise RosterRefused(_("Line %(line)d: this is not CSV (%(why)s).") % {"line": start, "why": error}) from None
+        raise RosterRefused(
+            _("Line %(line)d: this is not CSV (%(why)s).") % {"line": start, "why": isolated(error)}
+        ) from None
     if not rows:
         raise RosterRefused(_("The file is empty. Expected a first line with the columns name, email, code."))
     return rows
@@ -108,7 +111,7 @@ def _columns(header: list[str], number: int) -> dict[str, int]:
         problem = _(
             "Line %(line)d: these columns are missing: %(missing)s. Seen: %(seen)s. Expected: name, email, code."
         )
-        seen = ", ".join(header)[:200]
+        seen = isolated(", ".join(header)[:200])
         raise RosterRefused(problem % {"line": number, "missing": ", ".join(missing), "seen": seen})
     return columns
 
@@ -137,18 +140,18 @@ def _unquoted(text: str) -> str:
 
 def _problem(line: Line, cell: dict[str, str]) -> str:
     if not line.name:
-        return _("the name was “%(seen)s”; expected a name.") % {"seen": cell["name"][:60]}
+        return _("the name was “%(seen)s”; expected a name.") % {"seen": isolated(cell["name"][:60])}
     try:
         validate_email(line.email)
     except ValidationError:
         return _("the e-mail was “%(seen)s”; expected an address such as dana@example.org.") % {
-            "seen": cell["email"][:60]
+            "seen": isolated(cell["email"][:60])
         }
     if len(line.email) > MAX_EMAIL_CHARS or not line.email.isprintable():
         return _("the e-mail is too long; at most 254 characters are kept.")
     if line.code and not CODE.fullmatch(line.code):
         return _("the code was “%(seen)s”; expected 4 to %(max)d letters, digits, “.”, “-” or “_”.") % {
-            "seen": line.code[:60],
+            "seen": isolated(line.code[:60]),
             "max": MAX_PERSONAL_CODE_CHARS,
         }
     return ""
@@ -158,7 +161,7 @@ def _repeated(line: Line, emails: dict[str, int], codes: dict[str, int]) -> str:
     earlier = emails.setdefault(line.email, line.number)
     if earlier != line.number:
         return _("the e-mail %(seen)s stands on line %(earlier)d already; expected each once.") % {
-            "seen": line.email,
+            "seen": isolated(line.email),
             "earlier": earlier,
         }
     earlier = codes.setdefault(line.code.lower(), line.number) if line.code else line.number

@@ -115,6 +115,8 @@ class Code(Enum):
     NO_WAY_TO_START = _("it does not know how to start a match: tried %(sentence)s")
     VERDICT_NOT_TAKEN = _("the league manager did not take the verdict")
     RESULT_NOT_TAKEN = _("the league manager did not take the result: %(sentence)s")
+    BROKEN_OFF_BY_US = _("broken off")
+    TRIAL_FAILED = _("the trial itself failed; the site's log says why")
     REFEREE_ERROR = _("an error in the referee's own code (%(kind)s)")
     # An address that was read in another way than it was written.
     HTTP_ADDED = _("address had no http://, http is used")
@@ -146,6 +148,17 @@ class Code(Enum):
         "league",
         "name",
     )
+    # As earlier versions said it.
+    STAYED_AS_NAMED_LIKE = (
+        _(
+            'stayed in the lobby: in %(league)s, The name "%(field)s" looks like "%(name)s" (%(id)s), who has '
+            "registered already.[ %(said)s]"
+        ),
+        "field",
+        "league",
+        "name",
+        "said",
+    )
     # What became of a broadcast.
     UNFILLED = _("%(kind)s: no message has a value for %(names)s"), "names"
     TOOL_SILENT = _("%(kind)s: its tool failed: it gave no reason")
@@ -164,6 +177,16 @@ class Code(Enum):
     WITHDRAWN_UNCALLED = _("%(player)s was withdrawn: not called")
     WITHDRAWN = _("%(player)s was withdrawn: %(reason)s"), "reason"
     DISQUALIFIED_UNCALLED = _("%(player)s was disqualified: not called")
+    SHUT_DOWN_UNCALLED = _("%(player)s shut down after too many silences: not called")
+    BOTH_SHUT_DOWN = _("%(player)s and %(other)s shut down after too many silences: not called")
+    BOTH_WITHDRAWN = _("%(player)s was withdrawn and %(other)s was withdrawn: not called")
+    BOTH_DISQUALIFIED = _("%(player)s was disqualified and %(other)s was disqualified: not called")
+    WITHDRAWN_DISQUALIFIED = _("%(player)s was withdrawn and %(other)s was disqualified: not called")
+    DISQUALIFIED_WITHDRAWN = _("%(player)s was disqualified and %(other)s was withdrawn: not called")
+    WITHDRAWN_SHUT_DOWN = _("%(player)s was withdrawn and %(other)s shut down after too many silences: not called")
+    DISQUALIFIED_SHUT_DOWN = _(
+        "%(player)s was disqualified and %(other)s shut down after too many silences: not called"
+    )
     DISQUALIFIED = _("%(player)s was disqualified: %(reason)s"), "reason"
     HELD_TOO_LONG = _("held for %(limit)s s after %(count)s lost referees")
     # Why a player is silent: the sentences of ``protocol.faults``, as they are stored, with what was seen behind them.
@@ -175,6 +198,29 @@ class Code(Enum):
     ILLEGAL_ANSWER = _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)[: %(sentence)s]")
     LATE = _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)[: %(sentence)s]")
     BAD_STATUS = _("%(player)s answered %(message)s with %(sentence)s (tries: %(tries)s)")
+    # Addresses that the policy refuses, and what cannot be registered by hand.
+    NETWORK_NOT_CALLED = _("addresses in %(network)s are not called")
+    NO_MACHINE = _("%(ip)s is the address of a whole network, not of one machine")
+    OTHER_NETWORKS = _("only addresses in %(networks)s are called"), "networks"
+    PLAIN_ONLY = _("only plain http and https addresses are called")
+    OTHER_SCHEMES = _("only %(schemes)s addresses are called"), "schemes"
+    LEADS_HERE = _("a name of the network that leads to this machine's loopback is not called")
+    PORT_OF_SITE = _("port %(port)s belongs to the league site itself")
+    PORT_NOT_CALLED = _("port %(port)s is not called")
+    NOT_CALLED = _("%(field)s is not called: %(sentence)s")
+    SITES_MACHINE = _(
+        "%(field)s is this site's own machine: give the address of yours, or none and fetch your messages"
+    )
+    NO_ADDRESS = _("%(field)s is not an address that can be called")
+    NAME_MISSING = _("The name is missing")
+    CANNOT_BE_ID = _("This cannot be an id")
+    THIS_ID_TAKEN = _("This id is taken")
+    TAKEN_A_MOMENT_AGO = _("This name and address, or this id, was taken a moment ago")
+    A_NAME = _("a name to show")
+    AN_ID = _("at most 32 letters, digits, - and _, such as P07; or nothing")
+    A_FREE_ID = _("a free id, or nothing")
+    A_URL = _("a URL such as http://192.168.1.20:8101/mcp")
+    ONCE_MORE = _("to be sent again")
     # The transcript itself.
     WIRE_LEFT_OUT = _("its requests were left out: it is too long")
 
@@ -186,6 +232,19 @@ class Code(Enum):
     def names(self) -> frozenset[str]:
         """The names of all its arguments."""
         return frozenset(_NAME.findall(self.sentence))
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """How words that are not ours stand in a sentence.
+
+    Attributes:
+        quote: a name or a quotation, set apart from the sentence around it.
+        other: a sentence of a game or a referee, which may be translated or framed.
+    """
+
+    quote: Callable[[str], str]
+    other: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +263,22 @@ class Note:
         """The English sentence, without a full stop."""
         return self.sentence(str)
 
-    def sentence(self, translate: Callable[[str], str], depth: int = 0) -> str:
+    def sentence(self, translate: Callable[[str], str], depth: int = 0, *, voices: Voices | None = None) -> str:
         """The sentence in another language, without a full stop.
 
         Args:
             translate: translates a sentence of :class:`Code`.
             depth: in how many sentences it stands.
+            voices: how words that are not ours stand in it; as they are, by default.
         """
         args = dict(self.args)
         inner = read(args[FREE]) if FREE in args else ""
         if isinstance(inner, Note) and depth < MAX_DEPTH:
-            args[FREE] = inner.sentence(translate, depth + 1)
+            args[FREE] = inner.sentence(translate, depth + 1, voices=voices)
+        elif FREE in args and voices is not None:
+            args[FREE] = voices.other(str(args[FREE]))
+        if voices is not None:
+            args |= {name: voices.quote(str(args[name])) for name in self.code.quotes & set(args)}
         return _chosen(translate(self.code.sentence), args) % args
 
     def to_json(self) -> dict[str, Any]:
@@ -330,15 +394,18 @@ def public(value: object) -> str | dict[str, Any]:
     return note_or_text.public.to_json() if note_or_text.public is not None else ""
 
 
-def in_words(value: object, translate: Callable[[str], str] = str) -> str:
+def in_words(value: object, translate: Callable[[str], str] = str, *, voices: Voices | None = None) -> str:
     """A note as a sentence.
 
     Args:
-        value: the JSON of a note, or a text, which stays as it is.
+        value: the JSON of a note, or a text, which stays as it is unless ``voices`` say otherwise.
         translate: translates a sentence of :class:`Code`.
+        voices: how words that are not ours stand in it.
     """
     note_or_text = read(value or "")
-    return note_or_text if isinstance(note_or_text, str) else note_or_text.sentence(translate)
+    if isinstance(note_or_text, Note):
+        return note_or_text.sentence(translate, voices=voices)
+    return voices.other(note_or_text) if voices is not None and note_or_text else note_or_text
 
 
 def entry_in_words(entry: Mapping[str, Any], translate: Callable[[str], str] = str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.protocol import notes
-from league_sdk.protocol.notes import Note
+from league_sdk.protocol.notes import Note, Voices
 
 MAX_DEPTH = 6
 """How deep sentences are read that stand in sentences; ours have three levels."""
@@ -22,6 +22,7 @@ _WORD = re.compile(r"[a-z]+[ ,:;.]")
 _TWO_NAMES = re.compile(r"[a-z]+_[a-z_]+ or [a-z]+_[a-z_]+")
 _VALUES = re.compile(r"[\w.]+(, [\w.]+)*")
 _OR_NULL = " or null"
+_NUMBER = re.compile(r"[\d.]*")
 
 
 def _(text: str) -> str:
@@ -45,21 +46,25 @@ class Sentence:
         """The sentence in English."""
         return self.in_words(str)
 
-    def in_words(self, translate: Callable[[str], str]) -> str:
+    def in_words(self, translate: Callable[[str], str], voices: Voices | None = None) -> str:
         """The sentence in another language.
 
         Args:
             translate: translates a text.
+            voices: how facts that are not translated stand in it; as they are, by default.
         """
-        return "".join(piece for piece, _is_fact in self.pieces(translate))
+        quote = str if voices is None else voices.quote
+        pieces = self.pieces(translate, voices)
+        return "".join(quote(piece) if is_fact and not _NUMBER.fullmatch(piece) else piece for piece, is_fact in pieces)
 
-    def pieces(self, translate: Callable[[str], str]) -> Iterator[tuple[str, bool]]:
+    def pieces(self, translate: Callable[[str], str], voices: Voices | None = None) -> Iterator[tuple[str, bool]]:
         """The pieces of the sentence in another language, each with whether it is a fact that is not translated.
 
         A sentence or note that begins this one gets a capital letter, unless its first word is the name of a field.
 
         Args:
             translate: translates a text.
+            voices: how words that are not ours stand in a note.
         """
         begins = _BEGINS.match(self.text)
         for number, piece in enumerate(_PLACE.split(translate(self.text) if self.text else "")):
@@ -68,7 +73,7 @@ class Sentence:
             elif piece not in self.facts:
                 found = [(f"{{{piece}}}", False)]
             else:
-                found = list(_pieces(self.facts[piece], translate))
+                found = list(_pieces(self.facts[piece], translate, voices))
                 if begins and number == 1 and piece == begins[1] and not isinstance(self.facts[piece], str):
                     found[:1] = [_begun(*one) for one in found[:1]]
             yield from found
@@ -143,11 +148,11 @@ def _read_fact(value: object, depth: int) -> Sentence | Note | str:
     return str(value)
 
 
-def _pieces(fact: object, translate: Callable[[str], str]) -> Iterator[tuple[str, bool]]:
+def _pieces(fact: object, translate: Callable[[str], str], voices: Voices | None) -> Iterator[tuple[str, bool]]:
     if isinstance(fact, Sentence):
-        return fact.pieces(translate)
+        return fact.pieces(translate, voices)
     if isinstance(fact, Note):
-        return iter([(fact.sentence(translate), False)])
+        return iter([(fact.sentence(translate, voices=voices), False)])
     return iter([(str(fact), True)])
 
 

@@ -7,7 +7,7 @@ state.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -51,6 +51,8 @@ class Game(ABC):
         hidden: whether both players move at the same time and moves stay secret until all are made.
         max_round_time_sec: the longest expected duration of a match, in seconds (004 9.3.4).
         draws: whether a number is drawn from a seed that the league manager commits to (ruling, section 12).
+        translations: its English sentences in other languages, by language: those of its refusals and outcomes, with
+            places such as ``%(player)s`` for single words. Pages show them; agents are told the English.
     """
 
     game_type: ClassVar[str]
@@ -63,6 +65,7 @@ class Game(ABC):
     hidden: ClassVar[bool]
     max_round_time_sec: ClassVar[int]
     draws: ClassVar[bool] = False
+    translations: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 
     @abstractmethod
     def new_state(self, players: tuple[str, str]) -> State:

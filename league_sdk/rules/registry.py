@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from league_sdk.protocol.messages import MessageType
+from league_sdk.rules import wording
 from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd import EvenOdd
 from league_sdk.rules.even_odd_numbers import EvenOddNumbers
@@ -94,6 +95,8 @@ def _load(point: EntryPoint) -> Game | None:
             value = getattr(game, name)
             if not isinstance(value, kind) or value in ("", (), []):
                 raise TypeError(f"its {name} is {value!r}")
+        if not wording.is_usable(game.translations):
+            raise TypeError(f"its translations are {game.translations!r}")
     except Exception:
         logger.exception("game %s is left out: it could not be loaded", _name(point))
         return None

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Schema
 
+from agents_registry.isolating import plain
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.envelope import stamp
 from leaguesite.api.base import refusals, router
@@ -80,7 +81,7 @@ def _as_sent(event: Event) -> Happened:
         seq=event.seq,
         at=stamp(event.at),
         kind=event.kind,
-        text=happened(event.kind, event.data),
+        text=plain(happened(event.kind, event.data)),
         data=registry.told(EventKind(event.kind), event.data),
     )
 

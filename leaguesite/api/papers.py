@@ -10,6 +10,7 @@ from ninja import File, UploadedFile
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from agents_registry.isolating import plain
 from agents_registry.rosters import roster
 from league_sdk.ledger.documents import LEAGUE_FORMAT
 from league_sdk.protocol.schemas.parts import says
@@ -127,6 +128,6 @@ def import_league(request: HttpRequest, file: File[UploadedFile]) -> HttpRespons
         "league": summaries.league_line(sight.everything(done.league)),
         "matches": done.matches,
         "stopped": done.stopped,
-        "ledger": done.ledger,
+        "ledger": plain(done.ledger),
     }
     return answer(row, status=201)

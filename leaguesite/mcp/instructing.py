@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from agents_registry.isolating import plain
 from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField, RuleError, UnknownLeague
 from leaguesite.mcp.calls import Call, Deferred, as_sent, find_league
@@ -98,7 +99,7 @@ def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
     elif row.subject == acting.CORRECTION:
         more = {"correction": as_sent(correction_line(done))}
     line = as_sent(summaries.league_line(sight.everything(league)))
-    return call.message("ACTION_DONE", action=row.code, done=row.sentence(done, {}), league=line, **more)
+    return call.message("ACTION_DONE", action=row.code, done=plain(row.sentence(done, {})), league=line, **more)
 
 
 def _schedule(call: Call, league: League) -> dict[str, Any]:

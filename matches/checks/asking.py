@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 from agents_registry.addresses.callers import Caller
 from agents_registry.addresses.endpoints import endpoint_policy
 from agents_registry.addresses.reading import Address, comes_from, read_address
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.rate_limits.attempts import TOKEN, attempts
 from agents_registry.registering import credentials, seats
-from agents_registry.words import too_many_attempts
+from agents_registry.words import told, too_many_attempts
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
@@ -79,9 +80,9 @@ def ask(
         shown_token = _token_of(token, caller) if token else None
         agent = shown_token.agent if shown_token is not None else None
         if role and role not in CheckRole.values:
-            raise Invalid(_("There is no role %(role)s.") % {"role": role[:40]}, field="role")
+            raise Invalid(_("There is no role %(role)s.") % {"role": isolated(role[:40])}, field="role")
         if game_type and game_type not in games():
-            raise Invalid(_("There is no game %(game)s.") % {"game": game_type[:40]}, field="game_type")
+            raise Invalid(_("There is no game %(game)s.") % {"game": isolated(game_type[:40])}, field="game_type")
         address = _address(endpoint, caller, agent)
         agent = _allowed(address, caller, agent)
         # The caller has not proven to own this address: show only what the public may read of the answers from there.
@@ -157,7 +158,7 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
             field="endpoint",
         ) from None
     except Forbidden as error:
-        raise Invalid(_("This address is not called: %(why)s.") % {"why": error}, field="endpoint") from None
+        raise Invalid(_("This address is not called: %(why)s.") % {"why": told(error)}, field="endpoint") from None
     return address
 
 

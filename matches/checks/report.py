@@ -16,7 +16,6 @@ from django.utils.translation import ngettext
 from typing_extensions import TypedDict
 
 from league_sdk.protocol.inbox import SCHEME
-from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.schemas.parts import one_of, says
 from matches.checks.ways import is_line
 from matches.models import Check, CheckRole, CheckState, CheckWay
@@ -26,6 +25,7 @@ from matches.view.readiness import UNABLE, Ready
 from matches.view.rows import time_in
 from matches.words import checks as words
 from matches.words import states
+from matches.words.told import told
 
 ASK_AGAIN_S = 2.0
 """Between two questions of a program that waits for a check."""
@@ -164,7 +164,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "json_url": reverse("check_json", args=[check.pk]),
             "endpoint": "" if _is_over_a_line(check) else check.endpoint,
             "way": CheckWay(check.way or CheckWay.INBOX).label if _is_over_a_line(check) else "",
-            "notes": [in_words(note, _) for note in check.notes],
+            "notes": [told(note) for note in check.notes],
             "role": check.role,
             "role_label": CheckRole(check.role).label,
             "state": check.state,

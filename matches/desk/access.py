@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from agents_registry.isolating import isolated
 from matches.desk import acting, busy
 from matches.desk.acting import DeskAction
 from matches.league.errors import ActionRefused, Invalid
@@ -95,7 +96,7 @@ class LeagueAccess(AdminMixin):
             done = busy.retry_once(lambda: acting.carry_out(action, by=request.user, **given))
             self.message_user(request, confirm(done), messages.SUCCESS)
         except ActionRefused as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
+            self.message_user(request, refusal.sentence, messages.ERROR)
         except busy.DATABASE_ERRORS as error:
             self.message_user(request, busy.sentence(error), messages.ERROR)
         return HttpResponseRedirect(back)
@@ -121,7 +122,7 @@ class LeagueAccess(AdminMixin):
             done = acting.carry_out(action, by=request.user, **given, **form.cleaned_data)
         except ActionRefused as refusal:
             field = refusal.field if isinstance(refusal, Invalid) else None
-            form.add_error(field if field in form.fields else at, str(refusal))
+            form.add_error(field if field in form.fields else at, refusal.sentence)
             return None
         self.message_user(request, action.sentence(done, {}), messages.SUCCESS)
         return done
@@ -179,6 +180,14 @@ class OwnRows(ChosenRows):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nothing is deleted: a league that should not go on is stopped."""
         return False
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show the history of a row; the row's name is set apart in the title."""
+        response = super().history_view(request, object_id, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data:
+            row = str(response.context_data["object"])
+            response.context_data["title"] = str(response.context_data["title"]).replace(row, isolated(row))
+        return response
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Get a row that the person may see.

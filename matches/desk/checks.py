@@ -21,6 +21,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from agents_registry.admin import AgentAdmin
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from matches.desk import acting, busy
 from matches.desk.access import OwnRows
@@ -129,8 +130,8 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
 
     def row_name(self, row: Agent) -> str:
         """An agent's id and name, with its league: ids are alike in all leagues."""
-        name = f"{row.code} {row.display_name}"
-        return f"{name} ({row.league.display_name})" if row.league is not None else name
+        name = f"{row.code} {isolated(row.display_name)}"
+        return f"{name} ({isolated(row.league.display_name)})" if row.league is not None else name
 
     def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         """Carry out an action on the ticked agents: on all of them, or on none."""
@@ -139,7 +140,7 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         try:
             done = busy.retry_once(do)
         except ActionRefused as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
+            self.message_user(request, refusal.sentence, messages.ERROR)
             return
         except busy.DATABASE_ERRORS as error:
             self.message_user(request, busy.sentence(error), messages.ERROR)

@@ -9,6 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents_registry.isolating import isolated
 from league_sdk.protocol.states import MatchState, ResultStatus
 from matches.desk.forms import set_choices
 from matches.league.corrections import plans
@@ -54,7 +55,7 @@ class CorrectionForm(forms.Form):
         """Show a refusal at the field that it concerns."""
         argument = refusal.field if isinstance(refusal, Invalid) else None
         field = _FIELDS.get(argument or "", argument)
-        self.add_error(field if field in self.fields else None, str(refusal))
+        self.add_error(field if field in self.fields else None, refusal.sentence)
 
 
 class MatchForm(CorrectionForm):
@@ -81,8 +82,7 @@ def _choices(matches: Iterable[Match]) -> Iterable[tuple[str, str]]:
         winner = match.winner.code if match.winner else None
         outcome = result(match.status, winner, match.faults) if match.status else _("open")
         players = (match.player_a, match.player_b)
-        # Unicode isolates: a name may be written from right to left.
-        names = " – ".join(f"{player.code} \u2068{player.display_name}\u2069" for player in players)
+        names = " – ".join(f"{player.code} {isolated(player.display_name)}" for player in players)
         yield match.match_id, f"{match.match_id}: {names} ({outcome})"
 
 
@@ -130,7 +130,7 @@ class PlayerForm(CorrectionForm):
 
     def __init__(self, *args: Any, league: League, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, league=league, kind=kind, **kwargs)
-        listed = [(code, f"{code} \u2068{name}\u2069") for code, name in players_of(league).items()]
+        listed = [(code, f"{code} {isolated(name)}") for code, name in players_of(league).items()]
         set_choices(self, "player_id", [("", _("Choose a player")), *listed])
 
 

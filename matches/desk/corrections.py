@@ -88,7 +88,7 @@ class CorrectionPages(LeagueAccess):
             action, given = correcting(form.kind), {"wish": form.wish(), "fingerprint": shown}
             made = acting.carry_out(action, by=request.user, league_id=league.pk, **given)
         except applying.LookAgain as refusal:
-            self.message_user(request, str(refusal), messages.WARNING)
+            self.message_user(request, refusal.sentence, messages.WARNING)
             return False
         except ActionRefused as refusal:
             form.refuse(refusal)
@@ -106,9 +106,9 @@ class CorrectionPages(LeagueAccess):
         try:
             plan = queries.plan_to_undo(league, number, "")
         except NotFound as refusal:
-            raise Http404(str(refusal)) from None
+            raise Http404(refusal.sentence) from None
         except ActionRefused as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
+            self.message_user(request, refusal.sentence, messages.ERROR)
             return self._to_list(league)
         event = queries.told_by_number(league)[number]
         preview = queries.preview(league, plan)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.shared import Shared, shared
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches.league import outbox
@@ -127,7 +128,7 @@ def start_warnings(facts: Facts) -> list[str]:
     """Warnings that name the players that would lose or be left out if the round started now."""
     warnings = []
     if facts.silent:
-        named = ", ".join(f"{agent.code} {agent.display_name}" for agent in facts.silent)
+        named = ", ".join(f"{agent.code} {isolated(agent.display_name)}" for agent in facts.silent)
         counted = {"silent": len(facts.silent), "total": len(facts.participants), "names": named}
         warnings.append(_("%(silent)d of %(total)d would not answer: %(names)s.") % counted)
     return warnings + closing_warnings(facts)

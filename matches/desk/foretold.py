@@ -40,7 +40,7 @@ def _starting(facts: Facts, *more: str) -> Foretold:
     try:
         lifecycle.refuse_start(facts.league)
     except ActionRefused as refusal:
-        return Foretold([_("It would be refused: %(why)s") % {"why": refusal}])
+        return Foretold([_("It would be refused: %(why)s") % {"why": refusal.sentence}])
     return Foretold([_first(facts), *more], start_warnings(facts))
 
 

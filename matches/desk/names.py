@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind, NameRefused, RosterEntry
 from agents_registry.names import lookalikes
 from agents_registry.names.looks import alike
@@ -25,7 +26,7 @@ def marks(agents: Iterable[Agent]) -> dict[int, str]:
     for agent in agents:
         by_kind.setdefault(agent.kind, []).append(agent)
     return {
-        agent.pk: ", ".join(f"{other.code} “{other.display_name}”" for other in others)
+        agent.pk: ", ".join(f"{other.code} “{isolated(other.display_name)}”" for other in others)
         for same_kind in by_kind.values()
         for agent, others in alike(same_kind, lambda agent: (agent.name, agent.display_name))
     }
@@ -34,7 +35,7 @@ def marks(agents: Iterable[Agent]) -> dict[int, str]:
 def people_marks(people: Iterable[RosterEntry]) -> dict[int, str]:
     """The same for the people on a roster."""
     pairs = alike(people, lambda person: (person.name,))
-    return {person.pk: ", ".join(f"“{other.name}”" for other in others) for person, others in pairs}
+    return {person.pk: ", ".join(f"“{isolated(other.name)}”" for other in others) for person, others in pairs}
 
 
 def problems(facts: Facts) -> list[Problem]:
@@ -57,16 +58,16 @@ def problems(facts: Facts) -> list[Problem]:
 def _cause(row: NameRefused) -> str:
     sentence = _("“%(name)s” at %(address)s, from %(caller)s, looks like “%(other)s” (%(id)s)")
     return sentence % {
-        "name": row.name,
-        "address": row.endpoint,
-        "caller": row.caller or _("an address that a proxy hides"),
-        "other": row.resembles.display_name,
+        "name": isolated(row.name),
+        "address": isolated(row.endpoint),
+        "caller": isolated(row.caller) if row.caller else _("an address that a proxy hides"),
+        "other": isolated(row.resembles.display_name),
         "id": row.resembles.code,
     }
 
 
 def _buttons(facts: Facts, row: NameRefused) -> list[Button]:
-    named = {"name": row.name, "other": row.resembles.code, "address": row.endpoint}
+    named = {"name": isolated(row.name), "other": row.resembles.code, "address": isolated(row.endpoint)}
     referee = {}
     if row.kind == Kind.REFEREE:
         referee = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % named}

@@ -24,6 +24,7 @@ from matches.desk.acting import NOTICE, SITE
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import chooser, set_choices
 from matches.league import audit
+from matches.league.leagues import named
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
 from matches.papers import bundle, evidence, files, layout, tables
@@ -85,7 +86,7 @@ class PaperPages(LeagueAccess):
         if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
         notices = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:MAX_NOTICES_LISTED])
-        title = _("Announcements of %(league)s") % {"league": league.display_name}
+        title = _("Announcements of %(league)s") % named(league)
         return self.desk_page(request, "notices.html", title, league=league, form=form, notices=notices)
 
     # Exports -------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ class PaperPages(LeagueAccess):
     def papers_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Links to all exports of a league."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
-        title = _("Export of %(league)s") % {"league": league.display_name}
+        title = _("Export of %(league)s") % named(league)
         names = [name for name in tables.TABLES if name not in tables.PRIVATE_TABLES]
         return self.desk_page(request, "papers.html", title, league=league, tables=names)
 

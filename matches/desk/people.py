@@ -21,6 +21,7 @@ from matches.desk.access import LeagueAccess
 from matches.desk.acting import LEAGUE, PERSON, ROSTER
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import RoleForm, chooser
+from matches.league.leagues import named
 from matches.models import League
 from matches.view import roles
 
@@ -123,7 +124,7 @@ class PeoplePages(LeagueAccess):
         if self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
         held = list(league.roles.select_related("user").order_by("-name", "user__username"))
-        title = _("Who runs %(league)s") % {"league": league.display_name}
+        title = _("Who runs %(league)s") % named(league)
         return self.desk_page(request, "people.html", title, league=league, form=form, held=held)
 
     # The roster -----------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ class PeoplePages(LeagueAccess):
         return self.desk_page(
             request,
             "roster.html",
-            _("Roster of %(league)s") % {"league": league.display_name},
+            _("Roster of %(league)s") % named(league),
             league=league,
             form=form,
             problems=problems,

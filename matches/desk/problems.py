@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.protocol import notes
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk import names, shared
 from matches.desk.acting import AGENT, LEAGUE, PLAN, Button, Problem, button
@@ -26,6 +26,8 @@ from matches.league.corrections import plans
 from matches.models import Event, Match
 from matches.view.roles import Action
 from matches.words import match as words_match
+from matches.words import refusals
+from matches.words.told import told
 
 CONTEST_SHOWN = timedelta(minutes=5)
 """For so long after two programs last took an agent's messages from each other, the desk says so."""
@@ -72,7 +74,7 @@ def _failed_start(facts: Facts) -> list[Problem]:
     at = datetime.fromisoformat(last.data["at"])
     text = _("The start that was planned for %(time)s UTC was refused: %(why)s") % {
         "time": f"{at:%Y-%m-%d %H:%M}",
-        "why": last.data["why"],
+        "why": refusals.told(last.data["why"]),
     }
     now = button(facts, ACTIONS[LEAGUE, "start"], label=_("Start now"), warnings=())
     return [_problem(text, now, button(facts, ACTIONS[PLAN, "forget"]))]
@@ -85,7 +87,7 @@ def _no_referee(facts: Facts) -> list[Problem]:
     untrusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and not agent.trusted]
     own = [agent for agent in untrusted if agent.league_id == facts.league.pk]
     trusting = [_to_agent(facts, "let_judge", agent) for agent in own]
-    return [_problem(text % {"game": facts.league.game_type}, _ask_again(facts), *trusting)]
+    return [_problem(text % {"game": isolated(facts.league.game_type)}, _ask_again(facts), *trusting)]
 
 
 def _to_agent(facts: Facts, name: str, agent: Agent) -> Button | None:
@@ -176,7 +178,7 @@ def _codes(agents: Iterable[Agent]) -> str:
 
 def _last_problems(agents: Iterable[Agent]) -> list[str]:
     # A problem is kept as a code with what it quotes: each reader has it in the own language.
-    return [f"{one.code} {one.display_name}: {notes.in_words(one.problem, _)}" for one in agents if one.problem]
+    return [f"{one.code} {isolated(one.display_name)}: {told(one.problem)}" for one in agents if one.problem]
 
 
 def _not_ready(facts: Facts) -> list[Problem]:

@@ -138,7 +138,7 @@ class LeagueForm(_ModelForm):
         try:
             self.instance.settings = check_settings(settings)
         except Invalid as error:
-            self.add_error(error.field if error.field in self.fields else None, str(error))
+            self.add_error(error.field if error.field in self.fields else None, error.sentence)
         return cleaned
 
     def _contradicts(self, cleaned: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.shared import Shared, is_at
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from matches.desk.acting import GATEWAY, Button, Problem, button
@@ -34,7 +35,9 @@ def problems(facts: Facts) -> list[Problem]:
             Problem(
                 text=f"{_text(one)} {_in_a_row(count, number)}".strip(),
                 remedies=[remedy] if remedy is not None else [],
-                causes=[f"{agent.code} {agent.display_name}: {agent.endpoint}" for agent in one.agents],
+                causes=[
+                    f"{agent.code} {isolated(agent.display_name)}: {isolated(agent.endpoint)}" for agent in one.agents
+                ],
                 key="" if problems else ANCHOR,
             )
         )
@@ -42,7 +45,7 @@ def problems(facts: Facts) -> list[Problem]:
 
 
 def _text(one: Shared) -> str:
-    given = {"players": _players(one.agents), "host": one.host, "port": one.port}
+    given = {"players": _players(one.agents), "host": isolated(one.host), "port": one.port}
     if one.to_mark:
         text = _(
             "%(players)s answer at %(host)s, port %(port)s, under different paths. Mark it as a gateway if they "
@@ -120,7 +123,9 @@ def gateways(facts: Facts, *, everywhere: bool) -> list[Gateway]:
     for host in sorted(facts.gateways):
         there = tuple(agent for agent in facts.players if is_at(agent, host))
         if there or everywhere:
-            back = button(facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": host})
+            back = button(
+                facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": isolated(host)}
+            )
             gateways.append(Gateway(host, _players(there), back))
     return gateways
 
@@ -165,7 +170,11 @@ def waits(facts: Facts) -> dict[str, Wait]:
 def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: set[int]) -> Wait:
     host, _bar, port = programs.place(key).partition("|")
     name = by.match_id if by.league_id == facts.league.pk else _("a match of another league")
-    text = _("waits for %(match)s: both call %(host)s, port %(port)s") % {"match": name, "host": host, "port": port}
+    text = _("waits for %(match)s: both call %(host)s, port %(port)s") % {
+        "match": name,
+        "host": isolated(host),
+        "port": port,
+    }
     if seat.pk in listed:
         return Wait(text, more=f"#{ANCHOR}")
     paths = {programs.named(one.endpoint)[1] for one in (seat, other)}

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
+from agents_registry.isolating import isolated
 from agents_registry.models import NameRefused
 from matches.desk import acting
 from matches.desk.acting import DeskAction, Subject
@@ -47,12 +48,12 @@ def _name(request: HttpRequest, league: League, action: DeskAction, number: int)
     if row is not None and row.league_id is None and not request.user.is_superuser:
         # A referee of the site judges in every league: only a superuser may decide.
         raise PermissionDenied
-    return {"league_id": league.pk, "number": number}, {"name": row.name if row is not None else ""}
+    return {"league_id": league.pk, "number": number}, {"name": isolated(row.name) if row is not None else ""}
 
 
 def _gateway(request: HttpRequest, league: League, action: DeskAction) -> Target:
     hosts = request.POST.get("host", "").split(",")
-    return {"league_id": league.pk, "hosts": hosts}, {"host": ", ".join(hosts)}
+    return {"league_id": league.pk, "hosts": hosts}, {"host": isolated(", ".join(hosts))}
 
 
 def _notice(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
 from league_sdk.protocol.notes import Code, note
@@ -75,13 +76,13 @@ def notice_sentence(notice: Notice, _named: Mapping[str, Any]) -> str:
 
 def role_sentence(role: Role, _named: Mapping[str, Any]) -> str:
     """Says who has which role now."""
-    named = {"user": role.user.get_username(), "role": role.get_name_display()}
+    named = {"user": isolated(role.user.get_username()), "role": role.get_name_display()}
     return _("%(user)s is %(role)s of this league.") % named
 
 
 def added_sentence(agent: Agent, _named: Mapping[str, Any]) -> str:
     """Says which player was added."""
-    named = {"player": agent.code, "name": agent.display_name}
+    named = {"player": agent.code, "name": isolated(agent.display_name)}
     return _("%(player)s %(name)s is added and is played like any other.") % named
 
 
@@ -93,7 +94,7 @@ def removed_sentence(count: int, _named: Mapping[str, Any]) -> str:
 def import_sentence(done: importing.Imported, _named: Mapping[str, Any]) -> str:
     """Says which league was imported, and whether its ledger holds."""
     counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
-    named = {"league": done.league.display_name, "matches": counted}
+    named = {"league": isolated(done.league.display_name), "matches": counted}
     if done.stopped:
         here = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
     else:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from agents_registry.isolating import plain
+
 
 class ActionRefused(Exception):
     """The action is refused and changes nothing; ``sentence`` (translated) says why and what to do.
 
+    The text of the error is the same without isolates, for the API, the protocol and logs.
+
     Attributes:
+        sentence: for a page.
         status: the HTTP status the API answers with.
     """
 
     status = 409
 
     def __init__(self, sentence: object) -> None:
-        super().__init__(str(sentence))
-        self.sentence = sentence
+        super().__init__(plain(sentence))
+        self.sentence = str(sentence)
 
 
 class NotFound(ActionRefused):

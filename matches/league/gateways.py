@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.shared import is_at
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.errors import InvalidFormat
@@ -71,9 +72,9 @@ def leagues_at(host: str) -> set[str]:
 
 def _refuse_others(host: str, there: set[str], gateway: bool, league_id: str | None, by: Any) -> None:
     if gateway and league_id not in there:
-        raise ActionRefused(_("No player of this league answers at %(host)s: look again.") % {"host": host})
+        raise ActionRefused(_("No player of this league answers at %(host)s: look again.") % {"host": isolated(host)})
     own = set(roles.leagues(by, roles.Action.EDIT).values_list("pk", flat=True))
     if not there <= own:
         raise ActionRefused(
-            _("Players of other leagues answer at %(host)s, too: ask a superuser to decide.") % {"host": host}
+            _("Players of other leagues answer at %(host)s, too: ask a superuser to decide.") % {"host": isolated(host)}
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from league_sdk.protocol.states import LeagueState
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League, Match
@@ -39,13 +40,15 @@ def find_match(league_id: str, match_id: str) -> Match:
     wanted = match_id.replace("\x00", "\ufffd")
     match = queries.matches_of(league).select_related("league").filter(match_id=wanted).first()
     if match is None:
-        raise NotFound(_("%(league)s has no match %(match)s.") % {"league": league.pk, "match": match_id})
+        raise NotFound(
+            _("%(league)s has no match %(match)s.") % {"league": isolated(league.pk), "match": isolated(match_id)}
+        )
     return match
 
 
 def named(league: League) -> dict[str, str]:
     """The arguments of a sentence that names a league."""
-    return {"league": league.display_name}
+    return {"league": isolated(league.display_name)}
 
 
 def move(league: League, old: LeagueState, new: LeagueState) -> None:

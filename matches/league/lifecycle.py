@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
@@ -158,7 +159,7 @@ def _judges(league: League, alive_at: datetime | None) -> list[Agent]:
                 "No referee may judge %(game)s now: start one (manage.py referee), "
                 "or tick “may judge” at a registered one."
             )
-            % {"game": league.game_type}
+            % {"game": isolated(league.game_type)}
         )
     return referees
 

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger import chain
 from league_sdk.ledger.kinds import EventKind
@@ -106,5 +107,5 @@ def _player(league_id: str, player_id: str) -> Agent:
     agent = Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, code=wanted).first()
     if agent is None:
         sentence = _("There is no player %(player)s in this league. Leave the player out to speak to the room.")
-        raise Invalid(sentence % {"player": wanted[:40]}, field="player_id")
+        raise Invalid(sentence % {"player": isolated(wanted[:40])}, field="player_id")
     return agent

@@ -11,9 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import places, registration
 from agents_registry.rosters import roster
+from agents_registry.words import in_other_words
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -46,7 +48,7 @@ def check_settings(values: Any) -> dict[str, Any]:
         name = ".".join(str(part) for part in first["loc"]) or "settings"
         raise Invalid(
             _("Setting %(name)s: %(why)s (seen: %(seen)s).")
-            % {"name": name, "why": first["msg"], "seen": str(first["input"])[:80]},
+            % {"name": isolated(name), "why": in_other_words(first["msg"]), "seen": isolated(str(first["input"])[:80])},
             field=name,
         ) from None
 
@@ -73,13 +75,14 @@ def create_league(
     checked = check_settings(settings or {})
     if league_id == site.LEAGUE_DEMO_ID and not demo:
         raise Invalid(
-            _("The id %(id)s is kept for the demo league: choose another.") % {"id": league_id}, field="league_id"
+            _("The id %(id)s is kept for the demo league: choose another.") % {"id": isolated(league_id)},
+            field="league_id",
         )
     _refuse_unstorable(display_name, "display_name")
     if game_type not in games():
         raise Invalid(
             _("There is no game %(game)s. Games: %(games)s.")
-            % {"game": game_type, "games": ", ".join(sorted(games()))},
+            % {"game": isolated(game_type), "games": isolated(", ".join(sorted(games())))},
             field="game_type",
         )
     league = League(

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from league_sdk.ledger.kinds import EventKind
 from matches.league import opening
 from matches.league.effects import record
@@ -43,21 +44,21 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
         ActionRefused: the user is a superuser, who may do everything anyway.
     """
     if name not in RoleName.values:
-        raise Invalid(_("There is no role %(role)s.") % {"role": name[:40]}, field="name")
+        raise Invalid(_("There is no role %(role)s.") % {"role": isolated(name[:40])}, field="name")
     with transaction.atomic():
         league = get_league(league_id)
         wanted = username.replace("\x00", "\ufffd").strip()
         user = get_user_model().objects.filter(username=wanted, is_active=True).first()
         if user is None:
             sentence = _("There is no user %(user)s: a superuser makes users, under “Users”.")
-            raise Invalid(sentence % {"user": wanted[:150]}, field="username")
+            raise Invalid(sentence % {"user": isolated(wanted[:150])}, field="username")
         if user.is_superuser:
             raise ActionRefused(
-                _("%(user)s is a superuser and may do everything already.") % {"user": user.get_username()}
+                _("%(user)s is a superuser and may do everything already.") % {"user": isolated(user.get_username())}
             )
         if not user.is_staff:
             sentence = _("%(user)s cannot log in here: a superuser ticks “staff status” under “Users” first.")
-            raise Invalid(sentence % {"user": user.get_username()}, field="username")
+            raise Invalid(sentence % {"user": isolated(user.get_username())}, field="username")
         role, made = Role.objects.get_or_create(league=league, user=user, defaults={"name": name})
         if made or Role.objects.filter(pk=role.pk).exclude(name=name).update(name=name):
             role.name = name

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings as site
 from django.utils.translation import gettext as _
 
+from agents_registry.words import in_other_words
 from league_sdk.ledger import chain
 from league_sdk.ledger.kinds import EventKind, public_part
 from league_sdk.protocol.states import MatchState
@@ -43,7 +44,7 @@ def chain_sentence(document: LeagueDocument) -> str:
     except chain.Broken as error:
         if not document.people:
             return _("Its ledger cannot be checked: an export without people leaves events out.")
-        return _("Its ledger DOES NOT HOLD. %(why)s") % {"why": error}
+        return _("Its ledger DOES NOT HOLD. %(why)s") % {"why": in_other_words(str(error))}
     return _("Its ledger holds, from the first event to the head %(head)s.") % {"head": league.ledger_head}
 
 

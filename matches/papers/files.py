@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.protocol.transcript import is_storable
 from matches.league.errors import Invalid
@@ -79,9 +80,13 @@ def read_document(file: IO[bytes], limits: Limits = LIMITS) -> bytes:
             # The size in the archive may be wrong: read no more than the limit.
             data = packed.read(limits.document + 1)
     except KeyError:
-        raise NotALeague(_("The file"), _("the archive has no %(name)s in it") % {"name": LEAGUE_FILE}) from None
+        raise NotALeague(
+            _("The file"), _("the archive has no %(name)s in it") % {"name": isolated(LEAGUE_FILE)}
+        ) from None
     except _UNREADABLE as error:
-        raise NotALeague(_("The file"), _("the archive cannot be read: %(why)s") % {"why": shorten(error)}) from None
+        raise NotALeague(
+            _("The file"), _("the archive cannot be read: %(why)s") % {"why": isolated(shorten(error))}
+        ) from None
     if len(data) > limits.document:
         raise NotALeague(LEAGUE_FILE, _too_large(None, limits.document))
     return data
@@ -123,7 +128,9 @@ def decode(data: bytes) -> Any:
     except RecursionError:
         raise NotALeague(_("The file"), _("it is nested too deeply")) from None
     except ValueError as error:
-        raise NotALeague(_("The file"), _("it is not JSON in UTF-8: %(why)s") % {"why": shorten(error)}) from None
+        raise NotALeague(
+            _("The file"), _("it is not JSON in UTF-8: %(why)s") % {"why": isolated(shorten(error))}
+        ) from None
 
 
 def _refuse_constant(name: str) -> Any:

@@ -17,6 +17,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from agents_registry.names import lookalikes
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
@@ -94,17 +95,19 @@ def import_league(*, file: IO[bytes], by: Any = None) -> Imported:
 def _refuse(document: LeagueDocument) -> None:
     league = document.league
     if league.league_id == site.LEAGUE_DEMO_ID:
-        raise NotALeague("league.league_id", _("the id %(id)s is kept for the demo league") % {"id": league.league_id})
+        raise NotALeague(
+            "league.league_id", _("the id %(id)s is kept for the demo league") % {"id": isolated(league.league_id)}
+        )
     here = League.objects.filter(pk=league.league_id).first()
     if here is not None and not _untouched(here):
         raise ActionRefused(
             _("This site has a league %(id)s already: an import never changes a league. Use another site for it.")
-            % {"id": league.league_id}
+            % {"id": isolated(league.league_id)}
         )
     if league.game_type not in games():
         raise ActionRefused(
             _("This site does not have the game %(game)s: install its package first, then import again.")
-            % {"game": league.game_type}
+            % {"game": isolated(league.game_type)}
         )
     if opening.check_settings(league.settings) != league.settings:
         raise NotALeague("league.settings", _("a value is not as it is stored here"))

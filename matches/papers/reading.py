@@ -9,6 +9,8 @@ from typing import IO, Any
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
+from agents_registry.isolating import isolated
+from agents_registry.words import in_other_words
 from league_sdk.ledger.documents import LEAGUE_FORMAT
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
@@ -48,7 +50,9 @@ def read(file: IO[bytes]) -> LeagueDocument:
     if not isinstance(data, dict) or data.get("format") != LEAGUE_FORMAT:
         seen = data.get("format") if isinstance(data, dict) else type(data).__name__
         raise NotALeague(
-            "format", _("expected %(format)s, seen: %(seen)s") % {"format": LEAGUE_FORMAT, "seen": shorten(seen)}
+            "format",
+            _("expected %(format)s, seen: %(seen)s")
+            % {"format": isolated(LEAGUE_FORMAT), "seen": isolated(shorten(seen))},
         )
     problem = files.find_unstorable(data, files.MAX_DEPTH)
     if problem is not None:
@@ -73,7 +77,9 @@ def _validated(shape: type[BaseModel], item: Any, place: tuple[Any, ...]) -> Any
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = format_place([*place, *first["loc"]])
-        raise NotALeague(where, f"{first['msg']} ({_('seen')}: {shorten(first['input'])})") from None
+        raise NotALeague(
+            where, f"{in_other_words(first['msg'])} ({_('seen')}: {isolated(shorten(first['input']))})"
+        ) from None
 
 
 def _check_keys(document: LeagueDocument) -> None:
@@ -92,7 +98,7 @@ def _require_unique(name: str, keys: Iterable[tuple[Any, ...]]) -> None:
     for number, key in enumerate(keys):
         if key in seen:
             shown = shorten(key[0] if len(key) == 1 else key)
-            raise NotALeague(f"{name}[{number}]", _("%(id)s stands there twice") % {"id": shown})
+            raise NotALeague(f"{name}[{number}]", _("%(id)s stands there twice") % {"id": isolated(shown)})
         seen.add(key)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO
 
+from agents_registry.isolating import plain
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol import notes
 from matches.models import League
@@ -78,7 +79,7 @@ def _matches(league: League, people: bool) -> Rows:
             *(line["match_id"], line["round_id"], first, second, line["referee_id"], line["state"], line["attempt"]),
             *(line["status"], line["winner"], outcome.reason if outcome is not None else ""),
             *(evidence.choice(details, first), evidence.choice(details, second), _plain(details.get("drawn_number"))),
-            "; ".join(states.fault_sentence(fault) for fault in outcome.faults) if outcome is not None else "",
+            plain("; ".join(states.fault_sentence(fault) for fault in outcome.faults)) if outcome is not None else "",
             *((outcome.correction, outcome.at) if outcome is not None else (None, None)),
         )
 
@@ -111,7 +112,7 @@ def _messages(league: League, people: bool) -> Rows:
 def _events(league: League, people: bool) -> Rows:
     yield ("seq", "at", "kind", "text", "data")
     for event in bundle.events(league, people=people):
-        text = events.happened(event.kind, event.data)
+        text = plain(events.happened(event.kind, event.data))
         yield (event.seq, event.at, event.kind, text, json.dumps(event.data, ensure_ascii=False, sort_keys=True))
 
 

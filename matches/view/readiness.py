@@ -20,8 +20,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents_registry.addresses.reading import line_key
+from agents_registry.isolating import cut
 from agents_registry.models import Agent, AgentToken, Kind, ReachedBy
-from agents_registry.words import reach_for_all
+from agents_registry.words import VOICES, reach_for_all
 from league_sdk.protocol import sentences
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.sentences import Sentence
@@ -217,7 +218,7 @@ def _known(
 def _why(last: Line, finding: Finding | None) -> str:
     """What to mend first, in the reader's language; earlier versions have stored the English only."""
     if last.problem and finding is not None and finding.problem is not None:
-        return " ".join(finding.problem.in_words(_).split())[:MAX_WHY_CHARS]
+        return cut(" ".join(finding.problem.in_words(_, VOICES).split()), MAX_WHY_CHARS)
     return _(last.problem) if last.problem else ""
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from django.urls import reverse
-from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from typing_extensions import TypedDict
 
+from agents_registry.isolating import isolated
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.schemas.parts import says
 from league_sdk.protocol.states import MatchState
@@ -71,11 +72,6 @@ def fault_cause(cause: str) -> str:
     return words.get(cause, "")
 
 
-def isolated(text: str) -> str:
-    """A name or quotation for a sentence; isolated in right-to-left text, where it would mix up the order of words."""
-    return f"\u2068{text}\u2069" if get_language_bidi() else text
-
-
 def correction_event(data: Mapping[str, Any], *, undone: bool = False) -> str:
     """A correction, or its undo, in a sentence with its reason.
 
@@ -90,7 +86,7 @@ def correction_event(data: Mapping[str, Any], *, undone: bool = False) -> str:
 
 def _with_reason(sentence: str, reason: str) -> str:
     """Append the reason as it was typed, ending with exactly one full stop."""
-    return _("%(sentence)s: %(reason)s") % {"sentence": sentence, "reason": reason.rstrip(".")} + "."
+    return _("%(sentence)s: %(reason)s") % {"sentence": sentence, "reason": isolated(reason.rstrip("."))} + "."
 
 
 def _names(data: Mapping[str, Any]) -> dict[str, Any]:

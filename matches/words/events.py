@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from league_sdk.ledger.kinds import EventKind
 from matches.events import registry
 from matches.words import corrections, match, states
@@ -27,7 +28,7 @@ def happened(kind: str, data: Mapping[str, Any]) -> str:
     if row is None or not row.words:
         return str(kind)
     more = _EXTRA_VALUES[kind](data) if kind in _EXTRA_VALUES else {}
-    return (_(row.words) % {**_with_isolated_name(data), **more}).rstrip()
+    return (_(row.words) % {**_with_isolated_words(data), **more}).rstrip()
 
 
 def _finished(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
     # Events of earlier versions have no list of champions.
     champions = data.get("champions") or [data.get("champion") or {}]
     # Nobody is champion of a table of zeros.
-    names = [corrections.isolated(str(one.get("display_name", "–"))) for one in champions if one.get("points", 0) > 0]
+    names = [isolated(str(one.get("display_name", "–"))) for one in champions if one.get("points", 0) > 0]
     if not names:
         return {"champions_named": ""}
     number = len(names)
@@ -58,6 +59,6 @@ _EXTRA_VALUES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 """For kinds whose sentence has placeholders that are not fields of the event: the values of these."""
 
 
-def _with_isolated_name(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Isolate names in right-to-left text, where their trailing punctuation would otherwise move to the other side."""
-    return {**data, "name": corrections.isolated(str(data["name"]))} if "name" in data else data
+def _with_isolated_words(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Isolate what people wrote, whose trailing punctuation would otherwise move to the other side."""
+    return {**data, **{name: isolated(data[name]) for name in ("name", "text") if name in data}}

@@ -8,12 +8,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.isolating import isolated
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import ResultStatus
 from matches.events.history import Outcome
 from matches.words import states
-from matches.words.corrections import isolated
+from matches.words.told import told
 
 
 def own_words(outcome: Outcome, said: Mapping[str, str], *, owned: str = "") -> list[str]:
@@ -40,15 +40,15 @@ def why(outcome: Outcome) -> str:
 
     Ends with a full stop unless it is that text, which is translated if it is one of ours.
     """
-    told = "; ".join(_reasons(outcome)) if outcome.correction is None else ""
-    if told:
+    reasons = "; ".join(_reasons(outcome)) if outcome.correction is None else ""
+    if reasons:
         end = {
             ResultStatus.TECHNICAL_LOSS: _("technical loss"),
             ResultStatus.CANCELLED: _("the match counts nowhere"),
         }.get(ResultStatus(outcome.status))
-        return f"{told}: {end}." if end else f"{told}."
-    known = (_even_odd_reason, _sum_reason, _board_reason)
-    return next((told for reason in known if (told := reason(outcome))), in_words(outcome.reason, _))
+        return f"{reasons}: {end}." if end else f"{reasons}."
+    games = (_even_odd_reason, _sum_reason, _board_reason)
+    return next((known for of_game in games if (known := of_game(outcome))), told(outcome.reason))
 
 
 def _reasons(outcome: Outcome) -> list[str]:
@@ -110,8 +110,8 @@ def _board_reason(outcome: Outcome) -> str:
         return "" if cells else _("The board is full, and nobody has a row.")
     if not cells:
         return ""
-    told = {"winner": outcome.winner, "row": len(cells), "moves": len(moves)}
-    return _("%(winner)s has %(row)d in a row. Moves: %(moves)d.") % told
+    values = {"winner": outcome.winner, "row": len(cells), "moves": len(moves)}
+    return _("%(winner)s has %(row)d in a row. Moves: %(moves)d.") % values
 
 
 def owner(cause: str) -> str:
@@ -133,7 +133,7 @@ def lost_attempt(data: Mapping[str, Any]) -> str:
 
 def reason_lost(data: Mapping[str, Any]) -> str:
     """The reason that stands in such an event: a note, or a text as earlier versions of the site wrote them."""
-    return in_words(data.get("why"), _) or "–"
+    return told(data.get("why")) or "–"
 
 
 def duration(milliseconds: int) -> str:

@@ -9,10 +9,10 @@ from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
 
 from league_sdk.protocol.faults import describe
-from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.view.summaries import Summary
 from matches.words import corrections
+from matches.words.told import told
 
 
 def not_shown_to_be_yours() -> str:
@@ -164,6 +164,6 @@ def fault_sentence(fault: Mapping[str, Any]) -> str:
     if fault["error_code"] == "E005" and fault.get("cause"):
         return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
     if fault.get("cause") and fault.get("limit_s") is not None:
-        return describe({**fault, "detail": in_words(fault.get("note") or fault.get("detail"), _)}, _)
+        return describe({**fault, "detail": told(fault.get("note") or fault.get("detail"))}, _)
     names = {"player": fault["player_id"], "cause": corrections.fault_cause(fault.get("cause", ""))}
-    return fault["sentence"] or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
+    return told(fault["sentence"]) or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names

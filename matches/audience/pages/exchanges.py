@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from django.utils.translation import gettext as _
-
 from agents_registry.models import Agent
 from league_sdk.dialects.answers import accepted, choice, read_answer
 from league_sdk.dialects.shapes import canonical_method
@@ -24,6 +22,7 @@ from league_sdk.protocol.tokens import REDACTED
 from league_sdk.protocol.transcript import clean
 from matches.view import queries
 from matches.words import checks, match
+from matches.words.told import told
 
 MAX_VALUE_CHARS = 200
 _MISSING = object()
@@ -224,7 +223,7 @@ def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
     message = read_answer(body, rpc_id=wire[-1]["id"] if wire else 0).message if not is_cut(body) else {}
     readable = bool(expected) and body is not None and not is_cut(body)
     usable = readable and is_usable(sent, message)
-    problem = notes.in_words(entry.get("problem"), _)
+    problem = told(entry.get("problem"))
     of_answer, of_search = notes.apart(entry.get("notes") or [])
     said = entry.get("said")
     return Answer(
@@ -232,8 +231,8 @@ def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
         entry.get("http_status"),
         wire[-1]["content_type"] if wire and way_of(wire[-1]) != Way.INBOX else "",
         problem,
-        [notes.in_words(note, _) for note in of_answer],
-        [notes.in_words(note, _) for note in of_search],
+        [told(note) for note in of_answer],
+        [told(note) for note in of_search],
         clean_words(said) if isinstance(said, str) else "",
         wire[-1].get("text", "") if wire else "",
         pretty(body) if body is not None else "",

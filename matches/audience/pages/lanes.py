@@ -21,6 +21,7 @@ from league_sdk.protocol.own_words import clean_words
 from league_sdk.protocol.states import MatchState
 from matches.view.rows import Step as StepRow
 from matches.words import match, states
+from matches.words.told import told
 
 SEATS = ("a", "b")
 GAPS_MS = (300, 1_000, 3_000, 10_000, 30_000)
@@ -193,9 +194,9 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Message:
         elapsed_ms=_milliseconds(entry.get("elapsed_ms")),
         limit_ms=_milliseconds(entry.get("limit_ms")) or None,
         http_status=entry.get("http_status"),
-        problem=notes.in_words(entry.get("problem"), _),
-        notes=[notes.in_words(note, _) for note in of_answer],
-        search=[notes.in_words(note, _) for note in of_search],
+        problem=told(entry.get("problem")),
+        notes=[told(note) for note in of_answer],
+        search=[told(note) for note in of_search],
         own_words=clean_words(said) if isinstance(said, str) else "",
         came=entry.get("http_status") is not None or body not in (None, "", {}),
         deadline=_deadline(params.get("deadline"), entry["at"]) if to_seat else None,

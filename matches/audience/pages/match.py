@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.masking import without_addresses
 from league_sdk.protocol.messages import MessageType
@@ -53,7 +54,8 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "round_number": match.round.number,
         "hidden": _hidden_reason(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
         "corrections": [
-            _("%(correction)s Undone: %(reason)s") % {"correction": one["sentence"], "reason": one["undone_reason"]}
+            _("%(correction)s Undone: %(reason)s")
+            % {"correction": one["sentence"], "reason": isolated(one["undone_reason"])}
             if one["undone"]
             else one["sentence"]
             for one in corrections_of(view, match_id=match.match_id)

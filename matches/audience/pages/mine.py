@@ -32,6 +32,7 @@ from matches.view import queries, readiness, sight
 from matches.view.readiness import UNABLE, Ready
 from matches.words import states
 from matches.words.match import own_words
+from matches.words.told import told
 
 
 def context(
@@ -198,7 +199,7 @@ def _silent_agent(agent: Agent) -> Verdict | None:
         return Verdict("do", _("Shut down"), text % {"count": agent.silences})
     if agent.state == AgentState.SUSPENDED:
         text = _("It did not answer: %(problem)s. Start it; it is back with the next invitation that it accepts.")
-        return Verdict("do", _("Suspended"), text % {"problem": agent.problem or _("no answer")})
+        return Verdict("do", _("Suspended"), text % {"problem": told(agent.problem) or _("no answer")})
     return None
 
 
@@ -209,7 +210,7 @@ def _by_check(league: League, agent: Agent, known: readiness.Readiness) -> Verdi
         return Verdict("wait", title, _("The report is ready in a few seconds."))
     if word == Ready.UNREACHABLE and agent.problem:
         text = _("It did not answer when it was last asked: %(problem)s. Is it running, and at this address?")
-        return Verdict("do", title, text % {"problem": agent.problem})
+        return Verdict("do", title, text % {"problem": told(agent.problem)})
     if word in UNABLE:
         return Verdict("do", title, known.why or known.step)
     if word == Ready.SLOW:

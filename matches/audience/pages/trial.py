@@ -8,13 +8,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from league_sdk.dialects.answers import Understanding, accepted, choice
-from league_sdk.protocol import notes, rpc
+from league_sdk.protocol import rpc
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import Wire
 from matches.audience.pages.exchanges import FieldRow, comparison, expected_answer, is_legal, pretty, way_of
 from matches.conducting.trial_copies import State, Trial
 from matches.words import match
+from matches.words.told import told
 
 MOVES = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 
@@ -77,10 +78,10 @@ def _verdict(trial: Trial) -> tuple[str, str]:
             return "wait", _("On its way.")
         return "bad", _("There is no result: the site was busy or has stopped. Send it again.")
     if trial.understanding is None:
-        return "bad", _("No answer: %(problem)s.") % {"problem": notes.in_words(trial.problem, _)}
+        return "bad", _("No answer: %(problem)s.") % {"problem": told(trial.problem)}
     if trial.understanding is Understanding.NOT_UNDERSTOOD:
         if trial.problem:
-            return "bad", _("What came cannot be read: %(problem)s") % {"problem": trial.problem}
+            return "bad", _("What came cannot be read: %(problem)s") % {"problem": told(trial.problem)}
         return "bad", _("Your agent says that it does not know this request, in every dialect that was tried.")
     if trial.understanding is not Understanding.ANSWERED:
         return "vague", _("A receipt without an answer. In a match the referee would wait for a POST of its own.")

@@ -37,7 +37,7 @@ def check(request: HttpRequest) -> HttpResponse:
         asked = asking.ask(caller=caller, **form.arguments())
     except ActionRefused as refusal:
         field = refusal.field if isinstance(refusal, Invalid) else None
-        form.add_error(field if field in form.fields else None, str(refusal))
+        form.add_error(field if field in form.fields else None, refusal.sentence)
         return _form(request, form, caller, status=refusal.status)
     return HttpResponseRedirect(reverse("check_report", args=[asked.pk]), status=303)
 

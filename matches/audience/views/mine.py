@@ -68,7 +68,7 @@ def again(request: HttpRequest, league_id: str) -> HttpResponse:
     try:
         _request_trial(league, opened, asked)
     except ActionRefused as refusal:
-        return _page(request, league, opened, asked, refused=str(refusal), status=refusal.status)
+        return _page(request, league, opened, asked, refused=refusal.sentence, status=refusal.status)
     return HttpResponseRedirect(pages.address(league, asked["agent"], asked["match"]) + "#trial", status=303)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import isolated
 from league_sdk.ledger.standings import DISQUALIFIED, WITHDRAWN
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus
 from matches.league import sealing
@@ -95,7 +96,8 @@ def _set_result(wish: Wish, now: Situation) -> Plan:
     needs_winner = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.TECHNICAL_LOSS: None}
     if wish.status not in needs_winner:
         raise Invalid(
-            _("Set a result to WIN, DRAW or TECHNICAL_LOSS (seen: %(seen)s).") % {"seen": wish.status}, field="status"
+            _("Set a result to WIN, DRAW or TECHNICAL_LOSS (seen: %(seen)s).") % {"seen": isolated(wish.status)},
+            field="status",
         )
     wanted = needs_winner[ResultStatus(wish.status)]
     players = known.match.player_ids
@@ -104,7 +106,12 @@ def _set_result(wish: Wish, now: Situation) -> Plan:
         expected = _("nobody") if wanted is False else " / ".join(players)
         raise Invalid(
             _("The winner does not fit %(status)s in %(match)s (seen: %(seen)s, expected: %(expected)s).")
-            % {"status": wish.status, "match": wish.match_id, "seen": wish.winner or "-", "expected": expected},
+            % {
+                "status": wish.status,
+                "match": wish.match_id,
+                "seen": isolated(wish.winner or "-"),
+                "expected": expected,
+            },
             field="winner",
         )
     earlier = known.outcome
@@ -137,7 +144,8 @@ def _replay(wish: Wish, now: Situation) -> Plan:
 def _player(wish: Wish, now: Situation) -> str:
     if wish.player_id not in now.players:
         raise Invalid(
-            _("There is no player %(player)s in the schedule.") % {"player": wish.player_id}, field="player_id"
+            _("There is no player %(player)s in the schedule.") % {"player": isolated(wish.player_id)},
+            field="player_id",
         )
     return wish.player_id
 
@@ -160,7 +168,8 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
         raise ActionRefused(_("%(player)s is out of the league already.") % {"player": player})
     if wish.matches_become not in plans.MATCHES_BECOME:
         raise Invalid(
-            _("Say what becomes of its matches: keep, void or lose (seen: %(seen)s).") % {"seen": wish.matches_become},
+            _("Say what becomes of its matches: keep, void or lose (seen: %(seen)s).")
+            % {"seen": isolated(wish.matches_become)},
             field="matches_become",
         )
     entry = {"word": word, "matches": wish.matches_become}

@@ -25,6 +25,8 @@ _CODES = re.compile(
     """,
     re.VERBOSE,
 )
+_APART = re.compile("\u2068[^\u2068\u2069]*\u2069")
+"""A name or a quotation in a sentence (``agents_registry.isolating``)."""
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b(?!:\d{2}:)|\b20\d\d-\d\d-\d\d\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
@@ -93,7 +95,7 @@ def latin(texts: Iterable[str], allowed: Collection[str], written: Iterable[str]
     own = sorted({" ".join(text.split()) for text in written if text}, key=len, reverse=True)
     found = []
     for text in texts:
-        rest = _CODES.sub(" ", text)
+        rest = _CODES.sub(" ", _APART.sub(" ", text))
         for one in own:
             rest = rest.replace(one, " ")
         words = [word for word in _WORD.findall(rest) if word not in allowed]

@@ -52,7 +52,7 @@ def mend(**words: Sentence) -> str:
     [member] = make.setting(players=1).players
     check = ask(member.agent.endpoint)
     [job] = taking.take(now=after(0))
-    text = "It did not answer within 5 s. (004 2.7 table 5)"
+    text = "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
     runs.finish(check_id=check.pk, run=job.run, report=report(passed=False, next_step=text, **words), now=after(1))
     with translation.override("he"):
         return readiness.readiness([member.agent], now=after(2))[member.agent.pk].why
@@ -61,11 +61,11 @@ def mend(**words: Sentence) -> str:
 def test_what_to_mend_first_is_told_in_the_readers_language() -> None:
     why = say("It did not answer within {limit} s.", limit="5")
     words = say("{why} ({source})", why=why, source="004 2.7 table 5")
-    assert mend(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (004 2.7 table 5)"
+    assert mend(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (\u2068004 2.7 table 5\u2069)"
 
 
 def test_what_to_mend_first_by_an_older_report_stays_in_english() -> None:
-    assert mend() == "It did not answer within 5 s. (004 2.7 table 5)"
+    assert mend() == "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
 
 
 def test_readiness_takes_the_same_few_queries_for_any_number_of_agents() -> None:

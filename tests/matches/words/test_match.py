@@ -22,7 +22,7 @@ CRASHED = "שגיאה בקוד של השופט עצמו (KeyError)"
         ("no sign of life from the referee", NO_SIGN),
         ({"code": "REFEREE_ERROR", "args": {"kind": "KeyError"}}, CRASHED),
         ("an error in the referee's own code (KeyError)", CRASHED),
-        ("what a referee of another kind says", "what a referee of another kind says"),
+        ("what a referee of another kind says", "כלשונו: “\u2068what a referee of another kind says\u2069”"),
         ("", "–"),
     ],
 )
@@ -50,6 +50,9 @@ def played(details: dict[str, Any], *, winner: str | None = "P01", correction: i
     )
 
 
+QUOTED = "כלשונו: “\u2068what the referee said\u2069”"
+
+
 @pytest.mark.parametrize(
     ("details", "winner", "english", "hebrew"),
     [
@@ -71,8 +74,8 @@ def played(details: dict[str, Any], *, winner: str | None = "P01", correction: i
             "The board is full, and nobody has a row.",
             "הלוח מלא, ואין לאיש שורה.",
         ),
-        ({"sum": True, "drawn_number": 3, "choices": {"P01": 1, "P02": 2}}, "P01", *["what the referee said"] * 2),
-        ({"moves": "0", "winning_cells": [1]}, "P01", *["what the referee said"] * 2),
+        ({"sum": True, "drawn_number": 3, "choices": {"P01": 1, "P02": 2}}, "P01", "what the referee said", QUOTED),
+        ({"moves": "0", "winning_cells": [1]}, "P01", "what the referee said", QUOTED),
     ],
 )
 def test_why_a_game_ended_is_told_in_the_readers_language(

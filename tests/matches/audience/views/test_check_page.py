@@ -63,7 +63,10 @@ def test_requesting_a_check_redirects_to_its_report(client: Client, path: str) -
     assert (check.endpoint, check.asked_by, check.state) == ("http://192.0.2.7:8101/mcp", "192.0.2.7", "WANTED")
     assert "address was localhost, called at 192.0.2.7" in client.get(answer["Location"]).content.decode()
     client.cookies["django_language"] = "he"
-    assert "הכתובת הייתה localhost; הקריאות נשלחות אל 192.0.2.7" in client.get(answer["Location"]).content.decode()
+    assert (
+        "הכתובת הייתה \u2068localhost\u2069; הקריאות נשלחות אל \u2068192.0.2.7\u2069"
+        in client.get(answer["Location"]).content.decode()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""What a game says, in other languages: a package that adds a game may bring its sentences along (docs/games.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+MAX_CHARS = 500
+"""Longer texts are not looked up."""
+_NAME = re.compile(r"%\((\w+)\)[sd]")
+WORD = r"[\w.:+/–-]{1,40}"
+"""What may stand in a place: one word. So a text from a stranger's referee cannot take long to read."""
+
+
+def places(sentence: str) -> frozenset[str]:
+    """The names of the places of a sentence, such as ``player`` of ``%(player)s won``."""
+    return frozenset(_NAME.findall(sentence))
+
+
+def is_usable(translations: object) -> bool:
+    """Whether these are sentences by language, in which each translation has no place that the English has not."""
+    return isinstance(translations, Mapping) and all(
+        isinstance(one, str) and isinstance(other, str) and places(other) <= places(one)
+        for sentences in translations.values()
+        for one, other in (sentences.items() if isinstance(sentences, Mapping) else [(None, None)])
+    )
+
+
+def translated(
+    text: str, brought: Iterable[Mapping[str, str]], quote: Callable[[str], str] = str, *, filling: str = WORD
+) -> str | None:
+    """A sentence of a game in another language; None if no game has brought it.
+
+    Args:
+        text: in English; with or without its full stop, as the answer then is.
+        brought: what each game has brought: the English with places, and the translation.
+        quote: how what fills a place stands in the sentence.
+        filling: a regular expression for what may fill a place.
+    """
+    wanted = text.rstrip(".")
+    if len(wanted) > MAX_CHARS:
+        return None
+    for sentences in brought:
+        for english, other in sentences.items():
+            match = _pattern(english.rstrip("."), filling).fullmatch(wanted)
+            if match is not None:
+                values = {name: quote(value) for name, value in match.groupdict().items()}
+                told = _NAME.split(other.rstrip("."))
+                told[1::2] = [values[name] for name in told[1::2]]
+                return "".join(told) + "." * text.endswith(".")
+    return None
+
+
+@lru_cache(maxsize=1000)
+def _pattern(english: str, filling: str) -> re.Pattern[str]:
+    seen: set[str] = set()
+    pieces = []
+    for number, piece in enumerate(_NAME.split(english)):
+        if number % 2 == 0:
+            pieces.append(re.escape(piece))
+        else:
+            pieces.append(f"(?P={piece})" if piece in seen else f"(?P<{piece}>{filling})")
+            seen.add(piece)
+    return re.compile("".join(pieces))

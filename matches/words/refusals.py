@@ -1,0 +1,42 @@
+"""Why a planned start was refused: stored in English, as nobody's language is known then, and told in the reader's."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents_registry.isolating import isolated
+from agents_registry.words import in_other_words
+from league_sdk.rules import wording
+
+_FILLING = ".{1,200}?"
+"""A league's name has spaces; the sentences are ours, so no stranger makes them slow to read."""
+
+
+def told(text: str) -> str:
+    """A stored refusal of a start, in the reader's language; one that is not known is quoted."""
+    return wording.translated(text, [_at_start()], isolated, filling=_FILLING) or in_other_words(text)
+
+
+def _at_start() -> dict[str, str]:
+    """The refusals of ``matches.league.lifecycle.start_league``, as they are stored, in the reader's language."""
+    running = (
+        "Round %(number)s is still running (%(left)s match open): wait until it has ended.",
+        "Round %(number)s is still running (%(left)s matches open): wait until it has ended.",
+    )
+    sentences = (
+        "the site was not running at that time",
+        "%(league)s has %(count)s of at least %(min)s players that passed the check; not ready: %(names)s. "
+        "Wait until more have passed, or turn require_check off.",
+        "%(league)s has %(count)s of at least %(min)s players: wait until more have registered.",
+        "No referee may judge %(game)s now: start one (manage.py referee), or tick “may judge” at a registered one.",
+        "%(league)s is over: create a new league to play again.",
+        "%(league)s is paused: resume it first.",
+        "%(league)s has just changed: look again.",
+        "The schedule of %(league)s is being made: wait a moment.",
+        "Every round of %(league)s has been played.",
+        "Round %(number)s has just been started.",
+    )
+    return {one: _(one) for one in sentences} | {
+        one: ngettext(*running, number) for number, one in zip((1, 5), running, strict=True)
+    }

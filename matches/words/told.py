@@ -1,0 +1,26 @@
+"""Notes on a page: a game from elsewhere may have brought its sentences in the reader's language."""
+
+from __future__ import annotations
+
+from django.utils.translation import get_language
+
+from agents_registry import words
+from agents_registry.isolating import isolated
+from league_sdk.protocol.notes import Voices
+from league_sdk.rules import wording
+from league_sdk.rules.registry import games
+
+
+def in_its_words(text: str) -> str:
+    """A sentence of a game in the words that the game has brought for this language; else as it is, quoted."""
+    language = (get_language() or "").partition("-")[0]
+    brought = wording.translated(text, (game.translations.get(language, {}) for game in games().values()), isolated)
+    return words.in_other_words(text) if brought is None else brought
+
+
+VOICES = Voices(quote=isolated, other=in_its_words)
+
+
+def told(value: object) -> str:
+    """A note as a sentence, without a full stop, as :func:`agents_registry.words.told`."""
+    return words.told(value, VOICES)

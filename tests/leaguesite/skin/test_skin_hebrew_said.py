@@ -1,0 +1,232 @@
+"""Whoever reads Hebrew reads no English in what was stored in English: by games, referees and earlier versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.states import AgentState
+from league_sdk.rules import registry
+from league_sdk.rules.tic_tac_toe import TicTacToe
+from matches.league import planned, results
+from matches.models import League, Match
+from tests import factories as make
+from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL
+from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, strange, written
+from tests.matches.correcting import do
+
+pytestmark = pytest.mark.django_db
+MATCH = ("match", ["fall", "R1M1"])
+ACTS = ("withdraw", "disqualify", "shut")
+
+
+def page_of_the_match(place: make.Setting, *own: str) -> str:
+    """The page of R1M1 in Hebrew, which has no English in it."""
+    names = [*written(), *own, *(member.agent.display_name for member in place.players)]
+    path = reverse(MATCH[0], args=MATCH[1])
+    assert strange(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
+    return unescape(reader().get(path).content.decode())
+
+
+# Two players that are out ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ACTS)
+@pytest.mark.parametrize("second", ACTS)
+def test_a_match_without_both_its_players_is_told_in_hebrew(first: str, second: str) -> None:
+    place = make.setting("fall", players=4, no_show="cancel")
+    make.playing_on(place)
+    match = Match.objects.filter(round__number=2).order_by("pk").first()
+    assert match is not None
+    for player, how in zip((match.player_a, match.player_b), (first, second), strict=True):
+        if how == "shut":
+            Agent.objects.filter(pk=player.pk).update(state=AgentState.SHUTDOWN)
+        else:
+            do(how, player_id=player.code, matches_become="void", reason="פגש את עצמו")
+    match = place.match(match.match_id)
+    assert results.decide_absent(match)
+    names = [*written(), *(member.agent.display_name for member in place.players)]
+    path = reverse("match", args=["fall", match.match_id])
+    assert strange(reader(), names, "GET", path) == []
+    assert f"{match.player_a.code}" in reader().get(path).content.decode()
+
+
+# A game of another package --------------------------------------------------------------------------
+
+SAID, WON = "the field is mined", "P01 reached 10 at last"
+
+
+class Elsewhere(TicTacToe):
+    game_type = "race_to_ten"
+    display_name = "מרוץ לעשר"
+
+
+class WithHebrew(Elsewhere):
+    translations = {
+        "he": {
+            "the field is mined": "השדה ממוקש",
+            "%(player)s reached %(total)s at last.": "%(player)s הגיע ל־%(total)s",
+        }
+    }
+
+
+@pytest.fixture
+def game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[TicTacToe]:
+    """A game that a package has added."""
+    added = request.param()
+    monkeypatch.setitem(registry.games(), added.game_type, added)
+    yield added
+
+
+def refused() -> make.Setting:
+    """A match that P02 has lost for an illegal move."""
+    place = make.playing("fall", players=2)
+    make.look()
+    League.objects.update(game_type=Elsewhere.game_type)
+    fault = {"player_id": "P02", "error_code": "E004", "message_type": "GAME_MOVE_CALL", "tries": 4, "limit_s": 30}
+    fault |= {"cause": "ILLEGAL_MOVE", "sentence": "P02 answered with no legal move"}
+    fault |= {"note": note(Code.NOT_WANTED, sentence=SAID, seen="7").to_json()}
+    match = Match.objects.get()
+    make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
+    return place
+
+
+def won() -> make.Setting:
+    """A match that P01 has won."""
+    place = make.playing("fall", players=2)
+    make.look()
+    League.objects.update(game_type=Elsewhere.game_type)
+    result = {"winner": "P01", "score": {}, "details": {"total": 10, "reason": WON}}
+    make.report(Match.objects.get(), "P01", result=result)
+    return place
+
+
+@pytest.mark.parametrize("game", [Elsewhere], indirect=True)
+def test_what_a_game_says_without_hebrew_is_quoted(game: TicTacToe) -> None:
+    assert f"כלשונו: “\u2068{SAID}\u2069”" in page_of_the_match(refused())
+
+
+@pytest.mark.parametrize("game", [WithHebrew], indirect=True)
+def test_what_a_game_says_is_told_in_the_hebrew_that_it_brings(game: TicTacToe) -> None:
+    page = page_of_the_match(refused())
+    assert "השדה ממוקש" in page and SAID not in page
+
+
+@pytest.mark.parametrize(
+    ("game", "told"),
+    [(Elsewhere, f"כלשונו: “\u2068{WON}\u2069”"), (WithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
+    indirect=["game"],
+)
+def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacToe, told: str) -> None:
+    assert told in page_of_the_match(won())
+
+
+@pytest.mark.parametrize("text", ["\u2069</span><b>now\u2069", "\u202eevil", "P02 gave up; P01\u2066"])
+def test_a_referees_own_reason_stays_in_its_quotation(text: str) -> None:
+    place = make.playing("fall", players=2)
+    make.look()
+    results.cancel(league_id="fall", match_id="R1M1", why=text)
+    page = page_of_the_match(place)
+    assert "<b>now" not in reader().get(reverse(MATCH[0], args=MATCH[1])).content.decode()
+    assert page.count("\u2068") == page.count("\u2069") > 0 and "\u202e" not in page
+
+
+# What earlier versions have stored ------------------------------------------------------------------
+
+OLD = (
+    'stayed in the lobby: in fall, The name "Dana" looks like "Dаna" (P03), who has registered already. Choose a name '
+    "that nobody takes for that one. If both are yours, send the auth_token of P03, or your personal code where the "
+    "league has a roster. Otherwise ask the instructor: one click on the desk lets this name in.",
+    "stayed in the lobby: fall has an agent of this id or name already",
+    "stayed in the lobby: Dana has registered at its address since",
+    "stayed in the lobby: its address is that of Dana",
+    "protocol was 'league.v1', expected league.v2",
+    "protocol was not a text, expected league.v2",
+    "sender was 'x', expected player:<name>",
+    "the address was given in parts, http://192.0.2.7:8101/mcp is used",
+    "asked for P07, which is taken; is P02",
+    "asked for P07, but was known before; is P02",
+    "something that nobody says any more",
+)
+
+
+@pytest.mark.parametrize("said", OLD)
+def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(said: str) -> None:
+    place = make.setting("fall", players=1)
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[said])
+    words = ALLOWED | PROTOCOL | {"name"}
+    for path in (
+        f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
+        "/admin/matches/league/fall/change/",
+    ):
+        assert strange(instructor(), written(), "GET", path, allowed=words) == []
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "Fall has 1 of at least 2 players: wait until more have registered.",
+        "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a registered one.",
+        "Round 1 is still running (2 matches open): wait until it has ended.",
+        "Round 1 is still running (1 match open): wait until it has ended.",
+        "the site was not running at that time",
+        "a refusal of another version",
+    ],
+)
+def test_why_a_planned_start_was_refused_is_told_in_hebrew(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.setting("fall", players=1)
+    at = timezone.now() + timedelta(hours=1)
+    planned.plan_start(league_id="fall", at=at, all_rounds=False, now=timezone.now())
+
+    def refuse(**_: Any) -> None:
+        raise planned.ActionRefused(why)
+
+    monkeypatch.setattr(planned.lifecycle, "start_league", refuse)
+    planned.begin_due(at)
+    assert place.events()[-1] == "start_failed"
+    assert strange(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
+
+
+@pytest.mark.parametrize("state", ["SUSPENDED", "SHUTDOWN", "ACTIVE"])
+@pytest.mark.parametrize("problem", ["no answer in R1M1", str(note(Code.NOBODY_LISTENS)), "it says something else"])
+def test_why_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, problem: str) -> None:
+    place = make.playing("fall", players=2)
+    member = place.players[0]
+    Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, check_wanted=False)
+    owner = reader()
+    owner.post("/leagues/fall/mine/", {"secret": member.token})
+    assert strange(owner, written(), "GET", "/leagues/fall/mine/") == []
+
+
+# What is refused in a form --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"name": "", "endpoint": "http://192.0.2.7:8101"},
+        {"name": "דנה", "endpoint": "gopher://x"},
+        {"name": "דנה", "endpoint": "http://192.0.2.7:22/"},
+        {"name": "דנה", "endpoint": "http://224.0.0.1:8101/"},
+        {"name": "דנה", "endpoint": "http://169.254.169.254/"},
+        {"name": "דנה", "endpoint": "http://192.0.2.7:8101", "wanted_id": "!!"},
+        {"name": "דנה", "endpoint": "http://192.0.2.7:8101", "wanted_id": "P01"},
+    ],
+)
+def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]) -> None:
+    make.setting("fall", players=1)
+    path, data = reverse("admin:matches_league_add_player"), {"league": "fall", "league_id": "fall", **form}
+    assert strange(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "http://127.0.0.1:1/", "http://127.0.0.1:8101\\x"])
+def test_an_address_that_cannot_be_checked_is_refused_in_hebrew(endpoint: str) -> None:
+    assert strange(reader(), [endpoint], "POST", "/check", {"endpoint": endpoint, "role": "player"}) == []
