@@ -27,6 +27,7 @@ from league_sdk.conformance.clauses.rules import Role
 from league_sdk.protocol.faults import Cause, describe
 from league_sdk.protocol.notes import Code, in_words, note
 from league_sdk.protocol.states import AgentState
+from matches.audience import kit
 from matches.league import results, staffing
 from matches.models import Check, League, Match
 from tests import factories as make
@@ -76,7 +77,18 @@ def place() -> make.Setting:
 
 def written() -> list[str]:
     """What people and agents wrote of themselves, wherever it may stand."""
-    found = [*OWN, *SAMPLES, *GAMES, rich.STAFF, rich.TO_ONE, rich.TO_ROOM, "teachers", "staff without a role"]
+    languages = [language.name for language in kit.LANGUAGES.values()]
+    found = [
+        *OWN,
+        *SAMPLES,
+        *GAMES,
+        *languages,
+        rich.STAFF,
+        rich.TO_ONE,
+        rich.TO_ROOM,
+        "teachers",
+        "staff without a role",
+    ]
     for rows in (
         Agent.objects.values_list("display_name", "endpoint"),
         League.objects.values_list("pk", "display_name"),
