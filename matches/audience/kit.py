@@ -43,6 +43,7 @@ LANGUAGES = {
     ),
     "java": Language("Java", "JDK 17", "java Player.java", ("Player.java", "Dockerfile")),
     "go": Language("Go", "Go 1.19", "go run .", ("player.go", "go.mod", "Dockerfile")),
+    "rust": Language("Rust", "Rust 1.85", "cargo run --", ("player.rs", "Cargo.toml", "Dockerfile")),
 }
 """By the name of the folder, in the order of the join page."""
 DEFAULT_LANGUAGE = "python"

@@ -19,6 +19,10 @@ from tests.e2e.site import wait_for
 from tests.places import ROOT
 
 Command = tuple[str, ...]
+CRATES = Path("/usr/share/cargo/registry")
+"""Where Debian's packages of crates are."""
+UNREACHABLE = ("--port", "0", "--endpoint", "http://192.0.2.1:8101/mcp", "--call-wait", "0.1")
+"""The options of a player whose league cannot call it where it says that it is."""
 
 
 def missing(what: str) -> NoReturn:
@@ -67,12 +71,22 @@ def go(folder: Path) -> Command:
     return (str(folder / "player"),)
 
 
+def rust(folder: Path) -> Command:
+    """Built of the crates that Debian has as packages: no registry is asked."""
+    if not any(CRATES.glob("tiny_http-*")):
+        missing(f"The crates are not in {CRATES}: install librust-{{serde-json,sha2,tiny-http,ureq}}-dev")
+    source = ('source.crates-io.replace-with="debian"', f'source.debian.directory="{CRATES}"')
+    run(folder, need("cargo"), "build", "--offline", *(word for one in source for word in ("--config", one)))
+    return (str(folder / "target" / "debug" / "player"),)
+
+
 LANGUAGES: dict[str, Callable[[Path], Command]] = {
     "python": python,
     "javascript": javascript,
     "typescript": typescript,
     "java": java,
     "go": go,
+    "rust": rust,
 }
 """Each makes the kit in a folder ready, and returns the command that starts its player there."""
 
@@ -150,6 +164,14 @@ def start(language: str, *options: str) -> KitPlayer:
     """Start a player in a language, and wait until it is registered."""
     folder, command = built(language)
     return KitPlayer.ready(folder, *command, *options)
+
+
+def known(language: str, league: str, game_type: str) -> Path:
+    """Put the ``league.json`` of the join page beside a kit; where it is."""
+    file = built(language)[0] / "league.json"
+    said = {"league": league, "league_id": "kits", "game_types": [game_type], "registration_code": ""}
+    file.write_text(json.dumps(said), encoding="utf-8")
+    return file
 
 
 def check(endpoint: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from tests.e2e.kits import KitPlayer
 from tests.e2e.site import Site, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), pytest.mark.parametrize("language", kits.EACH)]
-UNREACHABLE = ("--port", "0", "--endpoint", "http://192.0.2.1:8101/mcp", "--call-wait", "0.1")
 
 REACHED_BY = {"DialsOut": "poll", "Uncallable": "poll", "Called": "address"}
 """How the site reaches each player, by the player's name."""
@@ -32,7 +31,7 @@ def address(site: Site, league: str) -> tuple[str, str]:
 @contextmanager
 def kit_players(site: Site, league: str, language: str) -> Iterator[dict[str, KitPlayer]]:
     """Three players: one that opens no port, one that its league cannot call, and one that is called."""
-    options = {"DialsOut": ("--dial-out",), "Uncallable": UNREACHABLE, "Called": ("--port", "0")}
+    options = {"DialsOut": ("--dial-out",), "Uncallable": kits.UNREACHABLE, "Called": ("--port", "0")}
     with ExitStack() as stack:
 
         def start(name: str) -> KitPlayer:
