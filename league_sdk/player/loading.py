@@ -12,7 +12,7 @@ from typing import Any
 
 from league_sdk.player.mistakes import describe, place_of
 from league_sdk.strategies import STRATEGIES
-from league_sdk.strategies.base import Strategy
+from league_sdk.strategies.base import NotSetUp, Strategy
 
 METHODS = {"choose": ("options", "context"), "move": ("options", "state", "context")}
 """What a strategy may have, each with its arguments."""
@@ -56,6 +56,8 @@ def _tried(made: type[Strategy], name: str) -> type[Strategy]:
     """
     try:
         made()
+    except NotSetUp as error:
+        raise NotLoaded(f"{name} cannot be used: {error}.") from None
     except Exception as error:
         raise NotLoaded(f"{name} cannot be made: {describe(error)}{place_of(error)}.") from error
     return made

@@ -6,13 +6,13 @@ until its time is over; what the last complete look found counts. At the end of 
 worth: for each row of four cells that one player may still fill, a point for one disc in it, four for two, nine for
 three. A move that is already known to be worse than another one is not looked at any further (that is alpha-beta).
 
-What it can gain: it sees threats and double threats many moves before they happen, and wins nearly always against
-players that look one move ahead. It never overlooks a win in one move or one that it must stop, however little time it
-has. More time makes it stronger.
+What it can gain: it sees threats and double threats many moves before they happen, and wins most matches against
+players that look one move ahead (docs/strategies.md has the figures). It never overlooks a win in one move or one that
+it must stop, however little time it has.
 
 What it cannot gain: certainty. Whoever begins in the middle can always win Connect Four, but to know how takes a search
-to the end, which Python does not reach in a second. A player that looks further beats it. In games of chance it is no
-better than a coin.
+to the end, which Python does not reach in a second. Where it sees no end it guesses, and may lose to a player that
+looks less far. In games of chance it is no better than a coin.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ The idea: take the last five parities that were drawn, such as even odd odd even
 seen before, look at what came next then, and choose what came more often. If not, try with the last four, three, two,
 one. If no pattern says anything, choose what was drawn more often at all.
 
-What it can gain: it finds every draw that repeats itself, such as one that takes turns or a generator that is broken,
-and it finds a draw that favours a parity. Against such a draw it wins far more than half of its matches.
+What it can gain: it finds a draw that repeats itself, such as one that takes turns or a generator that is broken, and
+is then right nearly always. That a draw favours a parity it notices, too, but a plain count (frequency.py) does so
+better: the more one looks for, the more one finds that is not there.
 
 What it cannot gain: anything from a fair draw, where what came next says nothing about what comes next now. It finds
 "patterns" there all the same, because every row of coin tosses has some: it is as often right with them as a coin

@@ -22,6 +22,8 @@ RULES = {
     "connect_four": "Discs fall down a column; 0 is the left one. Four of your marks in a row, in any direction, win.",
 }
 MAX_OPTIONS, MAX_OPTION_CHARS, MAX_FACTS_CHARS = 100, 40, 2000
+MAX_READ_CHARS = 10_000
+"""Of the end of an answer, where its choice is."""
 _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,16}")
 
 
@@ -42,9 +44,10 @@ def question(options: Sequence[Any], state: dict[str, Any], context: dict[str, A
     return "\n".join(lines)
 
 
-def _listed(options: Sequence[Any]) -> list[str]:
-    texts = [spelled(option) for option in options[:MAX_OPTIONS]]
-    return [text for text in texts if text.isprintable() and len(text) <= MAX_OPTION_CHARS]
+def _listed(options: Sequence[Any]) -> dict[str, Any]:
+    """The options as words of the prompt; what cannot be a word of it is left out."""
+    texts = {spelled(option): option for option in options[:MAX_OPTIONS]}
+    return {text: option for text, option in texts.items() if text.isprintable() and 0 < len(text) <= MAX_OPTION_CHARS}
 
 
 def _board(game_type: Any, state: dict[str, Any]) -> list[str]:
@@ -105,11 +108,11 @@ def choice_in(answer: str, options: Sequence[Any]) -> list[Any]:
     The last one counts, because a model that thinks aloud ends with its choice. An option must stand there as a word of
     its own: 1 is not in 10, 1.5 or -1. Case does not matter, and what stands in <think> is not looked at.
     """
-    by_text = {spelled(option): option for option in options if spelled(option)}
+    by_text = _listed(options)
     # The longest first: "left up" before "left".
     words = "|".join(re.escape(text) for text in sorted(by_text, key=len, reverse=True))
     alone = rf"(?<![^\W_])(?<!\d[.,])(?<!-)(?:{words})(?![^\W_])(?![.,]\d)"
-    found = re.findall(alone, without_thoughts(answer), re.IGNORECASE) if words else []
+    found = re.findall(alone, without_thoughts(answer)[-MAX_READ_CHARS:], re.IGNORECASE) if words else []
     if not found:
         return []
     same = [text for text in by_text if text == found[-1]]
