@@ -14,6 +14,7 @@ from league_sdk.cli.check import check
 from league_sdk.cli.local import local
 from league_sdk.cli.new import new
 from league_sdk.cli.play import play
+from league_sdk.cli.spar import spar
 from league_sdk.cli.verify import verify
 from league_sdk.cli.watch import watch
 from league_sdk.protocol import SDK_VERSION
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(new)
 app.command()(local)
 app.command()(check)
+app.command()(spar)
 app.command()(play)
 app.command()(watch)
 app.command(add_help_option=False, context_settings=bridge.PASS_ALL_ON)(bridge.bridge)

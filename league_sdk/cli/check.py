@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -15,15 +14,13 @@ import typer
 
 from league_sdk.cli.console import EXIT_NOT, EXIT_OK, fail, print_json
 from league_sdk.cli.options import Games, Json, is_file, known_games
+from league_sdk.cli.starting import started
 from league_sdk.conformance.checking import check as examine
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.report import Clause, Report
 from league_sdk.conformance.subject import DEFAULT_GAME, DEFAULT_REGISTER_WAIT_S, Subject
 from league_sdk.conformance.text import render
-from league_sdk.player.agent import Player
-from league_sdk.player.loading import NotLoaded, load
-from league_sdk.player.server import PlayerServer
-from league_sdk.protocol.tokens import new_token
+from league_sdk.player.loading import NotLoaded
 from league_sdk.simulated_league import Identity
 from league_sdk.transport.httpx_client import HttpxClient
 
@@ -135,27 +132,8 @@ def _report(wanted: _Wanted) -> Report:
 async def _check_file(wanted: _Wanted) -> Report:
     """Start a player with a student's strategy, registered as the check's, and check it."""
     identity = wanted.identity or Identity(known=True)
-    player = Player("Checked", load(wanted.url)(), game_types=tuple(wanted.games))
-    player.accept(
-        {
-            "player_id": identity.player_id,
-            "league_id": identity.league_id,
-            "league_token": identity.league_token,
-            "auth_token": new_token(),
-        }
-    )
-    async with _served(player) as url:
+    async with started(wanted.url, identity, wanted.games) as url:
         return await _check(replace(wanted, url=url, identity=identity))
-
-
-@contextlib.asynccontextmanager
-async def _served(player: Player) -> AsyncIterator[str]:
-    server = PlayerServer({"/mcp": player})
-    port = await server.start("127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        await server.stop()
 
 
 async def _check(wanted: _Wanted) -> Report:

@@ -8,18 +8,15 @@ from typing import Any
 from league_sdk.conformance import probes, reading
 from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Line, Stopped
-from league_sdk.conformance.listener import own_address
+from league_sdk.conformance.line import Stopped
 from league_sdk.conformance.mcp.players import check_mcp, is_through_tools
-from league_sdk.conformance.posts import Posts
+from league_sdk.conformance.opening import opened
 from league_sdk.conformance.report import Report, Verdict
-from league_sdk.conformance.subject import DEFAULT_GAME, NOBODY, Subject
+from league_sdk.conformance.subject import DEFAULT_GAME, Subject
 from league_sdk.conformance.talk import Talk
 from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import answers, shapes
 from league_sdk.dialects.answers import Understanding
-from league_sdk.dialects.memory import Memory
-from league_sdk.dialects.words import READY
 from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.sentences import Sentence, _, say
@@ -37,47 +34,20 @@ _BARE = say(_("There was no JSON-RPC around its replies."))
 async def check_player(subject: Subject, client: Caller, on_clause: OnClause | None = None) -> Report:
     """Check a player; arguments as of :func:`.checking.check`."""
     game, others = _games(subject.game_types)
-    posts, limits = Posts(subject.tokens, subject.own_tokens), subject.limits
-    memory = Memory(dialect=subject.dialect, stays=subject.stays)
-    if subject.ready_in:
-        memory.spoken[READY] = subject.ready_in
-    line = Line(subject.url, client, memory=memory, overall_s=limits.overall_s)
-    line.is_overtaken, line.dials_out = subject.is_overtaken, subject.dials_out
-    line.hears = await _listening(subject, posts)
-    endpoint = posts.endpoint or REFEREE_ENDPOINT
-    who = subject.identity or Identity()
-    league = SimulatedLeague(who, game, referee_endpoint=endpoint, join_s=limits.join_s, move_s=limits.move_s)
-    verdicts = Verdicts(PLAYER, subject.url, on_clause)
-    talk = Talk(line, league, verdicts, limits, posts)
-    if subject.on_posts is not None:
-        subject.on_posts(posts.relayed)
-    try:
+    verdicts, limits = Verdicts(PLAYER, subject.url, on_clause), subject.limits
+    async with opened(subject, client) as (line, posts):
+        endpoint, who = posts.endpoint or REFEREE_ENDPOINT, subject.identity or Identity()
+        league = SimulatedLeague(who, game, referee_endpoint=endpoint, join_s=limits.join_s, move_s=limits.move_s)
+        talk = Talk(line, league, verdicts, limits, posts)
         with verdicts.until_stopped():
             await _exchanges(talk, others, farewell=subject.farewell)
         _decide_answer_contents(talk)
         await talk.cancel_open_matches()
-    finally:
-        await line.aclose()
-        await posts.stop()
     why_open = None if verdicts.conforms("join.accepts") else say(_("it joined no match"))
-    report = verdicts.report(why_open=why_open, memory=memory)
+    report = verdicts.report(why_open=why_open, memory=line.memory)
     if talk.server is not None:
-        memory.learn_from(talk.server.spoken, talk.server.shared())
+        line.memory.learn_from(talk.server.spoken, talk.server.shared())
     return report
-
-
-async def _listening(subject: Subject, posts: Posts) -> bool:
-    """Listen for answers by POST, at our address as the agent sees it; False if that is impossible or not wanted."""
-    host = subject.listen
-    if host == NOBODY:
-        return False
-    try:
-        await posts.start(host or await own_address(subject.url))
-    except OSError:
-        if host:
-            raise
-        return False
-    return True
 
 
 async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from league_sdk import match_messages
 from league_sdk.asking.fault import Fault
-from league_sdk.asking.reading import read_join, read_move
+from league_sdk.asking.reading import read_move, read_yes
 from league_sdk.asking.request import Request
 from league_sdk.judging.match.brief import Brief, Seat
 from league_sdk.judging.match.conversation import Conversation
@@ -19,10 +19,7 @@ from league_sdk.judging.match.ending import Safe, Verdict, decide, gather_or_can
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.match.side import RefereeSide
 from league_sdk.protocol.errors import RETRYABLE
-from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.notes import Code, note
-from league_sdk.protocol.own_words import words_of
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Random, State
@@ -116,7 +113,7 @@ async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
     brief = talk.brief
 
     def accept(message: Mapping[str, Any]) -> Fault | None:
-        return None if read_join(message) else _refusal(seat, brief.settings.join_timeout_s, message)
+        return read_yes(message, player_id=seat.player_id, limit_s=brief.settings.join_timeout_s)
 
     answer: Fault | None = await Request(
         RefereeSide(talk, seat),
@@ -127,12 +124,6 @@ async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
         max_retries=0 if seat.suspended else brief.settings.max_retries,
     ).obtain()
     return answer
-
-
-def _refusal(seat: Seat, limit_s: float, message: Mapping[str, Any]) -> Fault:
-    """The fault of a player that refuses its invitation, with the reason that it gives."""
-    why, kind = note(Code.REFUSED_INVITATION), MessageType.GAME_INVITATION
-    return Fault(seat.player_id, "E002", kind, 1, Cause.WRONG_MESSAGE, limit_s, why, words_of(message))
 
 
 async def _cancel_lost_attempt(talk: Conversation, seat: Seat) -> None:

@@ -12,7 +12,7 @@ from league_sdk.cli import main
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import Agent
 
-COMMANDS = ("new", "local", "check", "play", "watch", "bridge", "verify")
+COMMANDS = ("new", "local", "check", "spar", "play", "watch", "bridge", "verify")
 
 
 async def test_the_check_of_a_correct_player_prints_a_report(capsys: pytest.CaptureFixture[str]) -> None:

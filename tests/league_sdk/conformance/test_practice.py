@@ -1,0 +1,112 @@
+"""A practice match: played to its end against every strength, and what is said of agents that do not play."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from league_sdk.conformance.practice import House, Practice, Step, practise
+from league_sdk.conformance.subject import NOBODY, Subject
+from league_sdk.protocol.messages import ROLES
+from league_sdk.rules.registry import games
+from league_sdk.simulated_league import Identity
+from league_sdk.strategies import AlwaysEven, AlwaysOdd, Random
+from league_sdk.strategies.house import STRENGTHS, house_agent
+from league_sdk.transport.client import Client
+from tests.bots.base import listening
+from tests.league_sdk.conformance.agents import BRIEF, Agent, Params
+from tests.league_sdk.conformance.playing import started
+
+
+async def practised(url: str, house: House, game_type: str = "even_odd", **more: Any) -> Practice:
+    """Play one practice match."""
+    client = Client(agent_type="check")
+    try:
+        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, identity=Identity(known=True))
+        return await practise(subject, client, house, game_type=game_type, **more)
+    finally:
+        await client.aclose()
+
+
+def kinds(practice: Practice) -> list[str]:
+    """The types of the messages that were sent."""
+    return [step.message_type for step in practice.steps if step.message_type]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("strength", STRENGTHS)
+@pytest.mark.parametrize("game_type", sorted(games()))
+async def test_every_game_is_played_with_every_strength(game_type: str, strength: str, role: str) -> None:
+    async with started(Random(), game_type) as url:
+        house = House(strength, house_agent(strength, game_type))
+        practice = await practised(url, house, game_type, role=role)
+    assert practice.played
+    assert (practice.game_type, practice.opponent, practice.role) == (game_type, strength, role)
+    asked = kinds(practice)
+    assert (asked[0], asked[-1]) == ("GAME_INVITATION", "GAME_OVER")
+    assert not [step.problem for step in practice.steps if step.problem]
+    assert json.loads(json.dumps(practice.to_json()))["status"] == practice.status
+    if game_type == "tic_tac_toe" and strength == "hard":
+        assert practice.status != "WIN"
+
+
+async def test_the_choices_decide_as_in_a_league_and_no_token_is_shown() -> None:
+    async with started(AlwaysEven(), "even_odd") as url:
+        practice = await practised(url, House("x", AlwaysOdd()))
+    even = practice.view["drawn_number"] % 2 == 0
+    assert practice.status == ("WIN" if even else "LOSS")
+    assert "tok_" not in json.dumps(practice.to_json(), ensure_ascii=False).replace("tok_…", "")
+
+
+class Refuses(Agent):
+    async def join(self, params: Params) -> Any:
+        return self.message("GAME_JOIN_ACK", params, accept=False, reason="no time today")
+
+
+class NeverMoves(Agent):
+    async def choose(self, params: Params) -> Any:
+        return await self.never()
+
+
+class Illegal(Agent):
+    async def choose(self, params: Params) -> Any:
+        return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice="neither")
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        (Refuses, "P01 gave no valid answer to GAME_INVITATION (tries: 1): it refused the invitation"),
+        (NeverMoves, "P01 did not answer CHOOSE_PARITY_CALL in 0.5 s"),
+        (Illegal, "P01 answered CHOOSE_PARITY_CALL with no legal move (tries: 4)"),
+    ],
+)
+async def test_who_does_not_play_loses_technically_and_is_told(agent: type[Agent], sentence: str) -> None:
+    made = agent()
+    async with listening(made.serve) as url:
+        practice = await practised(url, House("x", AlwaysOdd()))
+        made.over.set()
+    assert practice.status == "TECHNICAL_LOSS"
+    assert sentence in practice.reason
+    assert made.methods[-1] == "notify_match_result"
+    assert made.seen[-1]["game_result"]["status"] == "TECHNICAL_LOSS"
+
+
+async def test_an_agent_that_is_not_there_has_not_played() -> None:
+    async with listening(Agent().serve) as url:
+        pass
+    practice = await practised(url, House("x", AlwaysOdd()))
+    assert practice.status == "NOT_PLAYED"
+    assert practice.reason == "the address cannot be reached."
+    assert not practice.played
+
+
+async def test_whoever_watches_is_told_of_each_step_as_it_happens() -> None:
+    heard = list[Step]()
+    async with started(Random(), "connect_four") as url:
+        house = House("easy", house_agent("easy", "connect_four"))
+        practice = await practised(url, house, "connect_four", on_step=heard.append)
+    assert tuple(heard) == practice.steps
+    assert any(step.move is not None and not step.message_type for step in heard)
