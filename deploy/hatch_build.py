@@ -1,11 +1,17 @@
-"""What the wheel of the site requires: the same lists that ``make lock`` takes, and this version of league_sdk."""
+"""What the wheel of the site requires: the same lists that ``make lock`` takes, and this version of league_sdk.
+
+And what it must not have: what a starter kit leaves behind that was tried out where it stands.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+LEFT_BY_KITS = ("token-*", "league.json", "node_modules", "player.js", "target")
 
 
 class Requirements(MetadataHookInterface):
@@ -18,3 +24,18 @@ class Requirements(MetadataHookInterface):
     def _listed(self, name: str) -> list[str]:
         lines = (Path(self.root) / "requirements" / f"{name}.in").read_text(encoding="utf-8").splitlines()
         return [line for line in lines if line and not line.startswith(("#", "-"))]
+
+
+class NoLeftovers(BuildHookInterface[Any]):
+    """Refuses to build with files in ``examples/kit`` that belong to whoever started a kit there."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called before the wheel is built.
+
+        Raises:
+            ValueError: a token, a code, or what a compiler made is there.
+        """
+        kits = Path(self.root) / "examples" / "kit"
+        left = [str(path) for name in LEFT_BY_KITS for path in kits.glob(f"*/{name}")]
+        if left:
+            raise ValueError(f"Remove what a kit has left behind: {', '.join(sorted(left))}")

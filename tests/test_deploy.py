@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import shutil
@@ -195,6 +196,24 @@ def test_the_image_is_built_from_files_that_exist() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     assert "--require-hashes" in dockerfile
     assert "\nUSER league\n" in dockerfile
+
+
+def test_neither_wheel_nor_image_has_what_a_starter_kit_left_behind(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("hatch_build", DEPLOY / "hatch_build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    hook = module.NoLeftovers(str(tmp_path), {}, None, None, "", "wheel")
+    folder = tmp_path / "examples" / "kit" / "go"
+    folder.mkdir(parents=True)
+    (folder / "player.go").touch()
+    hook.initialize("standard", {})
+    (folder / "token-0123456789abcdef").touch()
+    with pytest.raises(ValueError, match="token-0123456789abcdef"):
+        hook.initialize("standard", {})
+    for file in (DEPLOY / "Dockerfile.dockerignore", ROOT / ".gitignore"):
+        lines = [line.rstrip("/") for line in file.read_text(encoding="utf-8").splitlines()]
+        assert {f"examples/kit/*/{name}" for name in module.LEFT_BY_KITS} <= set(lines)
 
 
 def test_the_page_about_deployment_names_commands_and_files_that_exist() -> None:

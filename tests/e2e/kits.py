@@ -90,9 +90,10 @@ LANGUAGES: dict[str, Callable[[Path], Command]] = {
 }
 """Each makes the kit in a folder ready, and returns the command that starts its player there."""
 
-QUICK = ("python", "javascript")
-EACH = [pytest.param(language, marks=() if language in QUICK else pytest.mark.long) for language in LANGUAGES]
-"""To run a test in each language; those that are compiled are long."""
+
+def each(*quick: str) -> list[Any]:
+    """The languages, to run a test in each; long for all but some."""
+    return [pytest.param(language, marks=() if language in quick else pytest.mark.long) for language in LANGUAGES]
 
 
 @functools.cache

@@ -11,7 +11,11 @@ from tests.e2e import kits
 from tests.e2e.kits import KitPlayer
 from tests.e2e.site import Site, wait_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), pytest.mark.parametrize("language", kits.EACH)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize("language", kits.each("python", "javascript")),
+]
 
 REACHED_BY = {"DialsOut": "poll", "Uncallable": "poll", "Called": "address"}
 """How the site reaches each player, by the player's name."""
