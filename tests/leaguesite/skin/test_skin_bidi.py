@@ -20,10 +20,36 @@ from matches.papers import tables
 from tests import factories as make
 from tests.leaguesite.skin import test_skin_hebrew as hebrew
 from tests.leaguesite.skin.isolation import not_isolated
+from tests.places import ROOT
 
 pytestmark = pytest.mark.django_db
 place = hebrew.place
 ISOLATES = re.compile("[\u2068\u2069]|\\\\u206[89]")
+
+
+SENTENCES = (
+    "why",
+    "sentence",
+    "problem",
+    "note",
+    "warning",
+    "cause",
+    "mend",
+    "fate",
+    "label",
+    "took",
+    "found",
+    "remark",
+)
+AUTO = re.compile(rf'(?:<bdi>|dir="auto"[^>]*>)(?:{{% blocktrans|{{{{ (?:\w+\.)*(?:{"|".join(SENTENCES)})\b)')
+
+
+OF_PEOPLE = (
+    "Undone by <bdi>{{ by }}</bdi>: <bdi>{{ why",
+    "</span> <bdi>{{ row.label",
+    "<bdi>{% blocktranslate with ms=",
+)
+"""An instructor's reason, a player's name, a number with its unit."""
 
 
 def hebrew_script(api_key: str) -> Client:
@@ -111,3 +137,12 @@ def test_a_refusal_of_the_api_has_no_isolates_in_hebrew(api_key: str) -> None:
     assert answer.status_code == 409
     assert "Fall" in answer.json()["error"] and "wait until" not in answer.json()["error"]
     assert ISOLATES.search(answer.content.decode()) is None
+
+
+def test_no_sentence_of_ours_takes_its_direction_from_its_first_word() -> None:
+    """A Hebrew sentence that begins with P02 would be laid out from left to right: only words of others are so."""
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
+    for theirs in OF_PEOPLE:
+        pages = {path: page.replace(theirs, "") for path, page in pages.items()}
+    found = [f"{path.name}: {match[0]}" for path, page in pages.items() for match in AUTO.finditer(page)]
+    assert (len(pages) > 100, found) == (True, [])

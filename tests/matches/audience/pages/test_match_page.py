@@ -235,7 +235,7 @@ def test_the_board_carries_its_moves_for_the_replay(client: Client) -> None:
     steps = re.search(r'data-steps="([^"]+)"', page)
     assert steps is not None
     assert json.loads(steps[1].replace("&quot;", '"')) == [[[0, 0, "X"]], [[1, 1, "O"]]]
-    assert re.findall(r'class="move-took" href="#msg-([\d-]+)" dir="auto">([^<]+)<', page) == [
+    assert re.findall(r'class="move-took" href="#msg-([\d-]+)">([^<]+)<', page) == [
         ("1-1", "8 ms"),
         ("1-3", "10 ms"),
     ]
