@@ -1,6 +1,6 @@
 """What the wheel of the site requires: the same lists that ``make lock`` takes, and this version of league_sdk.
 
-And what it must not have: what a starter kit leaves behind that was tried out where it stands.
+And what the wheel of league_sdk must not have: what a starter kit leaves behind that was tried out where it stands.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NoLeftovers(BuildHookInterface[Any]):
         Raises:
             ValueError: a token, a code, or what a compiler made is there.
         """
-        kits = Path(self.root) / "examples" / "kit"
+        kits = Path(self.root).parent / "examples" / "kit"
         left = [str(path) for name in LEFT_BY_KITS for path in kits.glob(f"*/{name}")]
         if left:
             raise ValueError(f"Remove what a kit has left behind: {', '.join(sorted(left))}")

@@ -132,7 +132,6 @@ LOCALE_PATHS = [RESOURCES_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-LEAGUE_KIT_DIR = RESOURCES_DIR / "examples" / "kit"
 LEAGUE_DOCS_DIR = RESOURCES_DIR / "docs"
 
 STATIC_URL = "static/"

@@ -203,7 +203,7 @@ def test_neither_wheel_nor_image_has_what_a_starter_kit_left_behind(tmp_path: Pa
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    hook = module.NoLeftovers(str(tmp_path), {}, None, None, "", "wheel")
+    hook = module.NoLeftovers(str(tmp_path / "league_sdk"), {}, None, None, "", "wheel")
     folder = tmp_path / "examples" / "kit" / "go"
     folder.mkdir(parents=True)
     (folder / "player.go").touch()

@@ -59,9 +59,10 @@ def test_the_wheels_hold_every_file_of_their_packages(wheels: list[Path]) -> Non
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     packages = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
     ours = {name for name in tracked if name.startswith(packages)} - {"league_sdk/pyproject.toml"}
-    resources = {name for name in tracked if name.startswith(("templates/", "static/", "locale/", "examples/kit/"))}
+    resources = {name for name in tracked if name.startswith(("templates/", "static/", "locale/"))}
     assert ours - packed == set()
-    assert "league_sdk/starter/mine.py" in packed
+    examples = {name for name in tracked if name.startswith(("examples/kit/", "examples/starter/"))}
+    assert {name.replace("examples", "league_sdk") for name in examples} - packed == set()
     assert {f"leaguesite/resources/{name}" for name in resources} - packed == set()
 
 

@@ -161,13 +161,13 @@ def join_kit(request: HttpRequest, league_id: str, language: str = kit.DEFAULT_L
     if language not in kit.LANGUAGES:
         raise Http404
     league = get_object_or_404(League, pk=league_id)
-    content = kit.make(
-        language=language,
+    set_up = kit.ForLeague(
         address=f"{address_to_show(request)}/leagues/{league.pk}/mcp",
         league_id=league.pk,
         name=league.display_name,
         game_type=league.game_type,
-        code_wanted=bool(way.code_wanted(league)),
+        code=bool(way.code_wanted(league)),
     )
+    content = kit.make(language, set_up)
     name = f'attachment; filename="league-kit-{league.pk}-{language}.zip"'
     return HttpResponse(content, content_type="application/zip", headers={"Content-Disposition": name})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from league_sdk.cli import main
+from league_sdk.kits import LANGUAGES
 from league_sdk.player.loading import load
 
 
@@ -15,7 +19,7 @@ def test_what_is_written_plays_and_tells_how_to_go_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new", "ada.py"]) == 0
-    assert "league play ada.py --league URL" in capsys.readouterr().out
+    assert "league play ada.py --league http://127.0.0.1:8000/mcp" in capsys.readouterr().out
     assert "league local ada.py" in Path("ada.py").read_text(encoding="utf-8")
     assert load("ada.py")().choose(["odd"], {}) == "odd"
 
@@ -32,3 +36,37 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Captu
     assert main(["new", str(tmp_path / "nowhere" / "mine.py")]) == 1
     assert "cannot be written: No such file or directory." in " ".join(capsys.readouterr().err.split())
     assert main(["new", "mine.txt"]) == 2
+    assert main(["new", "--language", "cobol"]) == 2
+    assert main(["new", "--league", "nowhere"]) == 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_kit_is_written_for_a_league(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["new", "--language", language, "--league", "http://class.example:8000/leagues/fall/mcp"]
+    assert main([*command, "--game", "connect_four"]) == 0
+    folder = tmp_path / f"my-agent-{language}"
+    said = " ".join(capsys.readouterr().out.split())
+    assert f'{LANGUAGES[language].start} --name "My Agent"' in said
+    settings = json.loads((folder / "league.json").read_text(encoding="utf-8"))
+    assert settings["league"] == "http://class.example:8000/leagues/fall/mcp"
+    assert settings["game_types"] == ["connect_four"]
+    written = sorted(path.name for path in folder.iterdir())
+    assert written == sorted([*LANGUAGES[language].files, "README.md", "bridge.py", "league.json", ".gitignore"])
+    assert "{" not in (folder / "README.md").read_text(encoding="utf-8").replace("{LANG", "")
+    # A second time nothing is changed.
+    assert main(command) == 1
+    assert "exists already and is not empty" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_a_kit_runs_where_it_was_written(language: str, tmp_path: Path) -> None:
+    program = LANGUAGES[language].start.split()
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"{program[0]} is not installed")
+    assert main(["new", str(tmp_path / "kit"), "--language", language]) == 0
+    done = subprocess.run(program, cwd=tmp_path / "kit", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--name" in done.stdout + done.stderr
