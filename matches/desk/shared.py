@@ -54,7 +54,8 @@ def _text(one: Shared) -> str:
     else:
         text = _(
             "%(players)s answer at %(host)s, port %(port)s, under the same path: they are one program, and the site "
-            "plays its matches one after the other."
+            "plays its matches one after the other. Each name has a seat of its own: once registration is closed, "
+            "withdraw those that should not play."
         )
     return text % given
 

@@ -8,8 +8,8 @@ from agents_registry.addresses import programs
 from agents_registry.models import Agent, Gateway, Kind, RosterEntry
 from agents_registry.registering import registration, seats
 from agents_registry.requests.reading import read_request
-from matches.league import entry
-from matches.models import League
+from matches.league import entry, opening
+from matches.models import League, Match
 from tests import factories as make
 from tests import wire
 
@@ -194,6 +194,17 @@ def test_all_names_of_one_owner_have_seats_and_somebody_elses_code_takes_none() 
     # A personal code shows who somebody is, not that the address is theirs.
     join("Bob", ELSEWHERE, league="fall", code=people[1].code)
     assert replaced() == {"Bob": "Ada 2"}
+
+
+def test_in_a_league_that_is_open_each_name_of_one_program_has_a_seat() -> None:
+    """Decision 30: nobody is left out of a schedule; the desk names those that are one program."""
+    make.open_league("fall")
+    for name in ("Draft", "Final"):
+        join(name, league="fall")
+    assert replaced() == {"Draft": "Final"}
+    opening.close_registration(league_id="fall")
+    [match] = Match.objects.filter(league_id="fall")
+    assert {match.player_a.name, match.player_b.name} == {"Draft", "Final"}
 
 
 def test_a_player_that_the_instructor_added_keeps_its_seat() -> None:

@@ -72,7 +72,10 @@ def test_at_most_eight_players_of_a_program_are_named(desk: Client) -> None:
 def test_players_under_the_same_path_have_no_button_that_marks_a_gateway(desk: Client) -> None:
     crowd(path="/mcp")
     [problem] = about(desk)
-    text = "under the same path: they are one program, and the site plays its matches one after the other."
+    text = (
+        "under the same path: they are one program, and the site plays its matches one after the other. Each name has "
+        "a seat of its own: once registration is closed, withdraw those that should not play."
+    )
     assert (text in problem.text, problem.remedies) == (True, [])
     # Nor does it behind a gateway.
     programs.mark_gateway(host=HOST, gateway=True)
