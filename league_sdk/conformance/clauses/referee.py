@@ -102,7 +102,7 @@ _REFEREE = table(
     Rule(
         "mcp.tools", _("It lists the tools of a referee"),
         _("tools/list names start_match, collect_choices, draw_number, finalize_match and get_match_state."),
-        "004 5.4.1; MCP, tools", _("All of them are there."),
+        "004 5.4.1; MCP, tools", "{there}",
         _("Its list has no {wanted}. The league starts matches in league.v2 all the same."), TOLERATED, for_some=True),
     RESULTS,
     no_such_method("003 2.3", _("The league goes on to the next spelling of a start after it.")),

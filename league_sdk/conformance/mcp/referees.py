@@ -11,16 +11,22 @@ from league_sdk.conformance.line import Line
 from league_sdk.conformance.mcp import forms
 from league_sdk.conformance.mcp.server import Server, find_out, in_each_era, judge_greeting, judge_list
 from league_sdk.conformance.mcp.sessions import check_session
+from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.arguments import plain_name
 from league_sdk.dialects.discovery import DISCOVER, LIMIT_S
 from league_sdk.dialects.tools import LIST_TOOLS
 from league_sdk.protocol.messages import START_MATCH
+from league_sdk.protocol.sentences import _, say
 from league_sdk.transport.client import CallFailed
 
 MATCH_STATE = "get_match_state"
 TOOLS = (START_MATCH, "collect_choices", "draw_number", "finalize_match", MATCH_STATE)
 """Those of 004 5.4.1."""
+_MCP_ALONE = _(
+    "All of them are there. But the league does not start matches through MCP: take the method start_match at the same "
+    "address, too, by a POST without a session."
+)
 
 
 async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[str, Any]) -> None:
@@ -48,7 +54,9 @@ async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[st
 def _judge_tools(verdicts: Verdicts, server: Server) -> None:
     names = {plain_name(name) for name in server.memory.tools or {}}
     missing = next((name for name in TOOLS if plain_name(name) not in names), None)
-    verdicts.decide("mcp.tools", missing is None, server.exchanges.get(LIST_TOOLS), wanted=missing)
+    takes_none = "start.taken" in verdicts and verdicts["start.taken"].verdict is Verdict.FAILS
+    there = say(_MCP_ALONE if takes_none else _("All of them are there."))
+    verdicts.decide("mcp.tools", missing is None, server.exchanges.get(LIST_TOOLS), wanted=missing, there=there)
 
 
 async def _check_results(verdicts: Verdicts, server: Server, question: Mapping[str, Any]) -> None:

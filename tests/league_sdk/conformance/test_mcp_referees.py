@@ -70,6 +70,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Judges]) -> None:
     assert (having(report, Verdict.CONFORMS), found(report)) == (wanted, (set(), set()))
     # Only what changes nothing is called, with the arguments that its schema names.
     assert agent.called == [("get_match_state", {"match_id": "R1M1"})]
+    assert clause(report, "mcp.tools").why == "All of them are there."
     assert len(agent.asked) <= 8
 
 
@@ -151,4 +152,8 @@ async def test_a_referee_that_takes_mcp_alone_is_told_what_it_does_right() -> No
     report = await checked_whole(McpAlone())
     assert found(report)[0] == {"start.taken"} and not report.can_play
     assert having(report, Verdict.CONFORMS) >= OF_MCP
+    assert clause(report, "mcp.tools").why == (
+        "All of them are there. But the league does not start matches through MCP: take the method start_match at the "
+        "same address, too, by a POST without a session."
+    )
     assert clause(report, "over.right").why == "Not asked: it takes no match."
