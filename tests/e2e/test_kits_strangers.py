@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -205,3 +207,47 @@ def test_the_kit_follows_nobody_away_from_its_league(language: str) -> None:
             # The token of last time, in the body that the thief did not get.
             assert TOKEN in league.came[-1].body
         assert thief.came == []
+
+
+def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
+    meta = {"display_name": "Ada ö א", "version": "1.0.0", "game_types": ["connect_four"]}
+    with pretender(welcome) as league:
+        file = kits.known(language, f"{league.url}/mcp", "connect_four")
+        try:
+            listens = ("--port", "0", "--listen", "--code=sesame", "--endpoint", "http://192.0.2.1:8101/mcp")
+            for options in (listens, ("--dial-out",)):
+                with playing(language, "--name", "Ada ö א", *options) as player:
+                    player.wait_for_line("READY")
+        finally:
+            file.unlink()
+        first, second = (json.loads(came.body) for came in league.came if came.path == "/mcp")
+    for body in (first, second):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["params"].pop("timestamp"))
+    about = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:Ada ö א",
+        "conversation_id": "conv-registration",
+    }
+    way = {"contact_endpoint": "http://192.0.2.1:8101/mcp", "delivery": "push", "registration_code": "sesame"}
+    assert first == {"jsonrpc": "2.0", "method": "register_player", "id": 1} | {
+        "params": about | {"player_meta": meta | way}
+    }
+    # Started again it is the same player, by the token that nobody else can read.
+    assert second["params"] == about | {"player_meta": meta | {"delivery": "poll"}, "auth_token": TOKEN}
+    folder, _command = kits.built(language)
+    kept = [file for file in folder.glob("token-*") if file.read_text() == TOKEN]
+    assert kept and {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
+
+
+@pytest.mark.parametrize("status", [401, 409])
+def test_the_kit_stops_when_it_is_not_wanted_any_more(language: str, status: int) -> None:
+    says = {401: "does not know our auth_token any more", 409: "run only one of them"}
+
+    def dismisses(league: Pretender, came: Came) -> Says:
+        return Says(status, "{}") if "/inbox" in came.path else welcome(league, came)
+
+    with pretender(dismisses) as league:
+        options = ("--league", f"{league.url}/mcp", "--name", "Dismissed", "--dial-out")
+        with playing(language, *options) as player:
+            ends_with(player, 1, "READY", says[status])
