@@ -10,7 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.template.loader import render_to_string
+from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 from django.views import defaults
 from ninja import NinjaAPI
@@ -131,7 +133,6 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 # Django wraps its views so that they look for a CSRF token first, which fails on a body that cannot be read.
-_bad_request: Callable[..., HttpResponse] = inspect.unwrap(defaults.bad_request)
 _page_not_found: Callable[..., HttpResponse] = inspect.unwrap(defaults.page_not_found)
 
 
@@ -148,7 +149,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return HttpResponse(refusal(error), status=400, content_type="application/json")
     if request.path.startswith("/api/") and request.path != "/api/docs":
         return JsonResponse({"error": f"{sentence} Expected: {expected}", "field": field}, status=400)
-    return _bad_request(request, exception)
+    # A request that is refused early has chosen no language yet.
+    with override(get_language_from_request(request)):
+        told = _("This request was not meant for this site: open the address that you were given.")
+        if field != "Host":
+            told = _("This request cannot be read: it is too large, or malformed. Go back and send less.")
+        return HttpResponseBadRequest(render_to_string("400.html", {"sentence": told}))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -8,8 +8,10 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.urls import reverse
+from django.test import RequestFactory
+from django.urls import get_resolver, reverse
 from django.utils import timezone
+from django.utils.translation import override
 
 from agents_registry.models import Agent
 from league_sdk.protocol.notes import Code, note
@@ -19,7 +21,7 @@ from league_sdk.rules.tic_tac_toe import TicTacToe
 from matches.league import planned, results
 from matches.models import League, Match
 from tests import factories as make
-from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL
+from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL, latin, texts_of
 from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, strange, written
 from tests.matches.correcting import do
 
@@ -230,3 +232,34 @@ def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "http://127.0.0.1:1/", "http://127.0.0.1:8101\\x"])
 def test_an_address_that_cannot_be_checked_is_refused_in_hebrew(endpoint: str) -> None:
     assert strange(reader(), [endpoint], "POST", "/check", {"endpoint": endpoint, "role": "player"}) == []
+
+
+# Pages of errors ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_a_page_of_an_error_is_in_hebrew(status: int, rf: RequestFactory) -> None:
+    handler = get_resolver().resolve_error_handler(status)
+    request = rf.get("/nowhere/", headers={"accept-language": "he"})
+    with override("he"):
+        answer = handler(request) if status == 500 else handler(request, exception=Exception("no word of this"))
+    page = answer.content.decode()
+    assert (answer.status_code, '<html lang="he" dir="rtl">' in page) == (status, True)
+    assert latin(texts_of(page), ALLOWED) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        ({"headers": {"host": "evil.example"}}, "לא נועדה לאתר הזה"),
+        ({"data": {str(n): 1 for n in range(2000)}}, "גדולה מדי"),
+    ],
+)
+def test_what_is_refused_before_a_language_is_chosen_is_told_in_the_readers(
+    request_: dict[str, Any], told: str
+) -> None:
+    client = reader()
+    client.raise_request_exception = False
+    answer = client.post("/check", **request_)
+    assert (answer.status_code, told in answer.content.decode()) == (400, True)
+    assert latin(texts_of(answer.content.decode()), ALLOWED) == []
