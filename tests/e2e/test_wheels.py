@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.newcomer import Newcomer, follow
+from tests.e2e.installed import ENVIRONMENT, build, install, run
 from tests.e2e.site import Site, free_port, wait_for
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 PLAYERS = 4
-# The installed programs must not find the tools of the tests, so their environment is nearly empty.
-ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | {
-    name: value for name, value in os.environ.items() if name.startswith("PIP_")
-}
-
-
-def run(*command: str | Path, folder: Path) -> str:
-    """Run a command to its end; what it printed."""
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-def pins() -> str:
-    """The locked versions of what the site needs to run, without hashes: wheels that were just built have none."""
-    lines = (ROOT / "requirements" / "base.txt").read_text(encoding="utf-8").splitlines()
-    return "\n".join(line.removesuffix(" \\") for line in lines if "==" in line and not line.startswith((" ", "#")))
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The wheels of this tree: league_sdk's and the site's."""
     folder = tmp_path_factory.mktemp("wheels")
-    build = (
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        folder,
-    )
-    run(*build, ROOT, ROOT / "league_sdk", folder=folder)
-    return sorted(folder.glob("*.whl"))
+    return build(folder, ROOT, ROOT / "league_sdk")
 
 
 def test_the_wheels_hold_every_file_of_their_packages(wheels: list[Path]) -> None:
@@ -67,10 +36,7 @@ def test_the_wheels_hold_every_file_of_their_packages(wheels: list[Path]) -> Non
 
 
 def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "venv", folder=tmp_path)
-    (tmp_path / "pins.txt").write_text(pins(), encoding="utf-8")
-    programs = tmp_path / "venv" / "bin"
-    run(programs / "python", "-m", "pip", "install", "--quiet", "-c", "pins.txt", *wheels, folder=tmp_path)
+    programs = install(wheels, tmp_path)
     site = Site(
         tmp_path / "data",
         "--no-demo",
@@ -90,7 +56,6 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
                 _play(site, programs, tmp_path)
             finally:
                 players.terminate()
-        _welcome(site, programs, tmp_path)
         kit = site.http.get("/leagues/league_2025_even_odd/join/kit.zip")
         assert (kit.status_code, kit.headers["content-type"]) == (200, "application/zip")
         hebrew = site.http.get("/", headers={"Accept-Language": "he"})
@@ -98,18 +63,6 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
         assert site.http.get("/static/js/live.js").status_code == 200
     finally:
         site.close()
-
-
-def _welcome(site: Site, programs: Path, folder: Path) -> None:
-    """A newcomer with nothing but the wheel; prints how long that took."""
-    empty = folder / "empty"
-    empty.mkdir()
-    newcomer = Newcomer(empty, [f"{programs}/league"], ENVIRONMENT | {"COLUMNS": "100"})
-    try:
-        follow(newcomer, site)
-    finally:
-        newcomer.close()
-    print(f"from an empty folder to a played match: {newcomer.took_s:.0f} s of machine time")
 
 
 def _play(site: Site, programs: Path, folder: Path) -> None:
