@@ -23,10 +23,15 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U000
 """Hebrew, Arabic and the other scripts that are written from right to left."""
 
 
+def without_controls(text: str) -> str:
+    """A name without the characters that would turn what stands beside it, also out of a ``<bdi>``."""
+    return _CONTROLS.sub("", text)
+
+
 @register.filter
 def isolated(text: object) -> str:
     """A name or quotation for a sentence, isolated if the sentence or the text is written from right to left."""
-    inside = _BREAKS.sub(" ", _CONTROLS.sub("", str(text)))
+    inside = _BREAKS.sub(" ", without_controls(str(text)))
     if not inside or not (get_language_bidi() or _RIGHT_TO_LEFT.search(inside)):
         return inside
     return f"{FIRST_STRONG}{inside}{END}"

@@ -16,6 +16,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from agents_registry.addresses.reading import inbox_url
+from agents_registry.isolating import without_controls
 from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.names import lookalikes
 from agents_registry.registering import deciding, ids, places
@@ -343,6 +344,7 @@ def bring_back(*, agent_ids: Iterable[int]) -> None:
 
 def save_from_admin(agent: Agent) -> None:
     """Write what the instructor edited in the admin (trust, readmission, owner, name)."""
+    agent.display_name = without_controls(agent.display_name)
     agent.save(update_fields=["trusted", "readmit", "owner", "display_name"])
     lookalikes.remember([agent])
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
-from agents_registry.isolating import isolated
+from agents_registry.isolating import isolated, without_controls
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import places, registration
 from agents_registry.rosters import roster
@@ -87,7 +87,7 @@ def create_league(
         )
     league = League(
         league_id=league_id,
-        display_name=display_name or league_id,
+        display_name=without_controls(display_name) or league_id,
         game_type=game_type,
         settings=checked,
         demo=demo,
@@ -161,9 +161,9 @@ def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) 
     _refuse_unstorable(display_name, "display_name")
     with transaction.atomic():
         league = get_league(league_id)
-        league.display_name, league.settings = display_name, checked
+        league.display_name, league.settings = without_controls(display_name), checked
         _check_fields(league)
-        League.objects.filter(pk=league.pk).update(display_name=display_name, settings=checked)
+        League.objects.filter(pk=league.pk).update(display_name=league.display_name, settings=checked)
         record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(league))
         changed(league_id)
     return league

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import override
 
 from agents_registry.models import Agent, RosterEntry
+from agents_registry.registering import registration
 from leaguesite.api.routes import api
 from matches.league import opening
 from matches.league.errors import ActionRefused
@@ -146,3 +147,15 @@ def test_no_sentence_of_ours_takes_its_direction_from_its_first_word() -> None:
         pages = {path: page.replace(theirs, "") for path, page in pages.items()}
     found = [f"{path.name}: {match[0]}" for path, page in pages.items() for match in AUTO.finditer(page)]
     assert (len(pages) > 100, found) == (True, [])
+
+
+def test_a_name_is_stored_without_characters_that_turn_its_neighbours() -> None:
+    """One that opens an isolate, and closes none, reaches out of a ``<bdi>`` as well."""
+    league = opening.create_league(league_id="fall", display_name="\u2066Fall\u202e")
+    assert league.display_name == "Fall"
+    edited = opening.edit_league(league_id="fall", display_name="\u2067Fall 2\u2068", settings={})
+    assert (edited.display_name, League.objects.get().display_name) == ("Fall 2", "Fall 2")
+    member = make.join("Alpha\u2066", "fall").fresh()
+    member.display_name += "\u2067 B"
+    registration.save_from_admin(member)
+    assert Agent.objects.get().display_name == "Alpha B"
