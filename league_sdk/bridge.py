@@ -73,15 +73,19 @@ _SECRET = re.compile(
 """A token, or what is called one: the beginning and the rest."""
 _RANDOM = random.SystemRandom()
 _SAYING = threading.Lock()
+_AS_JSON = threading.Event()
+"""Whether lines are printed as JSON."""
 
 
 def say(text: str) -> None:
     """Print one line with the time; control characters of others are not printed, and no secrets."""
     plain = _SECRET.sub(r"\1…", "".join(c if c.isprintable() else " " for c in text))
+    at = time.strftime("%H:%M:%S")
+    line = json.dumps({"at": at, "text": plain}) if _AS_JSON.is_set() else f"{at} {plain}"
     encoding = sys.stdout.encoding or "utf-8"
     # Whatever becomes of the line, messages are relayed: some terminals have no Hebrew, and a pipe may be closed.
     with _SAYING, contextlib.suppress(OSError, ValueError):
-        sys.stdout.write(f"{time.strftime('%H:%M:%S')} {plain}\n".encode(encoding, "replace").decode(encoding))
+        sys.stdout.write(f"{line}\n".encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
 
 
@@ -1013,10 +1017,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokens", type=Path, default=Path("league_bridge.json"), metavar="FILE", help="default: %(default)s"
     )
+    parser.add_argument("--json", action="store_true", help="print each line as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Relay until it is over; the exit code: 1 if the league refused, 2 if the command line cannot be used."""
+    if options.json:
+        _AS_JSON.set()
     if not (options.agent or options.listen):
         say("Give --agent, such as http://localhost:8101/mcp, or --listen, such as 8000.")
         return 2

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from league_sdk.cli.console import EXIT_NOT, fail, say
-from league_sdk.cli.options import DEFAULT_LEAGUE, known_games
+from league_sdk.cli.console import EXIT_NOT, fail, print_json, say
+from league_sdk.cli.options import DEFAULT_LEAGUE, Json, known_games
 from league_sdk.kits import LANGUAGES, PYTHON_SDK, ForLeague, files, starter
 from league_sdk.player.registration import league_address
 from league_sdk.rules.even_odd import EvenOdd
@@ -34,6 +35,7 @@ def new(
     language: ChosenLanguage = PYTHON_SDK,
     league: League = DEFAULT_LEAGUE,
     game: Game = EvenOdd.game_type,
+    as_json: Json = False,
 ) -> None:
     """Write a player to start from, and say how to go on.
 
@@ -46,42 +48,60 @@ def new(
     except ValueError as error:
         fail(f"--league: {error}")
     if language == PYTHON_SDK:
-        _new_class(where or Path(starter().name), address)
+        steps = _new_class(where or Path(starter().name), address)
     elif language in LANGUAGES:
-        _new_kit(
-            where or Path(f"my-agent-{language}"),
-            language,
-            ForLeague(address=address, name="my league", game_type=game),
-        )
+        set_up = ForLeague(address=address, name="my league", game_type=game)
+        steps = _new_kit(where or Path(f"my-agent-{language}"), language, set_up)
     else:
         fail(f"There is no kit in {language!r:.40}; there are: {', '.join((PYTHON_SDK, *LANGUAGES))}.")
+    if as_json:
+        print_json(asdict(steps))
+    else:
+        _say(steps)
 
 
-def _new_class(file: Path, address: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What was written, and how to go on.
+
+    Attributes:
+        written: the file or folder.
+        change: the file that has choose().
+        needs: what has to be installed; empty for nothing.
+        commands: each with what it does.
+    """
+
+    written: str
+    change: str
+    needs: str
+    commands: tuple[tuple[str, str], ...]
+
+
+def _new_class(file: Path, address: str) -> Steps:
     """Write a class with the methods that decide."""
     if file.suffix != ".py":
         fail(f"{file} is no Python file: mine.py is one.")
     _write(file.parent, {file.name: starter().read_text(encoding="utf-8").replace("mine.py", str(file))})
-    say(f"{file} is written: choose() picks the move, so change it. Then:")
-    _say_commands(
+    commands = (
         (f"league local {file}", "plays a whole league on this machine"),
         (f"league check {file}", "says whether a league would take it"),
         (f"league play {file} --league {address}", "plays"),
     )
+    return Steps(str(file), str(file), "", commands)
 
 
-def _new_kit(folder: Path, language: str, league: ForLeague) -> None:
+def _new_kit(folder: Path, language: str, league: ForLeague) -> Steps:
     """Write a program of its own."""
     kit = LANGUAGES[language]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         fail(f"{folder} exists already and is not empty: nothing was changed. Name another folder.", EXIT_NOT)
     _write(folder, files(language, league))
-    say(f"{folder} is written: choose() in {kit.files[0]} picks the move, so change it. It needs {kit.needs}. Then:")
-    _say_commands(
+    commands = (
         (f"cd {folder}", "README.md there says more"),
         (f'{kit.start} --name "My Agent"', "plays"),
         ("league check http://127.0.0.1:8101/mcp", "says whether a league can use it, while it runs"),
     )
+    return Steps(str(folder), kit.files[0], kit.needs, commands)
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> None:
@@ -102,7 +122,10 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_NOT)
 
 
-def _say_commands(*commands: tuple[str, str]) -> None:
-    width = max(len(command) for command, _what in commands) + 2
-    for command, what in commands:
+def _say(steps: Steps) -> None:
+    needs = f" It needs {steps.needs}." if steps.needs else ""
+    where = "" if steps.change == steps.written else f" in {steps.change}"
+    say(f"{steps.written} is written: choose(){where} picks the move, so change it.{needs} Then:")
+    width = max(len(command) for command, _what in steps.commands) + 2
+    for command, what in steps.commands:
         say(f"  {command:<{width}}{what}")

@@ -24,6 +24,14 @@ def test_what_is_written_plays_and_tells_how_to_go_on(
     assert load("ada.py")().choose(["odd"], {}) == "odd"
 
 
+def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "mine.py")
+    assert main(["new", path, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["written"] == path
+    assert [command.split()[1] for command, _what in told["commands"]] == ["local", "check", "play"]
+
+
 def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.py"
     path.write_text("precious", encoding="utf-8")
