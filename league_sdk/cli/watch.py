@@ -53,6 +53,9 @@ class Watched:
             NoLeague: the site has no such league, or it is no site of a league.
             httpx.HTTPError: it does not answer.
         """
+        # First its state: once it has ended, what is read after that is all there will be.
+        is_new = not self.league
+        self.league = self._get("")
         events: list[dict[str, Any]] = []
         while True:
             feed = self._get("/events", since=self.since, limit="500")
@@ -63,9 +66,8 @@ class Watched:
             if not feed["more"]:
                 break
         self.news.extend(f"{event['at'][11:19]} {event['text']}" for event in events)
-        if events or not self.league:
+        if events or is_new:
             self.table = self._get("/standings")
-        self.league = self._get("")
         return events
 
     @property
@@ -86,7 +88,7 @@ def read(site: httpx.Client, path: str, **query: str) -> Any:
     """
     with site.stream("GET", path, params=query) as reply:
         if reply.status_code == 404:
-            raise NoLeague(f"The site at {site.base_url} has no {path}.")
+            raise NoLeague(f"There is nothing at {site.base_url}{path}: no such league, or no site of a league.")
         reply.raise_for_status()
         raw = bytearray()
         for part in reply.iter_bytes():

@@ -59,11 +59,34 @@ async def test_a_league_that_has_ended_is_shown_and_left(capsys: pytest.CaptureF
     assert (found["league"]["status"], found["table"][0]["points"]) == ("COMPLETED", 3)
 
 
+async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The league ends with the second request of all."""
+    asked = list[str]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        ended = len(asked) > 1
+        served: web.Response = await site("COMPLETED" if ended else "RUNNING")["/{path:.*}"](request)
+        if request.path.endswith("/standings"):
+            return web.json_response([ROW | {"draws": 0, "losses": 0, "points": 3 if ended else 0}])
+        return served
+
+    async with listening({"/{path:.*}": answer}) as url:
+        assert await asyncio.to_thread(main, ["watch", url, "--league-id", "autumn", "--json"]) == 0
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["league"]["status"], last["table"][0]["points"]) == ("COMPLETED", 3)
+    own = [path for path in asked if path.startswith("/api/leagues/autumn")]
+    status_reads = [place for place, path in enumerate(own) if path == "/api/leagues/autumn"]
+    assert "/api/leagues/autumn/events" in own[status_reads[-1] :]
+
+
 @pytest.mark.parametrize(
     ("changed", "arguments", "sentence"),
     [
         ({"/api/leagues": []}, [], "There is no league at http://"),
-        ({}, ["--league-id", "winter"], "has no /api/leagues/winter/events"),
+        ({}, ["--league-id", "winter"], "/api/leagues/winter: no such league, or no site of a league."),
         ({"/api/leagues": "<html>"}, [], "is no site of a league: it answered no JSON."),
         ({"/api/leagues": "[" + " " * 9_000_000 + "]"}, [], "answered with more than 8388608 bytes"),
     ],
