@@ -8,7 +8,7 @@ from django.apps import apps
 from django.urls import path, re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
-# A command has done so already and opened its log file, which a second setup would close.
+# A management command has set Django up already and opened its log file, which a second setup would close.
 if not apps.ready:
     django.setup()
 
@@ -22,6 +22,7 @@ from leaguesite.serving.threads import live_thread
 from matches.live.hub import hub
 from matches.live.socket import LivePage
 
+# Live pages are made in a thread of their own, so that they never wait for requests.
 hub.executor = live_thread
 
 PAGES = {

@@ -15,14 +15,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 """Where the packages lie: the checkout, or the environment that the wheel was installed into."""
 _IN_WHEEL = Path(__file__).resolve().parent / "resources"
 RESOURCES_DIR = _IN_WHEEL if _IN_WHEEL.is_dir() else BASE_DIR
-"""Where templates, static files and translations lie; a wheel carries them inside this package."""
+"""Where templates, static files and translations lie: in the checkout, or inside this package in a wheel."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 LOOPBACK: tuple[Network, ...] = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))
 MIN_KEY_CHARS = 16
 _ANOTHER = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
-"""How long a browser that has been here by https uses nothing else."""
+"""For this long a browser that opened the site by https opens it by nothing else (Strict-Transport-Security)."""
 
 
 def export_data_folder(argv: Sequence[str]) -> None:
@@ -43,10 +43,11 @@ def data_folder() -> Path:
 
     The default lies in the checkout; for a site that was installed from a wheel, in the current folder.
 
-    Only this user can read it, and whatever this process writes from here on, even if the folder existed before.
+    Only the user that runs this process can read the folder, even if it existed before, and every file that this
+    process writes after this call.
 
     Raises:
-        UnusableData: it cannot be made, or not be written to.
+        UnusableData: the folder cannot be made or written to.
     """
     around = Path.cwd() if RESOURCES_DIR == _IN_WHEEL else BASE_DIR
     folder = Path(os.environ.get("LEAGUE_DATA") or around / "data")
@@ -116,7 +117,7 @@ def channel_layer(url: str | None) -> dict[str, Any]:
 
 
 class Json:
-    """Serialiser of the cache. Not pickle: whoever can write into Redis must not be able to run code here."""
+    """Serialiser of the cache, in place of pickle: whoever can write into Redis must not be able to run code here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()

@@ -1,14 +1,14 @@
-"""The site's settings, in a folder of their own, with cheap passwords."""
+"""The site's settings for tests: an empty data folder of their own, and passwords that are hashed fast."""
 
 import os
 import tempfile
 
-# Kept in a name: the folder goes away with the process.
+# Kept in a variable: the folder is deleted when the object is, at the end of the process.
 _folder = tempfile.TemporaryDirectory(prefix="league-tests-", ignore_cleanup_errors=True)
 os.environ["LEAGUE_DATA"] = _folder.name
 
-# Workers of one run share a Redis. Each has a database of its own there, from the last one on, and channels of its own,
-# which the databases do not keep apart.
+# pytest-xdist's workers share one Redis. Each has a database of its own there, counted down from number 15, and a
+# prefix of its own for its channels, which all databases of a Redis share.
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "")
 _shares_redis = bool(_worker and os.environ.get("REDIS_URL"))
 if _shares_redis:
@@ -24,5 +24,5 @@ if _shares_redis:
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 WHITENOISE_USE_FINDERS = True
-# Counts are this process's own in tests: other workers have theirs, and the clock is a test's.
+# Rate limits count in this process's memory: other workers must not add to the counts, and tests set the clock.
 LEAGUE_LIMITS_REDIS_URL = None

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from league_sdk.cli.console import EXIT_NOT, EXIT_OK, fail, print_json
+from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, print_json
 from league_sdk.cli.options import Games, Json, is_file, known_games
 from league_sdk.cli.starting import started
 from league_sdk.conformance.checking import check as examine
@@ -107,7 +107,7 @@ def check(
         colour = sys.stdout.isatty()
         width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if colour else PLAIN_WIDTH
         print(render(report, width=width, colour=colour, everything=verbose), end="")
-    raise typer.Exit(EXIT_OK if report.can_play else EXIT_NOT)
+    raise typer.Exit(EXIT_OK if report.can_play else EXIT_FAILED)
 
 
 def _report(wanted: _Wanted) -> Report:

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-EXIT_OK, EXIT_NOT, EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = range(5)
-"""The exit codes of every command (docs/cli.md): done, not as it should be, the command line cannot be used, the league
-refused the agent, and the agent was ended from outside."""
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = range(5)
+"""The exit codes of every command (docs/cli.md), 0 to 4: done; what was tested or asked for failed; the command line
+cannot be used; the league refused the agent; the agent was ended from outside."""
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from league_sdk.cli.console import EXIT_NOT, EXIT_OK, err, fail, out, plain, print_json, say
+from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, err, fail, out, plain, print_json, say
 from league_sdk.cli.options import Json, known_games, stem
 from league_sdk.local.entrants import Entrant
 from league_sdk.local.league import LocalLeague, OnMatch
@@ -71,7 +71,7 @@ def local(
     else:
         _show(found, mine.name, game)
     failed = bool(found["mistakes"]) or league.rows[mine.player_id].technical_losses
-    raise typer.Exit(EXIT_NOT if failed else EXIT_OK)
+    raise typer.Exit(EXIT_FAILED if failed else EXIT_OK)
 
 
 def _entrants(sources: list[str], game: str) -> list[Entrant]:

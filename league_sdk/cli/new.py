@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from league_sdk.cli.console import EXIT_NOT, fail, print_json, say
+from league_sdk.cli.console import EXIT_FAILED, fail, print_json, say
 from league_sdk.cli.options import DEFAULT_LEAGUE, Json, known_games
 from league_sdk.kits import LANGUAGES, PYTHON_SDK, ForLeague, files, starter
 from league_sdk.player.registration import league_address
@@ -94,7 +94,7 @@ def _new_kit(folder: Path, language: str, league: ForLeague) -> Steps:
     """Write a program of its own."""
     kit = LANGUAGES[language]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        fail(f"{folder} exists already and is not empty: nothing was changed. Name another folder.", EXIT_NOT)
+        fail(f"{folder} exists already and is not empty: nothing was changed. Name another folder.", EXIT_FAILED)
     _write(folder, files(language, league))
     commands = (
         (f"cd {folder}", "README.md there says more"),
@@ -117,9 +117,9 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
     except FileExistsError as error:
-        fail(f"{error.filename} exists already: nothing was changed. Name another file.", EXIT_NOT)
+        fail(f"{error.filename} exists already: nothing was changed. Name another file.", EXIT_FAILED)
     except OSError as error:
-        fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_NOT)
+        fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_FAILED)
 
 
 def _say(steps: Steps) -> None:

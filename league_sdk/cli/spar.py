@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 from rich.text import Text
 
-from league_sdk.cli.console import EXIT_NOT, EXIT_OK, fail, out, plain, print_json, say
+from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, out, plain, print_json, say
 from league_sdk.cli.options import Json, is_file, known_games
 from league_sdk.cli.starting import started
 from league_sdk.conformance.practice import House, Practice, Step, practise
@@ -67,7 +67,7 @@ def spar(
         print_json(practice.to_json())
     else:
         _show_end(practice)
-    raise typer.Exit(EXIT_OK if practice.played else EXIT_NOT)
+    raise typer.Exit(EXIT_OK if practice.played else EXIT_FAILED)
 
 
 async def _spar(agent: str, house: House, game: str, role: str, show: Any) -> Practice:

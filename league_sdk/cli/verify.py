@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from league_sdk.cli.console import EXIT_NOT, EXIT_USAGE, fail, print_json
+from league_sdk.cli.console import EXIT_FAILED, EXIT_USAGE, fail, print_json
 from league_sdk.ledger.chain import Broken, is_hash, short
 from league_sdk.ledger.reading import read
 from league_sdk.ledger.verify import NotALedger, Verified
@@ -37,7 +37,7 @@ def verify(
     every result against its seal, and adds the table up again. Keep the head from the board or from
     LEAGUE_STANDINGS_UPDATE: with it you can show later that nothing before it was changed.
 
-    Exit code: 0 all of it holds, 1 something does not or cannot be read, 2 the command line cannot be used.
+    Exit code: 0 everything holds, 1 something does not hold or cannot be read, 2 the command line cannot be used.
     """
     kept = head.strip().lower() if head is not None else None
     if kept is not None and not is_hash(kept):
@@ -53,14 +53,14 @@ def verify(
             print_json({"holds": holds, "problem": str(error)})
         else:
             print(f"Not verified. {error}" if holds is None else f"DOES NOT HOLD: {error}")
-        raise typer.Exit(EXIT_NOT) from None
+        raise typer.Exit(EXIT_FAILED) from None
     except OSError as error:
         print(f"{save} cannot be written: {error.strerror}")
         raise typer.Exit(EXIT_USAGE) from None
     if as_json:
         print_json(_facts(verified))
     else:
-        print(told(verified))
+        print(description(verified))
 
 
 def _facts(found: Verified) -> dict[str, object]:
@@ -79,15 +79,15 @@ def _facts(found: Verified) -> dict[str, object]:
     }
 
 
-def told(found: Verified) -> str:
-    """Describe what was verified, and what that does not prove."""
+def description(found: Verified) -> str:
+    """What was verified and what that does not prove, in lines of text."""
     counted = found.counted
     lines = [
         f"HOLDS: league {short(found.league_id)}, {found.events} events, the last is number {found.last_seq}.",
         f"head: {found.head or 'none: there is no event yet'}",
         "",
         "Checked:",
-        f"  - {found.events} digests, each over the one before it",
+        f"  - {found.events} digests, each of an event and of the digest before it",
         f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; added up they"
         f" give {'the table that is shown' if found.table_shown else 'the results that stand beside them'}",
         f"  - {counted.get('draws', 0)} drawn numbers follow from seeds that were committed to before the choices",
@@ -102,7 +102,7 @@ def told(found: Verified) -> str:
     if counted.get("unproven draws"):
         lines += [
             f"  - {counted['unproven draws']} drawn numbers that are not shown, or had no commitment"
-            " (older, or a student's referee)"
+            " (from before this site published commitments, or judged by a student's referee)"
         ]
     if counted.get("late draws"):
         lines += [
@@ -110,7 +110,10 @@ def told(found: Verified) -> str:
             " (an upgraded or restored site): perhaps with the choices known"
         ]
     if counted.get("unsealed"):
-        lines += [f"  - {counted['unsealed']} results without a seal (older, cancelled, or a student's referee)"]
+        lines += [
+            f"  - {counted['unsealed']} results without a seal (from before this site kept seals, cancelled,"
+            " or judged by a student's referee)"
+        ]
     if not found.points_in_chain:
         lines += ["  - the points for a win or a draw: no event has them, they are the site's word"]
     if not found.players_in_chain:

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from league_sdk.cli.console import EXIT_NOT, EXIT_OK, err, fail, out, plain, print_line
+from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, err, fail, out, plain, print_line
 from league_sdk.cli.options import DEFAULT_LEAGUE
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.states import LeagueState
@@ -130,9 +130,12 @@ def watch(
             watched = Watched(site, named or _current(site))
             _follow(watched, once=once, as_json=as_json)
         except NoLeague as error:
-            fail(plain(error), EXIT_NOT)
+            fail(plain(error), EXIT_FAILED)
         except httpx.HTTPError as error:
-            fail(f"No league answers at {base}: {plain(error) or type(error).__name__}. Is the site running?", EXIT_NOT)
+            fail(
+                f"No league answers at {base}: {plain(error) or type(error).__name__}. Is the site running?",
+                EXIT_FAILED,
+            )
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_OK) from None
 

@@ -22,7 +22,7 @@ from league_sdk.protocol.messages import METHODS, MessageType
 logger = logging.getLogger("league_sdk.player")
 
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.2, 5.0
-LIMIT_S = 10.0
+REQUEST_TIMEOUT_S = 10.0
 """For one request: connecting, sending, waiting and reading together."""
 MAX_CONCURRENT_REGISTRATIONS = 8
 """In one process; httpx lets many more connections be open, so that no request waits for one."""
@@ -60,7 +60,7 @@ def league_address(value: str) -> str:
 
 
 def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, Any]:
-    """LEAGUE_REGISTER_REQUEST as chapter 8 shows it, with our league, registration code and token if we have them.
+    """LEAGUE_REGISTER_REQUEST (004 chapter 8), with the player's league, registration code and token if there are any.
 
     Args:
         endpoint: empty for a player that listens nowhere and fetches its messages (ruling, section 13).
@@ -70,7 +70,7 @@ def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, An
         "version": "1.0.0",
         "protocol_version": PROTOCOL_VERSION,
         "game_types": list(player.plays),
-        # With "push" the league calls us at once, so that we know whether it can.
+        # With "push" the league calls the player at once, which shows whether its endpoint can be reached.
         **({"contact_endpoint": endpoint, "delivery": "push"} if endpoint else {"delivery": "websocket"}),
     }
     if player.league_id:
@@ -92,7 +92,7 @@ def read_response(body: Any) -> dict[str, Any] | None:
     """The accepted response in a decoded reply, or None if the request should be repeated.
 
     Raises:
-        RegistrationRefused: REJECTED, or an error that a retry would not change.
+        RegistrationRefused: the status is REJECTED, or an error that a retry would not change.
     """
     if not isinstance(body, dict):
         return None
@@ -113,26 +113,28 @@ def read_response(body: Any) -> dict[str, Any] | None:
 
 def make_client() -> httpx.AsyncClient:
     """A client for the league: it uses no proxy or password of the environment, and follows no redirect."""
-    # The system's certificates, among which a school may have its own.
+    # The system's CA certificates: a school may have added its own to them.
     certificates = ssl.create_default_context()
-    return httpx.AsyncClient(headers=_HEADERS, verify=certificates, trust_env=False, timeout=LIMIT_S)
+    return httpx.AsyncClient(headers=_HEADERS, verify=certificates, trust_env=False, timeout=REQUEST_TIMEOUT_S)
 
 
-async def ask(http: httpx.AsyncClient, league: str, body: bytes, limit_s: float = LIMIT_S) -> dict[str, Any] | None:
+async def ask(
+    http: httpx.AsyncClient, league: str, body: bytes, limit_s: float = REQUEST_TIMEOUT_S
+) -> dict[str, Any] | None:
     """Send one request; the accepted response, or None if the request should be repeated.
 
     Args:
-        limit_s: seconds for all of it.
+        limit_s: seconds for the whole request.
 
     Raises:
         RegistrationRefused: as :func:`read_response`.
         httpx.HTTPError, NotJson, TimeoutError, Unusable: the request should be repeated; the text says why.
     """
     raw = bytearray()
-    # httpx's own limit is for each step of a request.
+    # httpx's own timeout is for each step of a request, so a slow answer could take any time.
     async with asyncio.timeout(limit_s), http.stream("POST", league, content=body) as reply:
         if reply.has_redirect_location:
-            raise Unusable(f"it is at {reply.headers['Location']:.200} now: give that address")
+            raise Unusable(f"it has moved to {reply.headers['Location']:.200}: give that address")
         if reply.status_code == 429 or reply.status_code >= 500:
             raise Unusable(f"HTTP {reply.status_code}")
         async for part in reply.aiter_raw():

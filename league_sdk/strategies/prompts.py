@@ -23,7 +23,7 @@ RULES = {
 }
 MAX_OPTIONS, MAX_OPTION_CHARS, MAX_FACTS_CHARS = 100, 40, 2000
 MAX_READ_CHARS = 10_000
-"""Of the end of an answer, where its choice is."""
+"""How much is read of an answer: its end, where the choice is."""
 _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,16}")
 
 
@@ -45,7 +45,7 @@ def question(options: Sequence[Any], state: dict[str, Any], context: dict[str, A
 
 
 def _listed(options: Sequence[Any]) -> dict[str, Any]:
-    """The options as words of the prompt; what cannot be a word of it is left out."""
+    """The options by their text in the prompt; options whose text is too long or not printable are left out."""
     texts = {spelled(option): option for option in options[:MAX_OPTIONS]}
     return {text: option for text, option in texts.items() if text.isprintable() and 0 < len(text) <= MAX_OPTION_CHARS}
 
@@ -54,9 +54,9 @@ def _board(game_type: Any, state: dict[str, Any]) -> list[str]:
     """The board as text and whose marks are whose; nothing for a game without a board."""
     found = position(game_type, state)
     if found is not None:
-        # What our own rules show, whatever else the referee has sent.
-        game, table = found
-        state = game.view(table, game.to_move(table)[0])
+        # Only what our own rules show of the position: the referee may have sent more.
+        game, reached = found
+        state = game.view(reached, game.to_move(reached)[0])
     board = state.get("board")
     if not isinstance(board, list) or not all(isinstance(row, list) for row in board):
         return []
@@ -79,7 +79,7 @@ def _parity(state: dict[str, Any], context: dict[str, Any]) -> list[str]:
 
 
 def _other_facts(state: dict[str, Any]) -> list[str]:
-    """What is known of a game that a package has added: numbers and single short words."""
+    """What the referee shows of a game that a package has added: only numbers and single short words of it."""
     facts = _plain(state)
     text = json.dumps(facts)
     return [f"What you see: {text}"] if facts and len(text) <= MAX_FACTS_CHARS else []
@@ -103,10 +103,10 @@ def spelled(option: Any) -> str:
 
 
 def choice_in(answer: str, options: Sequence[Any]) -> list[Any]:
-    """The option that an answer names, alone in a list; an empty one if it names none.
+    """The option that an answer names, in a list by itself (an option may be None); an empty list if it names none.
 
-    The last one counts, because a model that thinks aloud ends with its choice. An option must stand there as a word of
-    its own: 1 is not in 10, 1.5 or -1. Case does not matter, and what stands in <think> is not looked at.
+    The last option named counts, because a model that thinks aloud ends with its choice. An option must be a word of
+    its own: 10, 1.5 and -1 do not name 1. Case does not matter, and what is between <think> and </think> is ignored.
     """
     by_text = _listed(options)
     # The longest first: "left up" before "left".

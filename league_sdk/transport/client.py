@@ -21,10 +21,10 @@ from aiohttp.abc import ResolveResult
 
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.faults import Cause
+from league_sdk.transport.connection import LimitedConnection
 from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
 from league_sdk.transport.limit import within
 from league_sdk.transport.lookups import LOOKUPS, Lookups
-from league_sdk.transport.measured import Measured
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver, guarded_socket
 from league_sdk.transport.replies import Received, Reply, receive
 
@@ -60,7 +60,7 @@ class _Progress:
     """How far a call has come: what it waits for, and over which connection."""
 
     waits_for: Cause = Cause.CONNECT
-    connection: Measured | None = None
+    connection: LimitedConnection | None = None
 
 
 _PROGRESS: ContextVar[_Progress] = ContextVar("progress of a call")
@@ -88,14 +88,14 @@ class _Resolver(PolicyResolver):
 class _Connector(aiohttp.TCPConnector):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory: Any = partial(Measured, loop=self._loop)
+        self._factory: Any = partial(LimitedConnection, loop=self._loop)
 
     async def connect(self, *args: Any, **more: Any) -> Any:
         connection = await super().connect(*args, **more)
-        measured = cast("Measured", connection.protocol)
-        measured.begin()
+        limited = cast("LimitedConnection", connection.protocol)
+        limited.begin_call()
         progress = _PROGRESS.get()
-        progress.waits_for, progress.connection = Cause.DEADLINE, measured
+        progress.waits_for, progress.connection = Cause.DEADLINE, limited
         return connection
 
 

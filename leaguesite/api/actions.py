@@ -1,4 +1,7 @@
-"""Endpoints for what an instructor does: one for each row of the table of actions that is not written by hand."""
+"""Makes the API's endpoints for an instructor's actions from their rows in ``matches/desk/actions.py``.
+
+A few endpoints are written by hand instead; their rows say so (``by_hand``).
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,30 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from leaguesite.api.base import answer, router
+from leaguesite.api.handling import handling_of
 from leaguesite.api.keys import KEY
-from leaguesite.api.sides import side_of
 from matches.desk import acting
 from matches.desk.acting import DeskAction, Endpoint
 from matches.desk.actions import ROWS
 
-_KINDS = {"number": int}
-"""The fields of paths that are no texts."""
+_PATH_TYPES = {"number": int}
+"""The types of the fields in paths; a field that is not here is a str."""
 
 
 def _add(endpoint: Endpoint, actions: list[DeskAction]) -> None:
-    """Add the endpoint of a row, or of the two rows that share it, to the API."""
-    side = side_of(actions[0])
+    """Add the endpoint of an action to the API, or of two that share it: its switch field says which is meant."""
+    handling = handling_of(actions[0])
 
     def view(request: HttpRequest, **fields: Any) -> HttpResponse:
         body = fields.pop("options", None) or (endpoint.options() if endpoint.options is not None else None)
         fields |= body.model_dump() if body is not None else {}
         action = actions[0] if not endpoint.switch or fields[endpoint.switch] else actions[1]
-        done = acting.carry_out(action, by=None, **side.find(fields))
-        return answer(side.answer(fields, done), endpoint.status)
+        done = acting.carry_out(action, by=None, **handling.find(fields))
+        return answer(handling.answer(fields, done), endpoint.status)
 
-    # Ninja reads path and body off the signature of a view, so we write one.
+    # Django Ninja finds out the fields of path and body from a view's signature, so we write one.
     names = re.findall(r"\{(\w+)\}", endpoint.path)
-    arguments: dict[str, tuple[Any, Any]] = {name: (_KINDS.get(name, str), Parameter.empty) for name in names}
+    arguments: dict[str, tuple[Any, Any]] = {name: (_PATH_TYPES.get(name, str), Parameter.empty) for name in names}
     if endpoint.options is not None:
         required = any(field.is_required() for field in endpoint.options.model_fields.values())
         arguments["options"] = (endpoint.options, Parameter.empty) if required else (endpoint.options | None, None)
@@ -49,7 +52,7 @@ def _add(endpoint: Endpoint, actions: list[DeskAction]) -> None:
         view,
         auth=KEY,
         tags=["instructor"],
-        response={endpoint.status: side.schema} | side.refused,
+        response={endpoint.status: handling.schema} | handling.refused,
         operation_id=f"leaguesite_api_{endpoint.module}_{endpoint.name}",
     )
 

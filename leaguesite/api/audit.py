@@ -23,9 +23,9 @@ class Entry(Schema):
     account: str = Field(description="The user name; empty for a script.")
     via: str = Field(description="`desk` or `api`.")
     action: str = Field(description="What was done, such as `league.start`.")
-    league_id: str = Field(description="The league; empty for what is done in none, such as a login.")
+    league_id: str = Field(description="The league; empty for what concerns no league, such as a login.")
     target: str = Field(description="What it was done to besides the league: a match, agents, a file.")
-    asked: dict[str, Any] = Field(description="What was asked for.")
+    asked: dict[str, Any] = Field(description="The options with which the action was called.")
     changes: dict[str, list[Any]] = Field(description="What changed, by name: before and after.")
 
 
@@ -42,7 +42,7 @@ class Wanted(Schema):
     league_id: str = Field("", max_length=64, description="Only of this league.")
     account: str = Field("", max_length=150, description="Only of this user.")
     action: str = Field("", max_length=40, description="Only this action, such as `league.start`.")
-    before: int | None = Field(None, ge=1, le=2**63 - 1, description="`next` of the answer before.")
+    before: int | None = Field(None, ge=1, le=2**63 - 1, description="`next` of the previous answer.")
     limit: int = Field(100, ge=1, le=MAX_LIMIT, description="How many entries at most.")
 
 

@@ -1,4 +1,4 @@
-"""The feed of a league's events, read on from a token: ``GET /api/leagues/{id}/events``."""
+"""The feed of a league's events: ``GET /api/leagues/{id}/events``. A token in each answer says where to go on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Happened(Schema):
     at: str = Field(description="When, in UTC.")
     kind: str = Field(description="Its kind, such as `match_finished`.")
     text: str = Field(description="The event in a sentence, in the language of the request (Accept-Language).")
-    data: dict[str, Any] = Field(description="What it was about, as the kind has it.")
+    data: dict[str, Any] = Field(description="Its facts, such as `match_id`; which there are depends on the kind.")
 
 
 class Feed(Schema):
@@ -41,24 +41,24 @@ class Feed(Schema):
     league_id: str = Field(description="The league.")
     events: list[Happened] = Field(description="The events, in order.")
     next: str = Field(description="Send it as `since` to go on from here, now or later.")
-    more: bool = Field(description="Whether there is more already.")
+    more: bool = Field(description="Whether later events can be read already.")
     reset: bool = Field(
-        description="The league began afresh or was restored since that token was given: "
-        "forget what you have, these events are its first."
+        description="The league began afresh or was restored after your token was given: "
+        "forget the events that you have, the answer begins again with the first."
     )
 
 
 class Wanted(Schema):
     """Where to go on, and how many events to send."""
 
-    since: str = Field("", max_length=200, description="`next` of the answer before; empty for the beginning.")
+    since: str = Field("", max_length=200, description="`next` of the previous answer; empty for the beginning.")
     limit: int = Field(100, ge=1, le=MAX_LIMIT, description="How many events at most.")
 
 
 @router.get("/leagues/{league_id}/events", tags=["public"], response={200: Feed} | refusals(404, 422))
 def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> Feed:
-    """What has happened in a league, from the beginning or after the answer before. While its board is frozen the
-    feed ends with the freeze, and goes on when it is unveiled. Nothing is told twice and nothing is left out."""
+    """What has happened in a league, from the beginning or after the previous answer. While its board is frozen the
+    feed ends with the freeze, and goes on when it is unveiled. No event comes twice and none is left out."""
     league = get_league(league_id)
     view = sight.public(league)
     shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=registry.PUBLIC)

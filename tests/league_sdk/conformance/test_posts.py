@@ -1,4 +1,4 @@
-"""Answers by POST count in a check as they count in a match: for whoever shows a token of the player."""
+"""Answers that an agent sends by POST of its own count in a check as in a match: if they show the player's token."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from tests.places import sample
 pytestmark = pytest.mark.usefixtures("impatient")
 HERE, OTHERS = "127.0.0.1", new_token()
 MADE_UP = "tok_" + "0" * 32
-"""A constant, as the door below is: the ids of tests must be the same in every process of a run."""
+"""A token that nobody has. It is no random one, as the door below is none, because it is part of a test's id, and every
+process of pytest-xdist must see the same ids."""
 OWN = {tokens.digest(TOKEN), tokens.digest(OTHERS)}
-"""Of the agent, and of somebody who registered its address."""
+"""Digests of the agent's token, and of the token of another player that is registered at the same address."""
 MATCH = Match(4711, "PLAYER_A", "conv-1", door="tok_" + "1" * 32)
 ACK = sample("GAME_JOIN_ACK") | {"match_id": MATCH.match_id}
 
 
 class Posting(Agent):
-    """Answers by POST to the port that it is told, at the path that it knows by heart, with a token."""
+    """Answers by POST to the port that the message names, but always at the path ``/mcp``; ``token`` goes with it."""
 
     def __init__(self, token: str | None) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: st
 
 
 async def test_answers_to_the_league_manager_count() -> None:
-    """The agent posts to an address that it knows by heart, and the league manager passes that on."""
+    """The agent posts to the league manager, whatever address it was told, and the league manager passes that on."""
     handed: list[Any] = []
 
     class ToTheManager(Posting):
@@ -84,7 +85,7 @@ async def test_answers_to_the_league_manager_count() -> None:
 
 
 def opened(owns: bool = True) -> tuple[Posts, Any]:
-    """A door with one match in play, whose invitation is open."""
+    """A door with one match in play, whose invitation waits for an answer; ``owns``: whether the agent has a token."""
     posts = Posts(OWN, {tokens.digest(TOKEN)}) if owns else Posts()
     return posts, posts.open(MATCH, Identity())
 
@@ -118,7 +119,7 @@ async def test_nobody_answers_in_the_check_of_another_player(message: Params, pa
         box.messages.clear()
 
 
-async def test_where_no_token_is_certainly_the_programs_a_post_has_to_name_its_match() -> None:
+async def test_a_post_has_to_name_its_match_if_it_is_not_certain_whose_token_it_shows() -> None:
     posts = Posts(OWN)
     match = posts.open(MATCH, Identity())
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
@@ -127,14 +128,14 @@ async def test_where_no_token_is_certainly_the_programs_a_post_has_to_name_its_m
 
 
 @pytest.mark.parametrize(("path", "code"), [("/mcp", -32001), (f"/mcp/{MATCH.door}", 200)])
-async def test_of_a_player_that_nobody_knows_the_path_is_the_proof(path: str, code: int) -> None:
+async def test_a_player_without_a_token_is_known_by_the_path_that_it_was_told(path: str, code: int) -> None:
     posts, match = opened(owns=False)
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         assert await said(posts, ACK | {"auth_token": MADE_UP}, path) == code
         box.messages.clear()
 
 
-async def test_a_flood_and_a_repetition_fill_nothing() -> None:
+async def test_repeated_answers_and_a_flood_of_answers_fill_no_memory() -> None:
     posts, match = opened()
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         for _ in range(50):
@@ -144,7 +145,7 @@ async def test_a_flood_and_a_repetition_fill_nothing() -> None:
             posts.relayed("GAME_JOIN_ACK", ACK | {"number": number})
         assert len(box.messages) == MAX_UNREAD_ANSWERS
         box.messages.clear()
-    # Of the next match, an answer to the one before is none.
+    # An answer to one match does not count in the next.
     later = posts.open(Match(4712, "PLAYER_A", "conv-2"), Identity())
     with later.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         posts.relayed("GAME_JOIN_ACK", ACK)

@@ -1,7 +1,8 @@
-"""A check says of agents that no document describes what a referee makes of them, over real connections.
+"""A check passes an unusual agent exactly if a referee plays it, and fails it for the message that it would lose by.
 
-All of them play leagues in ``tests/e2e/test_strangers.py``, and are checked in ``test_check.py`` there; these few take
-a moment.
+The agents are *strangers* (``tests/bots/strangers``): each answers in a way that no document describes, and is called
+over TCP. Here only a few, because they are quick: ``tests/e2e/test_strangers.py`` plays leagues with all of them, and
+``tests/e2e/test_check.py`` checks all of them.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Declines(Stranger):
         return said | ({"accept": False} if kind == INVITE else {})
 
 
-class ChoosesNothing(Stranger):
-    """Its choice is none of the two."""
+class ChoosesNeither(Stranger):
+    """Chooses neither "even" nor "odd"."""
 
     def choose(self, match: str) -> str:
         return "neither"
@@ -72,15 +73,17 @@ PLAYS = [
     STRANGERS[name]
     for name in ("NestedResponse", "BareWords", "Camel", "ForbidsExtra", "SaysHtml", "CallsBackByName", "CallsBackFlat")
 ]
+"""Strangers that a referee understands."""
 FAILS: dict[type[Stranger], str] = {
     Declines: "GAME_INVITATION",
-    ChoosesNothing: "CHOOSE_PARITY_CALL",
+    ChoosesNeither: "CHOOSE_PARITY_CALL",
     ErrsAtChoices: "CHOOSE_PARITY_CALL",
 }
+"""Strangers that lose, by the message whose answer cannot be used."""
 
 
 async def checked(one: Stranger) -> Report:
-    """The report of a check of a registered stranger, with the limits of its league."""
+    """Check a stranger that is registered in a league, with that league's timeouts; the report."""
     client = Client(agent_type="check")
     digests = {tokens.digest(one.token)}
     try:
@@ -99,7 +102,11 @@ async def checked(one: Stranger) -> Report:
 
 
 async def played(one: Stranger, other: Stranger) -> list[str]:
-    """The messages that the first loses a match for against the second, with a referee that listens at a port."""
+    """Let ``one`` play a match against ``other``, judged by a referee that listens at a port.
+
+    Returns:
+        The message types for whose answers ``one`` loses; empty if it plays to the end.
+    """
     clock, talks = Clock(), list[Conversation]()
 
     async def door(request: web.BaseRequest) -> web.StreamResponse:
@@ -148,7 +155,7 @@ def seat(who: Stranger, role: str) -> Seat:
 
 
 async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
-    """The report on a stranger, and what another of its kind loses a match for."""
+    """Check one stranger of a kind and let another one play: the report, and what :func:`played` returns."""
     cast = [who(LEAGUE, folder / f"{number}.jsonl") for number, who in enumerate((kind, kind, Stranger))]
     for number, who in enumerate(cast, 1):
         who.player_id, who.token = f"P{number:02d}", tokens.new_token()
@@ -161,12 +168,14 @@ async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
 
 
 @pytest.mark.parametrize("kind", PLAYS, ids=lambda kind: kind.__name__)
-async def test_a_stranger_that_is_played_passes(kind: type[Stranger], tmp_path: Path) -> None:
+async def test_a_stranger_that_a_referee_plays_passes_the_check(kind: type[Stranger], tmp_path: Path) -> None:
     report, lost = await both(kind, tmp_path)
     assert (report.can_play, lost) == (True, []), report.summary
 
 
 @pytest.mark.parametrize(("kind", "why"), FAILS.items(), ids=lambda one: getattr(one, "__name__", ""))
-async def test_a_stranger_that_loses_fails_for_the_same_message(kind: type[Stranger], why: str, tmp_path: Path) -> None:
+async def test_a_stranger_that_loses_a_match_fails_the_check_for_the_same_message(
+    kind: type[Stranger], why: str, tmp_path: Path
+) -> None:
     report, lost = await both(kind, tmp_path)
     assert (report.can_play, blamed(report), lost) == (False, why, [why]), report.summary

@@ -132,7 +132,10 @@ async def test_a_request_names_its_sender_and_uses_nothing_of_the_environment(
     ("answer", "why"),
     [
         (lambda: web.Response(status=429), "HTTP 429"),
-        (lambda: web.Response(status=308, headers={"Location": "https://moved/mcp"}), "it is at https://moved/mcp now"),
+        (
+            lambda: web.Response(status=308, headers={"Location": "https://moved/mcp"}),
+            "it has moved to https://moved/mcp",
+        ),
         (lambda: web.Response(body=b" " * (MAX_ANSWER_BYTES + 1)), "larger than 65536 bytes"),
     ],
 )

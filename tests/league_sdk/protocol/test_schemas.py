@@ -19,19 +19,19 @@ REJECTED = {
     "reason": "full",
     "rejection_reason": "full",
 }
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # by name: a message type, and what differs from its sample
     "rejected player": ("LEAGUE_REGISTER_RESPONSE", REJECTED | {"player_id": None, "legacy_code": "L002"}),
     "rejected referee": ("REFEREE_REGISTER_RESPONSE", REJECTED | {"referee_id": None}),
     "query that failed": ("LEAGUE_QUERY_RESPONSE", {"success": False, "data": None, "error": {"error_code": "E005"}}),
     "league_manager without an id": ("ROUND_COMPLETED", {"sender": "league_manager"}),
-    "only the other name": ("ROUND_COMPLETED", {"matches_completed": None, "next_round_id": None}),
+    "only one of the two names of a count": ("ROUND_COMPLETED", {"matches_completed": None, "next_round_id": None}),
     "offset of zero": ("GAME_JOIN_ACK", {"timestamp": "2025-01-15T10:15:01.123456+00:00"}),
     "refusal": ("GAME_JOIN_ACK", {"accept": False}),
     "another game": (
         "GAME_OVER",
         {"game_type": "chess", "game_result": {"status": "DRAW", "winner_player_id": None, "reason": "stalemate"}},
     ),
-    "no draw": (
+    "no number was drawn": (
         "GAME_OVER",
         {
             "game_result": {
@@ -50,7 +50,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-# -- what there is ----------------------------------------------------------------------------------------
+# -- which schemas there are --------------------------------------------------------------------------------
 
 
 def test_every_message_has_a_model_and_a_sample() -> None:

@@ -1,6 +1,6 @@
-"""Sockets and bodies under daphne have limits, and little is buffered for a browser that does not read.
+"""The web server (daphne) limits WebSocket messages and bodies, and buffers little for a browser that does not read.
 
-Over real connections.
+The server is a process of its own (``tests/leaguesite/socket_server.py``), and clients connect to it over TCP.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from leaguesite.serving.paths import MAX_FORM_BYTES
 from tests.e2e.site import ROOT, free_port
 
 PATIENCE_S = 30.0
-SMALL = 16 * 1024
-NOT_HELD = 16 * 1024 * 1024
-"""Far more than all the buffers between the two keep."""
+BUFFER_BYTES = 16 * 1024
+MORE_THAN_BUFFERS_BYTES = 16 * 1024 * 1024
+"""Far more than all the buffers between browser and server hold."""
 PIECE, PIECES = 65536, 1000
-TEXT, GOES_ON, PING, END = 0x1, 0x0, 0x9, 0x80
+"""What the server sends when it is asked to fill the buffers: bytes in a piece, and pieces."""
+TEXT, CONTINUATION, PING, FINAL = 0x1, 0x0, 0x9, 0x80
+"""The first byte of a WebSocket frame: three opcodes, and the flag of a message's last frame (RFC 6455, 5.2)."""
 
 
 @contextmanager
 def serving(unfinished_s: float) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """The server; its port and its process."""
+    """The server, which waits ``unfinished_s`` for the rest of a message; yields its port and its process."""
     port = free_port()
     command = [sys.executable, "-m", "tests.leaguesite.socket_server", str(port), str(unfinished_s)]
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
@@ -58,7 +60,7 @@ def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[int]:
-    """The port of one that waits 0.2 s for the rest of a message."""
+    """The port of a server that waits only 0.2 s for the rest of a message."""
     with serving(0.2) as (port, _process):
         yield port
 
@@ -70,11 +72,11 @@ def port(server: tuple[int, subprocess.Popen[str]]) -> int:
 
 @contextmanager
 def asking(port: int, path: bytes) -> Iterator[socket.socket]:
-    """Somebody who wants to be let in."""
+    """A client that has asked for a WebSocket and has not read the answer yet."""
     with socket.socket() as client:
-        # Set before it connects: what is not read is kept by the other side.
+        # Set before it connects, because the handshake tells the server how much this side buffers.
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            client.setsockopt(socket.SOL_SOCKET, option, SMALL)
+            client.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
         client.settimeout(PATIENCE_S)
         client.connect(("127.0.0.1", port))
         lines = [b"GET " + path + b" HTTP/1.1", b"Host: here", b"Connection: Upgrade", b"Upgrade: websocket"]
@@ -85,7 +87,7 @@ def asking(port: int, path: bytes) -> Iterator[socket.socket]:
 
 @contextmanager
 def connected(port: int) -> Iterator[socket.socket]:
-    """A browser's socket that has been let in."""
+    """A client whose WebSocket was accepted."""
     with asking(port, b"/") as client:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
@@ -95,7 +97,7 @@ def connected(port: int) -> Iterator[socket.socket]:
 
 
 def header(kind: int, length: int) -> bytes:
-    """The beginning of a frame that is masked with zeros."""
+    """The header of a client's frame with ``length`` bytes of payload, which a mask of zeros leaves as they are."""
     if length < 126:
         return bytes([kind, 0x80 | length]) + bytes(4)
     if length < 65536:
@@ -108,7 +110,7 @@ def frame(kind: int, content: bytes = b"") -> bytes:
 
 
 def taken(connection: socket.socket, length: int) -> bytes:
-    """So many bytes."""
+    """Read exactly ``length`` bytes."""
     received = b""
     while len(received) < length:
         piece = connection.recv(length - len(received))
@@ -118,12 +120,12 @@ def taken(connection: socket.socket, length: int) -> bytes:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """One short frame."""
+    """Read one frame whose header is two bytes, and return its payload."""
     return taken(connection, taken(connection, 2)[1])
 
 
 def is_dropped(connection: socket.socket) -> bool:
-    """Whether the other side ends it without a word; fails when it does not end it."""
+    """Whether the server ends the connection without a close frame; TimeoutError if it does not end it."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
@@ -135,26 +137,26 @@ def test_a_message_of_the_maximum_size_is_read_in_one_fragment_or_several(port: 
     half = long[: MAX_MESSAGE_BYTES // 2]
     with connected(port) as browser:
         for said in (
-            frame(END | TEXT, long),
-            frame(TEXT, half) + frame(END | GOES_ON, half),
-            frame(TEXT) + (MAX_FRAGMENTS - 2) * frame(GOES_ON) + frame(END | GOES_ON, long),
-            frame(TEXT, half) + frame(END | PING) + frame(END | GOES_ON, half),
+            frame(FINAL | TEXT, long),
+            frame(TEXT, half) + frame(FINAL | CONTINUATION, half),
+            frame(TEXT) + (MAX_FRAGMENTS - 2) * frame(CONTINUATION) + frame(FINAL | CONTINUATION, long),
+            frame(TEXT, half) + frame(FINAL | PING) + frame(FINAL | CONTINUATION, half),
         ):
             browser.sendall(said)
             heard = answer(browser)
-            # A ping between two pieces is answered, too.
+            # A ping between two fragments is answered, too: with an empty pong.
             assert (heard or answer(browser)) == str(MAX_MESSAGE_BYTES).encode()
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        pytest.param(header(END | TEXT, MAX_MESSAGE_BYTES + 1), id="announced"),
-        pytest.param(header(TEXT, MAX_MESSAGE_BYTES + 1), id="announced as a first piece"),
-        pytest.param(frame(TEXT, b"a" * MAX_MESSAGE_BYTES) + header(GOES_ON, 1), id="in two pieces"),
-        pytest.param(header(TEXT, 4 * 1024 * 1024), id="millions"),
-        pytest.param(header(END | TEXT, 2**62), id="more than there is"),
-        pytest.param(frame(TEXT) + MAX_FRAGMENTS * frame(GOES_ON), id="pieces of nothing"),
+        pytest.param(header(FINAL | TEXT, MAX_MESSAGE_BYTES + 1), id="announced"),
+        pytest.param(header(TEXT, MAX_MESSAGE_BYTES + 1), id="announced in a first fragment"),
+        pytest.param(frame(TEXT, b"a" * MAX_MESSAGE_BYTES) + header(CONTINUATION, 1), id="in two fragments"),
+        pytest.param(header(TEXT, 4 * 1024 * 1024), id="announced in a first fragment, of megabytes"),
+        pytest.param(header(FINAL | TEXT, 2**62), id="announced, far too large"),
+        pytest.param(frame(TEXT) + MAX_FRAGMENTS * frame(CONTINUATION), id="too many empty fragments"),
     ],
 )
 def test_a_larger_message_drops_the_socket_before_it_is_buffered(port: int, said: bytes) -> None:
@@ -172,15 +174,15 @@ def test_a_socket_that_sends_before_it_is_accepted_is_dropped(port: int) -> None
 @pytest.mark.parametrize(
     "said",
     [
-        pytest.param(frame(TEXT, b"a"), id="another piece"),
-        pytest.param(header(END | TEXT, 5) + b"a", id="the rest of a piece"),
-        pytest.param(header(END | TEXT, 5)[:1], id="the rest of a header"),
-        pytest.param(header(END | PING, 5), id="the rest of a ping"),
+        pytest.param(frame(TEXT, b"a"), id="another fragment is missing"),
+        pytest.param(header(FINAL | TEXT, 5) + b"a", id="the rest of the payload is missing"),
+        pytest.param(header(FINAL | TEXT, 5)[:1], id="the rest of the header is missing"),
+        pytest.param(header(FINAL | PING, 5), id="the rest of a ping is missing"),
     ],
 )
 def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, said: bytes) -> None:
     with connected(hasty) as browser:
-        browser.sendall(frame(END | TEXT, b"whole"))
+        browser.sendall(frame(FINAL | TEXT, b"whole"))
         assert answer(browser) == b"5"
         browser.sendall(said)
         assert is_dropped(browser)
@@ -189,14 +191,14 @@ def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, said: byt
 def test_the_application_waits_while_nobody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
     with connected(port) as browser:
-        browser.sendall(frame(END | TEXT, b"fill 1"))
+        browser.sendall(frame(FINAL | TEXT, b"fill 1"))
         assert said_by(process) == "kept waiting"
 
 
 def test_the_application_goes_on_when_the_browser_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
     with connected(port) as browser:
-        browser.sendall(frame(END | TEXT, f"fill {PATIENCE_S}".encode()))
+        browser.sendall(frame(FINAL | TEXT, f"fill {PATIENCE_S}".encode()))
         for _ in range(PIECES):
             assert taken(browser, 10) == bytes([0x82, 127]) + struct.pack("!Q", PIECE)
             taken(browser, PIECE)
@@ -223,15 +225,15 @@ def test_a_stream_goes_on_when_its_reader_reads(server: tuple[int, subprocess.Po
 
 
 def test_pings_are_not_read_while_the_browser_does_not_read_the_answers(port: int) -> None:
-    pings = 100 * frame(END | PING, b"a" * 125)
+    pings = 100 * frame(FINAL | PING, b"a" * 125)
     with connected(port) as browser:
         browser.settimeout(1)
         with pytest.raises(TimeoutError):
-            for _ in range(NOT_HELD // len(pings)):
+            for _ in range(MORE_THAN_BUFFERS_BYTES // len(pings)):
                 browser.sendall(pings)
-        # The others are served, and so is whoever begins to read.
+        # Other browsers are served meanwhile, and this one is as soon as it reads.
         with connected(port) as other:
-            other.sendall(frame(END | TEXT, b"here"))
+            other.sendall(frame(FINAL | TEXT, b"here"))
             assert answer(other) == b"4"
         browser.settimeout(PATIENCE_S)
         assert taken(browser, 127) == bytes([0x8A, 125]) + b"a" * 125
@@ -240,12 +242,14 @@ def test_pings_are_not_read_while_the_browser_does_not_read_the_answers(port: in
 @pytest.mark.parametrize("code", [1000, 1013, 4404])
 def test_a_socket_is_closed_with_the_code_that_the_site_says(port: int, code: int) -> None:
     with connected(port) as browser:
-        browser.sendall(frame(END | TEXT, f"close {code}".encode()))
+        browser.sendall(frame(FINAL | TEXT, f"close {code}".encode()))
         assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)
 
 
 @pytest.mark.parametrize(("path", "max_bytes"), [("/mcp", MAX_BODY_BYTES), ("/check", MAX_FORM_BYTES)])
-def test_a_body_that_is_too_large_is_413_before_it_is_whole(port: int, path: str, max_bytes: int) -> None:
+def test_a_body_that_is_too_large_is_answered_with_413_before_all_of_it_has_come(
+    port: int, path: str, max_bytes: int
+) -> None:
     piece = b"8000\r\n" + b"x" * 0x8000 + b"\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as sender:
         sender.sendall(f"POST {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n".encode())

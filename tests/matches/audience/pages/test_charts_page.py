@@ -17,11 +17,15 @@ from tests.matches.audience.test_pages import many_players
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
 
-LIGHT = 150_000
+MAX_LOADED_BYTES = 150_000
 
 
 def fill(count: int) -> str:
-    """A league of so many players, half of the first round played, with answers, and news that wait for everybody."""
+    """Make a league of ``count`` players: half of its first round was played, and messages wait for every player.
+
+    Returns:
+        The path of its charts page.
+    """
     many_players(count)
     first = Match.objects.filter(status="WIN").select_related("player_a")
     Message.objects.bulk_create(
@@ -62,7 +66,7 @@ def test_every_cell_of_the_cross_table_leads_to_its_match(client: Client) -> Non
 
 
 def test_the_board_of_a_league_of_30_loads_less_than_150_kb(client: Client) -> None:
-    """Everything the board asks for, compressed as a server or its proxy would; what charts load later included."""
+    """Everything that the board loads, also later for its charts, compressed as a server or its proxy would."""
     many_players(30)
     text = client.get("/leagues/board/").content
     [static] = settings.STATICFILES_DIRS
@@ -70,4 +74,4 @@ def test_the_board_of_a_league_of_30_loads_less_than_150_kb(client: Client) -> N
     later = {str(path.relative_to(static)) for path in (static / "vendor/uplot").glob("uPlot*")} | {"css/plot.css"}
     files = {name: len(gzip.compress((static / name).read_bytes())) for name in named | later}
     assert len(later) == 3
-    assert len(gzip.compress(text)) + sum(files.values()) < LIGHT
+    assert len(gzip.compress(text)) + sum(files.values()) < MAX_LOADED_BYTES

@@ -1,4 +1,4 @@
-"""A connection that limits how much it receives in one call, whatever the other side sends."""
+"""An HTTP connection to an agent, which limits how much it receives in one call, whatever the agent sends."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ MAX_LINES = 4096
 """Lines (ended by CR LF) per call: chunks (two lines each), headers and 100 Continue cost time even if short."""
 MAX_UNREAD_REPLIES = 8
 """Replies that nobody has read: 100 Continue, or replies without a call."""
-FIRST_CALL = 2
-"""How often a connection has begun at its first call: once when it was made."""
 MAX_READ_BYTES = 8 * 1024
 """Per read of the socket: hundreds of tiny replies in one read would block the event loop."""
 
 
-class Measured(ResponseHandler):
-    """aiohttp's connection with limits; those of a call also hold until the next one."""
+class LimitedConnection(ResponseHandler):
+    """aiohttp's connection with limits for each call; what comes after a call counts for it until the next starts."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._calls = 0
-        self.begin()
+        self._reset_limits()
 
-    def begin(self) -> None:
-        """Reset the limits: a call starts."""
+    def begin_call(self) -> None:
+        """Start the limits afresh for the next call."""
         self._calls += 1
-        self._left, self._lines_left = MAX_RECEIVED_BYTES, MAX_LINES
+        self._reset_limits()
+
+    def _reset_limits(self) -> None:
+        self._bytes_left, self._lines_left = MAX_RECEIVED_BYTES, MAX_LINES
 
     @property
     def was_stale(self) -> bool:
-        """Whether it was kept from an earlier call, and nothing came in this one."""
-        return self._calls > FIRST_CALL and self._left == MAX_RECEIVED_BYTES
+        """Whether the connection was kept open from an earlier call and has received nothing in this one."""
+        return self._calls > 1 and self._bytes_left == MAX_RECEIVED_BYTES
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Limit the size of one read, if the transport allows it."""
@@ -48,10 +49,10 @@ class Measured(ResponseHandler):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what was received; end the connection when it is too much."""
-        self._left -= len(data)
+        """Pass on what was received; end the connection when a limit is passed."""
+        self._bytes_left -= len(data)
         self._lines_left -= data.count(b"\r\n")
-        too_much = min(self._left, self._lines_left) < 0
+        too_much = min(self._bytes_left, self._lines_left) < 0
         if not too_much:
             super().data_received(data)
         if too_much or len(self) > MAX_UNREAD_REPLIES:

@@ -1,4 +1,7 @@
-"""What the API does with each kind of subject of the table of actions: how it is found, and what is answered."""
+"""How the API handles an instructor's actions (``matches/desk/actions.py``), by their subject: a league, a match, ...
+
+For each kind of subject: how the fields of a request become the arguments of the action, and what the API answers.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ WITH_LEAGUE = refusals(401, 404, 409, 422, 429)
 
 
 class RefereeRow(TypedDict):
-    """Whether a referee may judge."""
+    """Whether a referee is given matches."""
 
     referee_id: Annotated[str, says("The referee.")]
     league_id: Annotated[str | None, says("Its league; null: it judges in every league.")]
@@ -52,9 +55,9 @@ class RefereeRow(TypedDict):
 class NameDecided(TypedDict):
     """What became of a name that looks like another's."""
 
-    number: Annotated[int, says("The number of the refused registration.")]
+    number: Annotated[int, says("The number of the registration that was refused for its name.")]
     came_in: Annotated[
-        bool, says("Whether its agent is in the league now; else it may register again, if it was let in.")
+        bool, says("Whether the agent is in the league now; if it is not but was let in, it has to register again.")
     ]
 
 
@@ -63,23 +66,23 @@ class RosterImported(TypedDict):
 
     added: Annotated[int, says("People who are new.")]
     updated: Annotated[int, says("People whose name or code changed.")]
-    unchanged: Annotated[int, says("People who were on it just so.")]
+    unchanged: Annotated[int, says("People who were on the roster already, with the same name and code.")]
 
 
 class RosterRemoved(TypedDict):
     """What was taken off a roster."""
 
-    removed: Annotated[int, says("How many people were on it and are not any more.")]
+    removed: Annotated[int, says("How many people were taken off.")]
 
 
-class Side(NamedTuple):
-    """How the API handles one kind of subject: what an action is done to.
+class Handling(NamedTuple):
+    """How the API handles one kind of subject, that is, of what an action changes.
 
     Attributes:
-        find: turns the fields of path and body into the arguments of the verb.
-        answer: makes the answer of the same fields and of what the verb returned.
-        schema: of the answer, for the document.
-        refused: the schemas of refusals by status, for the document.
+        find: turns the fields of path and body into the arguments of the function that carries the action out.
+        answer: makes the answer from the same fields and from what that function returned.
+        schema: of the answer, for the API's OpenAPI document.
+        refused: the schemas of refusals by HTTP status, for the same document.
     """
 
     find: Callable[[Fields], Fields]
@@ -148,7 +151,7 @@ def _find_to_check(fields: Fields) -> Fields:
 
 
 def _edited(fields: Fields) -> Fields:
-    """The agent with what is to be changed; the verb writes it."""
+    """The agent with its new values, which the action then saves."""
     agent = _agent(fields)
     for name in ("display_name", "trusted", "readmit"):
         if fields[name] is not None:
@@ -195,6 +198,7 @@ def _find_settings(fields: Fields) -> Fields:
 
 
 def _find_time(fields: Fields) -> Fields:
+    """The arguments of an action on a league's plan; only some of them set a time."""
     if "when" not in fields:
         return fields
     return {"league_id": fields["league_id"], "at": fields["when"], "all_rounds": fields["all_rounds"]}
@@ -209,8 +213,12 @@ def _name_decided(fields: Fields, done: Any) -> NameDecided:
     return {"number": fields["number"], "came_in": done is True}
 
 
-def _real(fields: Fields) -> str:
-    """The id of a league that is not the demo, as the desk has no such pages for that one."""
+def _real_league_id(fields: Fields) -> str:
+    """The id of the league, which must not be the demo: at the desk, too, the demo has no roster and no roles.
+
+    Raises:
+        ActionRefused: it is the demo.
+    """
     league = get_league(fields["league_id"])
     if league.demo:
         raise ActionRefused(_("The demo league has players of its own: choose another league."))
@@ -220,7 +228,7 @@ def _real(fields: Fields) -> str:
 def _find_role(fields: Fields) -> Fields:
     given: Fields = {name: fields[name] for name in ("username", "name") if name in fields}
     number: Fields = {"role_id": min(fields["number"], MAX_BIGINT)} if "number" in fields else {}
-    return {"league_id": _real(fields), **given, **number}
+    return {"league_id": _real_league_id(fields), **given, **number}
 
 
 def _imported(fields: Fields, done: Counts) -> RosterImported:
@@ -231,34 +239,34 @@ def _removed(fields: Fields, done: int) -> RosterRemoved:
     return {"removed": done}
 
 
-_LEAGUE = Side(dict, _of_league(_league_line), LeagueRow)
-_OF_SUBJECT: dict[Subject, Side] = {
+_LEAGUE = Handling(dict, _of_league(_league_line), LeagueRow)
+_OF_SUBJECT: dict[Subject, Handling] = {
     acting.SITE: _LEAGUE,
     acting.LEAGUE: _LEAGUE,
-    acting.MATCH: Side(_find_match, _match_line, MatchRow),
-    acting.AGENT: Side(_find_agent, _agent_line, AgentRow),
-    acting.NAME: Side(_find_numbered, _name_decided, NameDecided),
-    acting.GATEWAY: Side(_find_host, _host_line, GatewayMark, refusals(401, 422, 429)),
-    acting.PLAN: Side(_find_time, _of_league(plan_line), PlanRow),
-    acting.FREEZE: Side(dict, _of_league(summaries.freeze_line), FreezeRow),
-    acting.NOTICE: Side(_find_numbered, lambda _fields, done: notices.wire(done), NoticeRow),
-    acting.PERSON: Side(_find_role, _of_league(role_lines), list[RoleRow]),
+    acting.MATCH: Handling(_find_match, _match_line, MatchRow),
+    acting.AGENT: Handling(_find_agent, _agent_line, AgentRow),
+    acting.NAME: Handling(_find_numbered, _name_decided, NameDecided),
+    acting.GATEWAY: Handling(_find_host, _host_line, GatewayMark, refusals(401, 422, 429)),
+    acting.PLAN: Handling(_find_time, _of_league(plan_line), PlanRow),
+    acting.FREEZE: Handling(dict, _of_league(summaries.freeze_line), FreezeRow),
+    acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.wire(done), NoticeRow),
+    acting.PERSON: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
 }
-_OF_ACTION: dict[tuple[Subject, str], Side] = {
-    (acting.LEAGUE, "edit"): Side(_find_settings, _of_league(settings_line), SettingsRow),
-    (acting.LEAGUE, "add_player"): Side(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
-    (acting.AGENT, "let_judge"): Side(_find_referee, _referee_line, RefereeRow),
-    (acting.AGENT, "check"): Side(_find_to_check, lambda _fields, done: report.wire(done[0]), CheckRow),
-    (acting.AGENT, "edit"): Side(_edited, _agent_line, AgentRow),
-    (acting.ROSTER, "import"): Side(
-        lambda fields: {"league_id": _real(fields), "text": fields["text"]}, _imported, RosterImported
+_OF_ACTION: dict[tuple[Subject, str], Handling] = {
+    (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_line), SettingsRow),
+    (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
+    (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_line, RefereeRow),
+    (acting.AGENT, "check"): Handling(_find_to_check, lambda _fields, done: report.wire(done[0]), CheckRow),
+    (acting.AGENT, "edit"): Handling(_edited, _agent_line, AgentRow),
+    (acting.ROSTER, "import"): Handling(
+        lambda fields: {"league_id": _real_league_id(fields), "text": fields["text"]}, _imported, RosterImported
     ),
-    (acting.ROSTER, "remove"): Side(
-        lambda fields: {"league_id": _real(fields), "entry_ids": fields["people"]}, _removed, RosterRemoved
+    (acting.ROSTER, "remove"): Handling(
+        lambda fields: {"league_id": _real_league_id(fields), "entry_ids": fields["people"]}, _removed, RosterRemoved
     ),
 }
 
 
-def side_of(action: DeskAction) -> Side:
-    """How the API handles an action: as all of its subject, unless it has a way of its own."""
+def handling_of(action: DeskAction) -> Handling:
+    """How the API handles an action: in its own way if it has one, else as every action of its subject."""
     return _OF_ACTION.get((action.subject, action.name)) or _OF_SUBJECT[action.subject]
