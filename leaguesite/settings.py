@@ -172,9 +172,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# Additions for one part of the site, by the beginning of its path.
-LEAGUE_POLICY_BEYOND = {
-    # The skin: Alpine evaluates attributes, and colours are set by <style> and style="".
+# What a part of the site needs beyond CONTENT_SECURITY_POLICY, by the beginning of its paths.
+LEAGUE_POLICY_ADDITIONS = {
+    # The admin's skin: its Alpine.js evaluates attributes, and its colours are set by <style> and style="".
     paths.DESK: {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]},
     # django-ninja's page of the API's document uses style="".
     "/api/docs": {"style-src": [UNSAFE_INLINE]},

@@ -1,4 +1,7 @@
-"""The tests mirror the tree: tests of ``matches/league/results.py`` are ``tests/matches/league/test_results*.py``."""
+"""The folders of tests mirror the packages.
+
+Tests of ``matches/league/results.py`` are ``tests/matches/league/test_results*.py``.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from league_sdk.protocol.sentences import Sentence, _, say
 from league_sdk.transport.client import Caller, CallFailed, NotReached, Reply, TimedOut
 
 FIRST_ID = 1001
-"""JSON-RPC ids count from here, as chapter 8 shows them."""
+"""JSON-RPC ids count from here, as in the examples of 004 chapter 8."""
 MAX_TIMEOUTS_IN_A_ROW = 3
 UNREACHABLE, _USED_UP = _("the address cannot be reached"), _("the time of the check is used up")
 PIECES, PIECE_PAUSE_S = 5, 0.1
@@ -47,21 +47,24 @@ class Line:
     """Sends requests to one agent, within the time limit of its check.
 
     Args:
-        url: its address.
+        url: the agent's address.
         client: the transport, with its policy; it sends what the league manager sends.
         memory: what is known of the agent's dialects.
         overall_s: seconds for the whole check.
 
     Attributes:
-        hears: whether answers are heard that the agent sends by a POST of its own.
-        dials_out: whether the agent fetches what is sent, so that nothing can be sent but JSON-RPC requests.
+        hears_posts: whether an answer is heard that the agent sends by a POST of its own.
+        dials_out: whether the agent fetches its messages, so that nothing but JSON-RPC requests can be sent to it.
+        ever_json: whether any answer so far was JSON.
+        is_overtaken: whether the agent is due in a match, which ends the check.
+        timeouts: how many requests in a row have timed out.
     """
 
     def __init__(self, url: str, client: Caller, *, memory: Memory, overall_s: float) -> None:
         self.url = url
         self.dials_out = False
         self.memory = memory
-        self.hears = False
+        self.hears_posts = False
         self.ever_json = False
         self.is_overtaken: Callable[[], bool] = lambda: False
         # A match is judged by another program than the league manager, with connections of its own.
@@ -104,10 +107,10 @@ class Line:
             message: in its canonical form.
             limit_s: seconds for all dialects together.
             choice_field: the game's name for a move.
-            patient: try every dialect, not only the likeliest.
-            probe: do not remember the dialect: the message is not one of the league's.
-            slowly: send it in pieces.
-            only: the one request to try.
+            patient: try every dialect; otherwise only the likeliest.
+            probe: forget the dialect afterwards: the message is one that no league sends.
+            slowly: send the request in pieces, with pauses.
+            only: send this one request instead of trying dialects.
 
         Returns the exchange with the answer; if there is none, the one that a referee would decide by.
         Raises :class:`Stopped` where the time of the check is used up.
@@ -121,7 +124,7 @@ class Line:
             return await self._send(post, proposal.body, memory, left_s)
 
         driver = Driver(hunted, send, failures=CallFailed, limit_s=limit_s, next_id=self.next_id)
-        result, found = await hunt(driver, sleep=asyncio.sleep if self.hears else _no_wait)
+        result, found = await hunt(driver, sleep=asyncio.sleep if self.hears_posts else _no_wait)
         return exchange_of(result, found, limit_s)
 
     async def call(self, body: Any, *, limit_s: float) -> Exchange:
@@ -195,10 +198,10 @@ class Line:
             self._refusals += isinstance(error, NotReached)
             self.timeouts += isinstance(error, TimedOut)
 
-    async def delete(self, over: session.Session, *, limit_s: float) -> int | None:
+    async def delete(self, ended: session.Session, *, limit_s: float) -> int | None:
         """DELETE a session that a server of MCP gave; the HTTP status, or None if no answer came."""
         url = self.memory.url or self.url
-        return await self._client.delete(url, over.headers(), limit_s=max(0.001, min(limit_s, self.left_s())))
+        return await self._client.delete(url, ended.headers(), limit_s=max(0.001, min(limit_s, self.left_s())))
 
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
@@ -210,7 +213,7 @@ class Line:
             request.exception()
 
     async def aclose(self) -> None:
-        """End requests that are still under way and MCP sessions, and close the referee's connections."""
+        """Cancel the requests that are still under way, end MCP sessions, and close the referee's connections."""
         for request in list(self._requests):
             request.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)

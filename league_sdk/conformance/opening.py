@@ -32,7 +32,7 @@ async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Line, 
     posts = Posts(subject.tokens, subject.own_tokens)
     line.is_overtaken, line.dials_out = subject.is_overtaken, subject.dials_out
     try:
-        line.hears = await _listening(subject, posts)
+        line.hears_posts = await _listening(subject, posts)
         if subject.on_posts is not None:
             subject.on_posts(posts.relayed)
         yield line, posts

@@ -152,7 +152,7 @@ def _judge_answer(
         text = _("No way of asking brought {field}. To the first it said: {said}.")
         why = say(text, field=field, said=exchange.in_words())
         verdicts.record(right, Verdict.FAILS, why, exchange)
-    elif talk.line.hears:
+    elif talk.line.hears_posts:
         text = _("It confirmed the receipt, and within {limit} s no {name} came by POST.")
         why = say(text, limit=f"{limit_s:g}", name=name)
         if talk.posts.refused:

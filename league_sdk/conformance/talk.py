@@ -138,7 +138,7 @@ class Talk:
         exchange = side.decisive
         if exchange is None:
             raise RuntimeError("a request without a try")
-        if exchange.is_bare and not exchange.said_ready and line.hears:
+        if exchange.is_bare and not exchange.said_ready and line.hears_posts:
             exchange = await side.late_post(exchange)
         by_name = answer_type not in (MessageType.GAME_MOVE_RESPONSE, MessageType.GAME_JOIN_ACK)
         self._read(exchange, answer_type, side.message, choice_field=field if by_name else "")

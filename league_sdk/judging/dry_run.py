@@ -1,7 +1,7 @@
-"""A referee's work without a network: every game is played, and one against an absent player (003 section 7).
+"""A referee's work without a network: a match of every game, and one against a silent player (003 section 7).
 
-Two playersed players answer in this process, and time passes at once. All messages are printed and checked against the
-protocol.
+Two scripted players answer in this process, and waiting takes no time. All messages are printed and checked against the
+JSON Schemas of the protocol.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNLIMITED_BYTES = 10**9
 
 
 class _Clock(Clock):
-    """A clock that goes forward when somebody waits."""
+    """A clock that stands still until somebody sleeps, and then goes forward by that time at once."""
 
     def __init__(self) -> None:
         self._now = _BEGIN

@@ -1,6 +1,7 @@
-"""``requestState`` of the stateless era: what a client brings back when it answers questions.
+"""``requestState`` of MCP without sessions: what a client sends back when it answers a server's questions.
 
-It holds the answers so far, is signed, ends after a while, belongs to one call of one caller, and is good for one use.
+A state holds the answers so far. It is signed, expires after :data:`TTL_S`, belongs to one call of one caller, and can
+be used once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ TTL_S = 600.0
 """How long a person may take to answer."""
 MAX_STATE_CHARS = 32 * 1024
 MAX_SPENT = 20_000
-"""The most used states that are remembered until they end; more of them are refused."""
+"""How many used states are remembered until they expire; when they are too many, further states are refused."""
 _REFUSAL = "requestState was not made for this call, was used before, or is too old: call again without it."
 
 
@@ -28,10 +29,10 @@ class States:
     """Signs states and checks those that come back.
 
     Args:
-        key: signs; processes that serve the same clients have the same.
-        now: seconds of a clock that all of them share.
-        spend: whether a state is used for the first time, from its number and when it ends. Without one this process
-            remembers by itself.
+        key: signs the states; processes that serve the same clients need the same key.
+        now: seconds of a clock that all these processes share.
+        spend: marks a state as used, given its number and when it expires; returns whether it was unused until then.
+            Without it, this process remembers the used ones by itself.
     """
 
     def __init__(self, key: bytes, now: Callable[[], float], spend: Callable[[str, float], bool] | None = None) -> None:

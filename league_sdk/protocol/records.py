@@ -35,9 +35,9 @@ FIELDS = (
 )
 """The optional fields of a record, beside the six that every record has; ``peer`` is the other side: ``player:P01``."""
 NOTE = "NOTE"
-"""The event type of a record without one: its message is a sentence for people."""
+"""The event type of a record that names none: its message is a sentence for people."""
 MAX_VALUE_CHARS, MAX_MESSAGE_CHARS, MAX_TRACE_CHARS = 200, 2000, 8000
-_MAILBOX = re.compile(r"[^\s\"'<>@:/\\]{1,64}@[^\s\"'<>@/\\]{1,255}")
+_EMAIL = re.compile(r"[^\s\"'<>@:/\\]{1,64}@[^\s\"'<>@/\\]{1,255}")
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -111,11 +111,11 @@ def one_line(text: str) -> str:
 def without_secrets(text: str) -> str:
     """Remove credentials (:func:`redact_text`) and e-mail addresses from a text."""
     text = redact_text(text)
-    return _MAILBOX.sub("…@…", text) if "@" in text else text
+    return _EMAIL.sub("…@…", text) if "@" in text else text
 
 
 def _id(text: str) -> str:
-    """An id without secrets: until it was looked up, it is any text that a sender chose."""
+    """An id without secrets: a sender may have written any text, such as a token, where an id belongs."""
     # The search for secrets takes longer than everything else for a record, and nearly every id is plain.
     plain = _PLAIN_ID.fullmatch(text) is not None and "tok_" not in text
     return text if plain else without_secrets(text[:MAX_VALUE_CHARS])

@@ -1,7 +1,7 @@
-"""Careful: one move ahead for itself, one for the other; for every game in turns (004 3.8).
+"""Careful: looks ahead one own move and one of the opponent, in every game in turns (004 3.8).
 
-The idea: try every move that is allowed. One that wins is made. One after which the other could win at once is not made
-if there is anything else. Of the rest, the one that is nearest to the middle.
+The idea: try every move that is allowed. A move that wins is made. A move after which the opponent could
+win at once is avoided if there is another. Among the rest it makes the move that is nearest to the middle.
 
 What it can gain: it needs no knowledge of a game but its rules, so it plays every game in turns that is installed, and
 it never loses to something that one look would have shown.
@@ -20,9 +20,10 @@ from league_sdk.strategies.positions import has_won, position, wins_next
 
 
 class Careful(Strategy):
-    """Wins if it can, keeps the other from winning next, else plays near the middle.
+    """Wins if it can, keeps the opponent from winning next, else plays near the middle.
 
-    A game that is hidden, is not installed here, or does not show its ``players`` and ``moves``, it plays at random.
+    It plays at random if both players choose in secret, the game is not installed here, or the referee does not show
+    its ``players`` and ``moves``.
 
     Args:
         rng: chooses among moves that are equally good.
@@ -40,9 +41,9 @@ class Careful(Strategy):
         found = position(context.get("game_type"), state)
         if found is None:
             return self.rng.choice(options)
-        game, table = found
-        (us,) = game.to_move(table)
-        after = {option: game.apply(table, us, option) for option in options}
+        game, game_state = found
+        (us,) = game.to_move(game_state)
+        after = {option: game.apply(game_state, us, option) for option in options}
         winning = [option for option in options if has_won(game, after[option], us)]
         safe = [option for option in options if not wins_next(game, after[option])]
         return self.rng.choice(nearest_to_the_middle(options, winning or safe or options))

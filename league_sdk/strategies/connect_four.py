@@ -33,7 +33,7 @@ BUDGET_S = 1.0
 WIN = 10_000
 """More than any guess; a win is worth this, less the number of discs on the board."""
 AT_ONCE = 2
-"""How many moves ahead it looks whatever the time: so it sees its own win and the other's answer."""
+"""How many moves ahead it looks even if there is no time left: so it sees its own win and the opponent's answer."""
 
 # A cell is a bit: column 0 has bits 0 to 5 from the bottom, column 1 has bits 7 to 12, and so on. The bit above each
 # column (6, 13, …) is never set, so that a row of four cannot run from the top of a column to the bottom of the next.
@@ -104,12 +104,12 @@ class Search(Careful):
         end = self.clock() + thinking_time(self.budget_s, context, self.now())
         return self.best(after(found[1]["moves"]), end)
 
-    def best(self, table: Position, end: float) -> int:
+    def best(self, board: Position, end: float) -> int:
         """The best column that is found until the clock shows ``end``."""
-        columns = sorted(table.columns(), key=lambda column: (abs(column - COLUMNS // 2), self.rng.random()))
-        for depth in range(1, min(self.max_depth, free_cells(table)) + 1):
+        columns = sorted(board.columns(), key=lambda column: (abs(column - COLUMNS // 2), self.rng.random()))
+        for depth in range(1, min(self.max_depth, free_cells(board)) + 1):
             try:
-                values = self._look(table, columns, depth, end if depth > AT_ONCE else None)
+                values = self._look(board, columns, depth, end if depth > AT_ONCE else None)
             except OutOfTime:
                 break
             # The best first: the next, deeper look then has less to look at.
@@ -118,41 +118,41 @@ class Search(Careful):
                 break  # The game is decided, however deep one looks.
         return columns[0]
 
-    def _look(self, table: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
+    def _look(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
         """What the columns are worth; those that are worse than another one get no more than what that one is worth."""
         values, best = dict[int, int](), -WIN
         for column in columns:
-            values[column] = -self._worth(table.drop(column), depth - 1, (-WIN, -best), end)
+            values[column] = -self._worth(board.drop(column), depth - 1, (-WIN, -best), end)
             best = max(best, values[column])
         return values
 
-    def _worth(self, table: Position, depth: int, window: tuple[int, int], end: float | None) -> int:
+    def _worth(self, board: Position, depth: int, window: tuple[int, int], end: float | None) -> int:
         """What a position is worth to the player who is to move.
 
         Args:
             depth: how many moves further it looks.
-            window: only a value between these two matters: with less this player would not have come here, with more
-                the other one would not have let it.
-            end: when the clock shows this, it is enough; None does not look at the clock.
+            window: alpha and beta: only a value between these two matters. With less this player would have chosen
+                another position before, with more the other player would have.
+            end: when the clock shows this, the search stops; None: it goes on whatever the time.
 
         Raises:
-            OutOfTime: it is enough.
+            OutOfTime: the clock shows ``end``.
         """
         if end is not None and self.clock() >= end:
             raise OutOfTime
-        if has_four(table.theirs):
-            return table.all.bit_count() - WIN
-        columns = table.columns()
+        if has_four(board.theirs):
+            return board.all.bit_count() - WIN
+        columns = board.columns()
         if not columns:
             return 0
         if depth == 0:
-            return guess(table)
-        least, most = window
+            return guess(board)
+        alpha, beta = window
         for column in columns:
-            least = max(least, -self._worth(table.drop(column), depth - 1, (-most, -least), end))
-            if least >= most:
+            alpha = max(alpha, -self._worth(board.drop(column), depth - 1, (-beta, -alpha), end))
+            if alpha >= beta:
                 break
-        return least
+        return alpha
 
 
 def bit(column: int, row: int) -> int:
@@ -162,15 +162,15 @@ def bit(column: int, row: int) -> int:
 
 def after(moves: Iterable[int]) -> Position:
     """The position after these moves, from the empty board."""
-    table = Position()
+    board = Position()
     for column in moves:
-        table = table.drop(int(column))
-    return table
+        board = board.drop(int(column))
+    return board
 
 
-def free_cells(table: Position) -> int:
+def free_cells(board: Position) -> int:
     """How many discs still fit."""
-    return ROWS * COLUMNS - table.all.bit_count()
+    return ROWS * COLUMNS - board.all.bit_count()
 
 
 def has_four(discs: int) -> bool:
@@ -182,9 +182,9 @@ def has_four(discs: int) -> bool:
     return False
 
 
-def guess(table: Position) -> int:
+def guess(board: Position) -> int:
     """What a position looks like to the player who is to move: the rows of four that only one player can still fill."""
-    total, mine, theirs = 0, table.mine, table.theirs
+    total, mine, theirs = 0, board.mine, board.theirs
     for line in LINES:
         ours, others = (mine & line).bit_count(), (theirs & line).bit_count()
         if not others:

@@ -25,25 +25,25 @@ def position(game_type: object, state: Mapping[str, Any]) -> tuple[Game, State] 
         return None
     try:
         first, second = state["players"]
-        table = game.new_state((first, second))
+        game_state = game.new_state((first, second))
         for made in state["moves"]:
-            (mover,) = game.to_move(table)
-            table = game.apply(table, mover, made)
+            (mover,) = game.to_move(game_state)
+            game_state = game.apply(game_state, mover, made)
     except (KeyError, TypeError, ValueError, LeagueError):
         return None
-    return (game, table) if len(game.to_move(table)) == 1 else None
+    return (game, game_state) if len(game.to_move(game_state)) == 1 else None
 
 
-def has_won(game: Game, table: State, player: str) -> bool:
+def has_won(game: Game, game_state: State, player: str) -> bool:
     """Whether the game is over and ``player`` has won it."""
-    outcome = game.outcome(table)
+    outcome = game.outcome(game_state)
     return outcome is not None and outcome.winner == player
 
 
-def wins_next(game: Game, table: State) -> bool:
+def wins_next(game: Game, game_state: State) -> bool:
     """Whether the player who is to move can win with this one move."""
     return any(
-        has_won(game, game.apply(table, mover, move), mover)
-        for mover in game.to_move(table)
-        for move in game.options(table, mover)
+        has_won(game, game.apply(game_state, mover, move), mover)
+        for mover in game.to_move(game_state)
+        for move in game.options(game_state, mover)
     )

@@ -35,25 +35,27 @@ class Perfect(Careful):
         found = position(context.get("game_type"), state)
         if found is None or not isinstance(found[0], TicTacToe):
             return super().move(options, state, context)
-        game, table = found
-        (us,) = game.to_move(table)
-        values = {option: -worth(game, game.apply(table, us, option)) for option in options}
+        game, game_state = found
+        (us,) = game.to_move(game_state)
+        values = {option: -worth(game, game.apply(game_state, us, option)) for option in options}
         best = max(values.values())
         return self.rng.choice([option for option in options if values[option] == best])
 
 
-def worth(game: Game, table: State) -> int:
+def worth(game: Game, game_state: State) -> int:
     """What a position is worth to the player whose turn it is, if both play as well as they can.
 
     Above 0 it is won, below 0 lost, and 0 is a draw. A win is worth more the more cells are still empty at the end, so
     that it is not put off, and a defeat is.
     """
-    board: Board = tuple(tuple(row) for row in game.view(table, None)["board"])
+    board: Board = tuple(tuple(row) for row in game.view(game_state, None)["board"])
     if board not in _known:
-        outcome = game.outcome(table)
+        outcome = game.outcome(game_state)
         if outcome is None:
-            (mover,) = game.to_move(table)
-            _known[board] = max(-worth(game, game.apply(table, mover, move)) for move in game.options(table, mover))
+            (mover,) = game.to_move(game_state)
+            _known[board] = max(
+                -worth(game, game.apply(game_state, mover, move)) for move in game.options(game_state, mover)
+            )
         elif outcome.winner is None:
             _known[board] = 0
         else:

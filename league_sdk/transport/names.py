@@ -1,4 +1,4 @@
-"""A cache of the addresses of names for callers that must not wait: other threads look the names up."""
+"""A cache of the IP addresses of host names for callers that must not wait: other threads look the names up (DNS)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from league_sdk.transport.lookups import LOOKUPS, Found, Lookups
 
 CACHE_S = 20.0
-"""How long the addresses of a name, or that it has none, are taken as known."""
+"""How long the answer for a name is used: its addresses, or that it has none."""
 RETRY_INTERVAL_S = 1.0
+"""The least time between two lookups of one name."""
 SILENCE_TIMEOUT_S = 5.0
-"""How long a silent name server is asked again; after that its name counts as not found."""
+"""For so long a name server that does not answer is asked again; then the name counts as one without addresses."""
 MAX_NAMES = 4096
 MAX_ADDRESSES_PER_NAME = 8
 """Further addresses of a name are never called."""
@@ -24,6 +25,17 @@ MAX_ADDRESSES_PER_NAME = 8
 
 @dataclass(slots=True)
 class _Name:
+    """What is known of one name. The times are seconds of the clock.
+
+    Attributes:
+        addresses: None until a lookup has ended.
+        known_at: when that was.
+        asked_at: when the last lookup began.
+        wanted_since: when a caller first asked for the addresses that are not known.
+        pending: whether a lookup is under way.
+        waiting: what to call when it ends.
+    """
+
     addresses: tuple[str, ...] | None = None
     known_at: float = 0.0
     asked_at: float = 0.0
@@ -33,7 +45,7 @@ class _Name:
 
 
 class Names:
-    """The IP addresses of names.
+    """The IP addresses of host names.
 
     Args:
         lookups: looks names up.

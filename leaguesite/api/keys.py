@@ -1,4 +1,7 @@
-"""Who may use the instructor's part of the API, and read the metrics. Wrong keys: ``leaguesite.login.accounts``."""
+"""Who may use the instructor's part of the API, and read the metrics.
+
+``leaguesite.login.accounts`` compares the keys and counts wrong ones.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from league_sdk.protocol import tokens
 from leaguesite.login.accounts import is_api_key, opens
 
 
-# The document names a way in by its class.
+# The OpenAPI document shows the name of this class as the name of the security scheme.
 class InstructorKey(HttpBearer):
     """``Authorization: Bearer <key>`` with the instructor's API key."""
 
@@ -20,20 +23,20 @@ class InstructorKey(HttpBearer):
         """Whether the key is right.
 
         Raises:
-            TooOften: too many wrong ones came from there.
+            TooOften: too many wrong keys came from the sender's IP address.
         """
         return self.opens(token, sender_of(request).ip)
 
     def opens(self, key: str, address: str) -> bool:
-        """The same for a key from an IP address."""
+        """Whether a key that was sent from an IP address is right; raises as :meth:`authenticate`."""
         return opens(key, address)
 
 
 class MetricsKey(InstructorKey):
-    """The same, or with ``LEAGUE_METRICS_KEY`` where that is set."""
+    """``Authorization: Bearer <key>`` with the instructor's API key, or with ``LEAGUE_METRICS_KEY`` if that is set."""
 
     def opens(self, key: str, address: str) -> bool:
-        """The same for a key from an IP address."""
+        """Whether a key that was sent from an IP address is one of the two; raises as :meth:`authenticate`."""
         own = os.environ.get("LEAGUE_METRICS_KEY", "")
         return opens(key, address, lambda sent: (bool(own) and tokens.same(sent, own)) or is_api_key(sent))
 

@@ -22,8 +22,8 @@ class PageHeaders(CSPMiddleware):
     ) -> PolicyParts:
         """The policy of the settings, widened for the part of the site that needs more."""
         parts = super().get_policy_parts(request, response, report_only)
-        more = settings.LEAGUE_POLICY_BEYOND
-        beyond = next((policy for prefix, policy in more.items() if request.path.startswith(prefix)), None)
-        if beyond is not None and parts.update is None:
-            parts.update = beyond
+        by_prefix = settings.LEAGUE_POLICY_ADDITIONS
+        additions = next((policy for prefix, policy in by_prefix.items() if request.path.startswith(prefix)), None)
+        if additions is not None and parts.update is None:
+            parts.update = additions
         return parts

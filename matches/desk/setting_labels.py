@@ -1,4 +1,4 @@
-"""What each setting of a league is called in the forms of the desk, and between which values it may be."""
+"""What each setting of a league is called in the forms of the desk, and which values a numeric setting may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outbox: broadcasts, and their delivery to each agent."""
+"""The outbox: messages that wait for delivery, each with a row for every agent that gets it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storage.inside import QuickLoad
 
 
 class Broadcast(QuickLoad, models.Model):
-    """One payload for many agents; each one's token and dialect are added when it is sent."""
+    """The payload of a message for one or more agents; each agent's token and dialect are added when it is sent."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="broadcasts")
     message_type = models.CharField(max_length=32)
@@ -24,6 +24,8 @@ class Broadcast(QuickLoad, models.Model):
 
 
 class DeliveryState(models.TextChoices):
+    """PENDING: to be sent; SETTLED: the agent has it; FAILED: all tries failed; DROPPED: not wanted any more."""
+
     PENDING = "PENDING"
     SETTLED = "SETTLED"
     FAILED = "FAILED"

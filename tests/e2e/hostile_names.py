@@ -1,4 +1,4 @@
-"""A site full of very long and unusual names, and a search for text that a page cuts off because of them."""
+"""Makes leagues full of very long and unusual names, and finds the text that a page cuts off because of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAYED, STARTED, WAITING, CROWD = "names-played", "names-started", "names-waitin
 ON_ROSTER = 60
 """How many tiles the readiness wall of the waiting league has."""
 
-CUT = r"""() => {
+FIND_CUT_OFF_JS = r"""() => {
   const wrong = [];
   const told = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.innerText ?? "").slice(0, 20)}"`;
   const hides = (how) => how === "hidden" || how === "clip";
@@ -42,16 +42,16 @@ CUT = r"""() => {
   }
   return wrong;
 }"""
-"""JavaScript that lists the elements that hide text without an ellipsis, or whose text leaves its box."""
+"""JavaScript for :func:`cut_off`."""
 
 
 def cut_off(page: Page) -> list[str]:
     """The elements of the page that hide text without an ellipsis or a title, or whose text leaves its box."""
-    return list(page.evaluate(CUT))
+    return list(page.evaluate(FIND_CUT_OFF_JS))
 
 
 def register(site: Instructor, league: str, name: str, endpoint: str) -> str:
-    """Register a player that is no process of its own; its auth_token."""
+    """Register a player that answers in this process; returns its auth_token."""
     asked = registration("player", "any", f"conv-{random.getrandbits(32)}", meta(name, endpoint), league_id=league)
     answer = site.http.post("/mcp", json=rpc("register_player", asked)).json()
     assert answer["result"]["status"] == "ACCEPTED", answer
@@ -59,7 +59,7 @@ def register(site: Instructor, league: str, name: str, endpoint: str) -> str:
 
 
 def play(body: Any) -> dict[str, Any]:
-    """A player's answer, whoever asks."""
+    """The players' answer to any message: all of them accept, and choose at random."""
     params = params_of(body)
     kind = params.get("message_type", "")
     if kind not in ANSWERS:
@@ -69,15 +69,19 @@ def play(body: Any) -> dict[str, Any]:
 
 
 def roster(people: int) -> str:
-    """A CSV file of a roster of people with such names."""
+    """A roster as CSV, of so many people with names from :data:`NAMES`."""
     return "\n".join(["name,email", *(f"{NAMES[n % 4]}{n},s{n}@example.org" for n in range(people))])
 
 
 @contextmanager
 def named_players(site: Instructor) -> Iterator[list[tuple[str, str]]]:
-    """Four leagues with these names: played, after the first round, waiting with a long roster, without players.
+    """Make four leagues with :data:`NAMES`.
 
-    Gives the auth_token and the address of each player of the first.
+    PLAYED has ended, STARTED has played its first round, WAITING has a long roster and has not begun, and CROWD has a
+    roster and no player.
+
+    Yields:
+        The auth_token and the endpoint of each player of PLAYED.
     """
     players: dict[str, list[tuple[str, str]]] = {}
     with ExitStack() as stack:

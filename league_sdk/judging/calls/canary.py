@@ -31,7 +31,8 @@ TOLERATED_DELAY_S = 0.05
 """A shorter delay counts as none."""
 LATE_SHARE = 0.1
 MIN_LATENESS_S = 0.1
-"""A deadline is our fault if we were late for more than this share of its limit, and for more than these seconds."""
+"""A missed deadline is our fault if we were late for more than this share of the time the agent had, and for more than
+these seconds."""
 MAX_DELAYS = 1000
 """How many delays are kept, the newest."""
 MAX_ECHO_CONNECTIONS = 16
@@ -121,7 +122,7 @@ class Canary:
 
     Args:
         clock: time.
-        call: makes one call of a server of our own; None for the real one.
+        call: makes one call of the canary's own server, in tests another function; None: calls :class:`Echo`.
 
     Attributes:
         was_answered: whether a call of its own server has ever been answered.
@@ -174,12 +175,12 @@ class Canary:
         delays = _merged([*self._delays, *self._pending()])
         return sum(max(0.0, min(end, last) - max(begin, first)) for first, last in delays)
 
-    def blames_us(self, begin: float, limit_s: float) -> float:
-        """How many seconds this side was late while a limit ran, if that is too much; 0 otherwise.
+    def late_beyond_allowed_s(self, begin: float, limit_s: float) -> float:
+        """For how many seconds this side was late while a deadline ran; 0 if they are no more than :func:`allowed_s`.
 
         Args:
-            begin: when the limit began, of the clock's monotonic time.
-            limit_s: the limit.
+            begin: when the time until the deadline began, of the clock's monotonic time.
+            limit_s: the seconds that the agent had.
         """
         late = self.late_s(begin, begin + limit_s)
         return late if late > allowed_s(limit_s) else 0.0

@@ -135,7 +135,7 @@ class PlayerLine:
         if result.excuse:
             return replace(result, elapsed_s=self._clock.monotonic() - begun)
         over = result.error_code == "E001" or self._clock.monotonic() - begun >= limit_s
-        late = self._canary.blames_us(begun, limit_s) if unanswered and over else 0.0
+        late = self._canary.late_beyond_allowed_s(begun, limit_s) if unanswered and over else 0.0
         if not late:
             return result
         return replace(

@@ -1,6 +1,6 @@
-"""The core of MCP at a referee's door: for requests of MCP, in both eras.
+"""A referee as an MCP server at its door, with MCP sessions and without (``league_sdk.mcp.versions``).
 
-It runs in the process that reads what strangers send, and its sessions and streams live there: they end with it.
+It runs in the door's process, which reads what strangers send; MCP sessions and streams end with that process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from league_sdk.protocol.dispatch import NOT_DECODED, Post, Reply
 
 
 def make_server() -> McpServer:
-    """A referee as an MCP server. It gives out no pages, so that no page but one at its own address may call."""
+    """A referee as an MCP server. Web pages of other addresses may not call it, and it gives out none of its own."""
     return McpServer(
         make_registry(),
         states=States(secrets.token_bytes(32), time.time),
@@ -34,11 +34,11 @@ async def answer(server: McpServer, call: Call, method: str, headers: Mapping[st
     """Answer a request of MCP.
 
     Args:
-        server: of :func:`make_server`.
-        call: the request; it answers the tools.
+        server: from :func:`make_server`.
+        call: the request as the referee's tools see it, with its caller.
         method: of HTTP.
-        headers: of the request, in any case.
-        post: its body, perhaps decoded.
+        headers: of the request; upper and lower case in their names do not matter.
+        post: the request's body, perhaps decoded.
     """
     scheme, _space, token = call.authorization.partition(" ")
     known = call.caller != STRANGER
@@ -48,10 +48,10 @@ async def answer(server: McpServer, call: Call, method: str, headers: Mapping[st
             {name.lower(): value for name, value in headers.items()},
             post.body,
             principal=tokens.digest(token.strip()) if scheme.lower() == "bearer" else "",
-            # Whoever is known has its own sessions and streams, whoever else is behind its address.
+            # A known caller has sessions and streams of its own; strangers at one address share theirs.
             caller=call.caller if known else network_of(call.address),
             scope=call,
-            # All work is done within the budget of the request; only a stream outlives it.
+            # All work is done within the budget that the request was given (budgets.py); only a stream outlives it.
             at_once=post.decoded is not NOT_DECODED and is_answered_at_once(post.decoded),
             decoded=post.decoded,
         )

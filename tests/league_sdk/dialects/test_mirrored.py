@@ -1,4 +1,4 @@
-"""Arguments that a player's server wants repeated in headers: which tools may be called, and what the headers say."""
+"""Arguments that a player's MCP server wants repeated in HTTP headers (``x-mcp-header`` in a tool's schema)."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def annotated(header: Any, **schema: Any) -> dict[str, Any]:
         (True, "true"),
         ("wähle", "=?base64?d8OkaGxl?="),
         (" padded ", "=?base64?IHBhZGRlZCA=?="),
-        # Nothing that a player has us send begins another header.
+        # A value cannot begin another header.
         ("a\r\nX-Other: b", "=?base64?YQ0KWC1PdGhlcjogYg==?="),
-        # It would be read as what it encodes.
+        # A value that looks encoded is encoded once more: the server decodes once.
         ("=?base64?AA==?=", "=?base64?PT9iYXNlNjQ/QUE9PT89?="),
     ],
 )
-def test_a_value_is_repeated_as_the_header_says(value: Any, header: str) -> None:
+def test_a_value_is_repeated_in_its_header_and_encoded_if_need_be(value: Any, header: str) -> None:
     assert mirrored([Argument("matchId", header="Match")], {"matchId": value}) == {"mcp-param-match": header}
 
 
@@ -72,12 +72,12 @@ def test_other_values_are_in_no_header(value: Any) -> None:
         {"game": {"type": "object", "properties": {"matchId": annotated("Match Id")}}},
     ],
 )
-def test_a_tool_with_a_header_that_cannot_be_is_not_called(properties: dict[str, Any]) -> None:
+def test_a_tool_that_asks_for_an_impossible_header_is_not_called(properties: dict[str, Any]) -> None:
     assert read_tools(listed(**properties)) == {}
     assert list(read_tools(listed(matchId=STRING))) == ["choose_parity"]
 
 
-def test_whoever_shares_what_was_found_repeats_the_same_arguments() -> None:
+def test_a_memory_that_learns_from_another_repeats_the_same_arguments() -> None:
     inside = {"type": "object", "properties": {"playerId": annotated("Player")}}
     first, second = Memory(), Memory()
     first.tools = read_tools(listed(matchId=annotated("Match"), game=inside))
@@ -116,5 +116,5 @@ async def test_a_server_that_insists_on_its_headers_takes_the_call() -> None:
         server.close()
         await port.close()
     assert (reply.status, reply.body["result"]["content"][0]["text"]) == (200, "The header is what is tested.")
-    # Refused, it would have been called in a session.
+    # Had the server refused the call, it would have been repeated in a session of an older version.
     assert memory.session == Session(version="2026-07-28")

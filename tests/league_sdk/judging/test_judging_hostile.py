@@ -129,7 +129,7 @@ class Deaf(Canary):
     def start(self) -> None:
         return
 
-    def blames_us(self, begin: float, limit_s: float) -> float:
+    def late_beyond_allowed_s(self, begin: float, limit_s: float) -> float:
         return 0.0
 
 

@@ -73,7 +73,7 @@ async def test_a_repeated_request_does_not_ask_the_strategy_again() -> None:
     assert known == {
         "opponent_id": "P02", "round_id": 1, "league_id": "league_2025_even_odd", "role_in_match": "PLAYER_A",
     }  # fmt: skip
-    # A new attempt is a new conversation: it is thought about anew.
+    # A new attempt is a new conversation: the strategy is asked again.
     await player.call("choose_parity", CHOICE | {"conversation_id": "conv-r1m1-002"})
     assert strategy.asked == 2
 
@@ -133,7 +133,7 @@ async def test_a_strategy_that_never_answers_does_not_keep_the_process_from_endi
 
 
 class OtherNumber(int):
-    """Equals an option and is none, as the numbers of some libraries."""
+    """A number that equals an option but has another type, as the numbers of numpy."""
 
 
 async def test_the_move_that_is_sent_is_the_option_itself() -> None:

@@ -34,7 +34,7 @@ def test_a_required_field_of_a_wrong_type_is_a_problem(name: str, path: str) -> 
 
 UTC = "YYYY-MM-DDTHH:MM:SSZ or +00:00, in UTC"
 TOKEN_EXPECTED = "a token: printable characters without spaces"
-WRONG = [
+WRONG = [  # message, field, a wrong value, what is expected instead, and where the course's text says so
     ("GAME_JOIN_ACK", "accept", "true", "true or false", "004 4.12.2"),
     ("GAME_JOIN_ACK", "arrival_timestamp", "2025-01-15T10:15:01", UTC, "004 4.4.2"),
     ("GAME_JOIN_ACK", "timestamp", "2025-13-15T10:15:01Z", UTC, "004 2.4.2"),
@@ -91,7 +91,7 @@ def test_a_result_of_even_odd_requires_number_and_choices(kind: str, holder: str
     ("delivery", "listens"),
     [("poll", False), ("websocket", False), ("push", True), (None, True), ("absent", True), (["poll"], True)],
 )
-def test_only_who_fetches_its_messages_may_leave_its_address_out(
+def test_only_an_agent_that_fetches_its_messages_may_leave_its_address_out(
     kind: str, meta: str, delivery: Any, listens: bool
 ) -> None:
     path, said = f"{meta}.contact_endpoint", f"{meta}.delivery"
@@ -101,7 +101,7 @@ def test_only_who_fetches_its_messages_may_leave_its_address_out(
         assert (path in fields(kind, one)) is listens
         valid = Draft202012Validator(schemas.json_schema(kind)).is_valid(one)
         assert valid is (schemas.problems(kind, one) == [])
-    # It may have an address, too, and that is one.
+    # An agent that fetches its messages may give an address, too, but only a valid one.
     assert fields(kind, replaced(message, path, "http://localhost:8101/mcp")) == (
         [said] if delivery == ["poll"] else []
     )
@@ -128,7 +128,7 @@ def test_the_list_of_problems_is_bounded() -> None:
     assert len(schemas.problems("ROUND_ANNOUNCEMENT", message)) == schemas.MAX_PROBLEMS
 
 
-# -- anything at all --------------------------------------------------------------------------------------
+# -- any JSON, also far from a message ---------------------------------------------------------------------
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8)
 ANYTHING = st.recursive(
@@ -165,16 +165,16 @@ def test_problems_accepts_deeply_nested_json() -> None:
     assert fields("GAME_MOVE_RESPONSE", replaced(MESSAGES["GAME_MOVE_RESPONSE"], "move_data.choice", deep)) == []
 
 
-def places(value: Any, path: str = "") -> Iterator[str]:
+def paths(value: Any, path: str = "") -> Iterator[str]:
     for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield f"{path}{name}"
         if isinstance(inner, (dict, list)):
-            yield from places(inner, f"{path}{name}.")
+            yield from paths(inner, f"{path}{name}.")
 
 
 VALUES: list[Any] = [None, True, False, 0, 1, -1, 0.5, [], [{}], {}]
 VALUES += ["", " ", "x", "P01", "even", "WIN", "REJECTED", "E001", "chess"]
-JUDGES = {name: Draft202012Validator(schemas.json_schema(name)) for name in schemas.MODELS}
+VALIDATORS = {name: Draft202012Validator(schemas.json_schema(name)) for name in schemas.MODELS}
 
 
 def contradicts_itself(message: Any) -> bool:
@@ -192,7 +192,7 @@ def test_problems_and_the_json_schema_agree_on_every_message(data: st.DataObject
     name = data.draw(st.sampled_from(sorted(MESSAGES)))
     message = MESSAGES[name]
     for _ in range(data.draw(st.integers(1, 3))):
-        path = data.draw(st.sampled_from(sorted(places(message))))
+        path = data.draw(st.sampled_from(sorted(paths(message))))
         if data.draw(st.booleans()) and not path.rpartition(".")[2].isdigit():
             message = replaced(message, path, remove=True)
         else:
@@ -200,4 +200,4 @@ def test_problems_and_the_json_schema_agree_on_every_message(data: st.DataObject
         if not message:
             break
     assume(not contradicts_itself(message))
-    assert (schemas.problems(name, message) == []) == JUDGES[name].is_valid(message)
+    assert (schemas.problems(name, message) == []) == VALIDATORS[name].is_valid(message)

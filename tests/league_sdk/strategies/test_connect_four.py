@@ -61,35 +61,35 @@ def test_search_overlooks_no_win_in_one_and_no_block_in_one_even_without_time(st
 @settings(max_examples=100, deadline=None)
 @given(states())
 def test_its_bits_say_what_the_rules_say(state: State) -> None:
-    table = after(state["moves"])
+    board = after(state["moves"])
     (us,) = GAME.to_move(state)
-    assert sorted(table.columns()) == GAME.options(state, us)
-    assert free_cells(table) == 42 - len(state["moves"])
-    for column in table.columns():
-        further, outcome = table.drop(column), GAME.outcome(GAME.apply(state, us, column))
+    assert sorted(board.columns()) == GAME.options(state, us)
+    assert free_cells(board) == 42 - len(state["moves"])
+    for column in board.columns():
+        further, outcome = board.drop(column), GAME.outcome(GAME.apply(state, us, column))
         assert has_four(further.theirs) == (outcome is not None and outcome.winner == us)
         assert not has_four(further.mine)
 
 
-def plain_worth(table: Position, depth: int) -> int:
+def plain_worth(board: Position, depth: int) -> int:
     """What a position is worth, without skipping anything."""
-    if has_four(table.theirs):
-        return table.all.bit_count() - WIN
-    if not table.columns():
+    if has_four(board.theirs):
+        return board.all.bit_count() - WIN
+    if not board.columns():
         return 0
     if depth == 0:
-        return guess(table)
-    return max(-plain_worth(table.drop(column), depth - 1) for column in table.columns())
+        return guess(board)
+    return max(-plain_worth(board.drop(column), depth - 1) for column in board.columns())
 
 
 @settings(max_examples=25, deadline=None)
 @given(states())
 def test_what_is_skipped_changes_nothing(state: State) -> None:
-    table = after(state["moves"])
-    best = Search(random.Random(1), max_depth=3, clock=lambda: 0.0).best(table, 1.0)
+    board = after(state["moves"])
+    best = Search(random.Random(1), max_depth=3, clock=lambda: 0.0).best(board, 1.0)
     # A look that finds the game decided is the last one.
-    for depth in range(1, min(3, free_cells(table)) + 1):
-        values = {column: -plain_worth(table.drop(column), depth - 1) for column in table.columns()}
+    for depth in range(1, min(3, free_cells(board)) + 1):
+        values = {column: -plain_worth(board.drop(column), depth - 1) for column in board.columns()}
         if abs(max(values.values())) > WIN // 2:
             break
     assert values[best] == max(values.values())
@@ -107,8 +107,8 @@ def test_it_stops_when_its_time_is_over_and_takes_the_last_complete_look() -> No
     looks: list[int] = []
 
     class Watched(Search):
-        def _look(self, table: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
-            values = super()._look(table, columns, depth, end)
+        def _look(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
+            values = super()._look(board, columns, depth, end)
             looks.append(depth)
             return values
 

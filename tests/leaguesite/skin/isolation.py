@@ -1,4 +1,8 @@
-"""Names that stand in a text beside other words, and are not set apart from them."""
+"""Finds names in a page that can change the direction of the words beside them (Unicode's bidirectional algorithm).
+
+A name may be in Hebrew in an English sentence, or the reverse. It is safe if it is isolated: in ``<bdi>``, in an
+element with ``dir="auto"``, or between U+2068 and U+2069.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,15 @@ import re
 from collections.abc import Iterable
 from html.parser import HTMLParser
 
-_ENDLESS = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
+_VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
+"""Elements without an end tag."""
 _APART = frozenset(("bdi", "code", "pre", "textarea", "script", "style", "template"))
-_SAID = frozenset(("alt", "aria-label", "aria-description", "content", "placeholder", "title"))
+"""Elements whose text does not affect the text around them."""
+_TEXT_ATTRIBUTES = frozenset(("alt", "aria-label", "aria-description", "content", "placeholder", "title"))
+"""Attributes whose values are shown or read to people."""
 _ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
 _CODE = re.compile(r"\b(?:REF|P|R\d+M)\d+\b|#?\d+|[\W_]")
-"""What lies beside a name without a direction of its own, or is a code, as in "P01 Alpha"."""
+"""What may stand beside a name: characters without a direction of their own, and ids, as in "P01 Alpha"."""
 
 
 class _Reader(HTMLParser):
@@ -20,13 +27,12 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
-        self.unbalanced: list[str] = []
         self._open: list[tuple[str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self.texts += [text for name, text in given.items() if name in _SAID or name.startswith("data-word")]
-        if tag not in _ENDLESS:
+        self.texts += [text for name, text in given.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")]
+        if tag not in _VOID:
             self._open.append((tag, tag in _APART or given.get("dir") in ("auto", "ltr")))
 
     def handle_endtag(self, tag: str) -> None:
@@ -41,7 +47,7 @@ class _Reader(HTMLParser):
 
 
 def not_isolated(html: str, names: Iterable[str]) -> list[str]:
-    """The texts of a page in which a name stands beside words and is not isolated, and those with open isolates."""
+    """The texts of a page in which a name stands beside words and is not isolated, or an isolate is not closed."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

@@ -1,7 +1,8 @@
-"""Two at once on two connections: what another commits between the reading and the writing.
+"""Two changes at once, on two database connections: the second comes after the first has read and before it writes.
 
-On PostgreSQL the second one commits in the middle of the first; SQLite lets it begin when the first is done. Either
-way exactly one order of events is on record, and the rows agree with it.
+On PostgreSQL the second change commits in the middle of the first; SQLite lets it begin only when the first is done.
+Either way exactly one order of events is on record, and the rows agree with it. ``test_lifecycle_races.py`` has races
+on one connection.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def played(players: int = 4) -> make.Setting:
     return place
 
 
-def test_one_player_comes_back_while_another_leaves(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_the_withdrawal_of_one_player_is_undone_while_another_is_withdrawn(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
     place = played()
     withdraw("P02")
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
@@ -79,7 +82,7 @@ def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
     assert_rows_agree(place)
 
 
-def test_a_report_comes_while_its_player_is_taken_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_a_result_is_reported_while_its_winner_is_withdrawn(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = played()
     match = place.match("R2M1")
     winner = match.player_a.code
@@ -94,7 +97,9 @@ def test_a_report_comes_while_its_player_is_taken_out(monkeypatch: pytest.Monkey
     assert place.events().count("match_finished") == 2 + isinstance(first, LookAgain)
 
 
-def test_progress_made_meanwhile_is_no_reason_to_look_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_progress_of_a_match_does_not_stop_a_correction_that_was_shown_before(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
     place = played()
     match = place.match("R2M1")
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.progress(match)))
@@ -231,7 +236,7 @@ def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyP
     assert waits == (1, None, "DRAWING_NUMBER")
 
 
-def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_leases_run_out_while_the_instructor_withdraws_a_player(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     """Both lock two matches of one round: there is no deadlock."""
     place = played()
     Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -242,7 +247,7 @@ def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pyt
     assert_rows_agree(place)
 
 
-def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
     do("points", player_id="P01", points=1, reason=WHY)
@@ -256,7 +261,7 @@ def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch
     assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
 
 
-def test_a_round_starts_while_a_player_leaves(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_a_round_starts_while_a_player_is_withdrawn(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.playing_on(place)))

@@ -93,7 +93,7 @@ async def canary(stage: Stage) -> AsyncIterator[Canary]:
 
 async def test_a_canary_that_is_on_time_blames_nobody(stage: Stage, canary: Canary) -> None:
     await stage.to(130.0)
-    assert (canary.late_s(100.0, 130.0), canary.blames_us(100.0, 0.2)) == (0, 0)
+    assert (canary.late_s(100.0, 130.0), canary.late_beyond_allowed_s(100.0, 0.2)) == (0, 0)
     assert stage.calls == pytest.approx(30 / CALL_INTERVAL_S, abs=2)
 
 
@@ -124,7 +124,7 @@ async def test_a_canary_blames_us_for_a_pause_of_two_seconds(
     await stage.jump(112.04)
     await stage.to(140.0)
     assert canary.late_s(100.0, 140.0) == pytest.approx(2.0, abs=0.05)
-    assert (canary.blames_us(begin, limit_s) > 0) is blamed
+    assert (canary.late_beyond_allowed_s(begin, limit_s) > 0) is blamed
 
 
 async def test_a_late_answer_of_our_own_server_blames_us(stage: Stage, canary: Canary) -> None:
@@ -133,7 +133,7 @@ async def test_a_late_answer_of_our_own_server_blames_us(stage: Stage, canary: C
     stage.takes_s = 3.0
     await stage.to(112.0)
     # It has not come back yet, and is late already.
-    assert canary.blames_us(110.0, 2.0) > 1
+    assert canary.late_beyond_allowed_s(110.0, 2.0) > 1
     stage.takes_s = 0.0
     await stage.to(120.0)
     assert canary.late_s(100.0, 120.0) == pytest.approx(3.0, abs=0.01)
@@ -142,12 +142,12 @@ async def test_a_late_answer_of_our_own_server_blames_us(stage: Stage, canary: C
 async def test_a_canary_whose_calls_were_never_answered_proves_nothing(stage: Stage, canary: Canary) -> None:
     stage.takes_s, stage.fails = 3.0, True
     await stage.to(120.0)
-    assert canary.blames_us(100.0, 20.0) == 0
+    assert canary.late_beyond_allowed_s(100.0, 20.0) == 0
     stage.fails = False
     await stage.to(130.0)
     stage.fails = True
     await stage.to(140.0)
-    assert canary.blames_us(130.0, 10.0) > 5
+    assert canary.late_beyond_allowed_s(130.0, 10.0) > 5
 
 
 async def test_a_delay_counts_before_it_has_ended(stage: Stage, canary: Canary) -> None:
