@@ -18,7 +18,7 @@ option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
 run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
     $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
 
-.PHONY: help setup setup-run run test lint bench wheels chaos fuzz messages lock clean
+.PHONY: help setup setup-run run test lint bench docs wheels chaos fuzz messages lock clean
 
 help:  ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -64,7 +64,10 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.queries
 	$(BIN)/python -m tests.bench.neighbours
 
-wheels: setup  ## build the site and league_sdk as wheels in dist/: pip install dist/*.whl, then leaguesite host
+docs: setup  ## build the documentation as a site in build/docs-site; a running site shows it at /docs/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+wheels: docs  ## build the site and league_sdk as wheels in dist/: pip install dist/*.whl, then leaguesite host
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . ./league_sdk
 
 chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
@@ -88,7 +91,8 @@ lock:  ## choose versions for requirements/*.in, keeping those that still fit; U
 	cd requirements && $(compile) base.in -o base.txt
 	cd requirements && $(compile) -c base.txt scale.in -o scale.txt
 	cd requirements && $(compile) -c base.txt -c scale.txt telemetry.in -o telemetry.txt
-	cd requirements && $(compile) -c base.txt -c scale.txt -c telemetry.txt dev.in -o dev.txt
+	cd requirements && $(compile) -c base.txt -c scale.txt -c telemetry.txt docs.in -o docs.txt
+	cd requirements && $(compile) -c base.txt -c scale.txt -c telemetry.txt -c docs.txt dev.in -o dev.txt
 
 clean:  ## remove what can be made again; data/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from league_sdk.protocol import redaction
 from leaguesite.environment import (
+    BASE_DIR,
     RESOURCES_DIR,
     cache,
     channel_layer,
@@ -133,6 +134,8 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 LEAGUE_DOCS_DIR = RESOURCES_DIR / "docs"
+# What `make docs` builds; a wheel carries it inside.
+LEAGUE_DOCS_SITE = RESOURCES_DIR / ("build/docs-site" if RESOURCES_DIR == BASE_DIR else "docs-site")
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"

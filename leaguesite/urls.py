@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from leaguesite.api.routes import api
+from leaguesite.docs import views as docs
 from leaguesite.inbox import views as inbox
 from leaguesite.login.throttle import login
 from leaguesite.mcp import views as agents
@@ -30,6 +31,7 @@ urlpatterns = [
     # Exempt, as SECURITY.md says: public pages have no token, and a stranger who switches a language does no harm.
     path("language/", csrf_exempt(set_language), name="set_language"),
     path("", agents.root),
+    path("", include(docs.urlpatterns)),
     path("", include("matches.audience.urls")),
     path("", ([*agents.urlpatterns, *inbox.urlpatterns, *_api], _app_name, _namespace)),
 ]

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from django.core.management import load_command_class
 
+from leaguesite.docs.sources import ELSEWHERE
 from leaguesite.serving import paths
 from tests.places import ROOT
 
@@ -191,7 +192,9 @@ def test_the_image_is_built_from_files_that_exist() -> None:
         "wheel"
     ]
     resources = set(wheel["force-include"])
-    assert {*packages, "manage.py", *resources} <= set(kept)
+    assert {*packages, "manage.py", "docs", *resources} - {"docs/protocol.md"} <= set(kept)
+    # What the documentation is built with and from: its stage is the same context.
+    assert {"mkdocs.yml", "deploy/docs", "requirements/docs.txt", *ELSEWHERE} <= set(kept)
     assert {*wheel["packages"], "league_sdk"} == packages
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     assert "--require-hashes" in dockerfile

@@ -61,6 +61,7 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
         hebrew = site.http.get("/", headers={"Accept-Language": "he"})
         assert 'dir="rtl"' in hebrew.text
         assert site.http.get("/static/js/live.js").status_code == 200
+        assert "The command line" in site.http.get("/docs/cli/").text
     finally:
         site.close()
 

@@ -1,4 +1,4 @@
-"""The version stands at the foot of the pages, but not on the projector."""
+"""The version and the way to the documentation stand at the foot of the pages, but not on the projector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from league_sdk.protocol import SDK_VERSION
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
-FOOT = f'<footer class="foot">leaguesite {SDK_VERSION}</footer>'
+FOOT = f'<footer class="foot"><a href="/docs/">Documentation</a> · <bdi>leaguesite {SDK_VERSION}</bdi></footer>'
 
 
 def test_the_version_stands_at_the_foot_of_public_pages_and_of_the_desk(client: Client, admin_client: Client) -> None:

@@ -1,0 +1,1 @@
+"""The documentation at ``/docs/``: the site that ``make docs`` builds, or else the Markdown files themselves."""

@@ -1,0 +1,108 @@
+"""Which Markdown files are pages of the documentation, under which names, and where their links lead.
+
+``deploy/docs/hook.py`` tells mkdocs the same, so a page has one address whether it was built or not. No Django here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+INDEX = "README.md"
+"""The page at the top, in ``docs/``."""
+ELSEWHERE = {
+    "README.md": "start.md",
+    "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples.md",
+}
+"""Files outside ``docs/`` that are pages, too: from the repository's root, and the name that each has as a page."""
+DIGEST = "sources.sha256"
+"""The file of a built site that says which sources it was built from (:func:`digest`)."""
+PICTURES = (".png", ".svg")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^(?: *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
+
+
+def slug(title: str, _separator: str = "-") -> str:
+    """The anchor of a heading, as the tests and GitHub make it."""
+    return re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
+
+
+def pages(root: Path) -> dict[str, Path]:
+    """Every page of a checkout, by its name as a page, such as ``cli.md`` or ``decisions/0001-….md``."""
+    docs = root / "docs"
+    found = {page.relative_to(docs).as_posix(): page for page in sorted(docs.rglob("*.md"))}
+    return found | {page: root / file for file, page in ELSEWHERE.items() if (root / file).is_file()}
+
+
+def pictures(root: Path) -> dict[str, Path]:
+    """Every picture of a checkout's pages, by its address below ``/docs/``."""
+    docs = root / "docs"
+    return {file.relative_to(docs).as_posix(): file for file in docs.rglob("*") if file.suffix in PICTURES}
+
+
+def digest(root: Path) -> str:
+    """What tells the sources of the pages from others: a built site with another digest is of another day."""
+    content = hashlib.sha256()
+    for page, file in sorted((pages(root) | pictures(root)).items()):
+        content.update(f"{page} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return content.hexdigest()
+
+
+def title(text: str, page: str) -> str:
+    """The first heading of a page's Markdown, or its name."""
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return heading[1].replace("`", "") if heading else page
+
+
+def groups(index: str) -> list[tuple[str, list[str]]]:
+    """The pages by reader and in order, as the text of the top page lists them under headings in bold."""
+    parts = re.split(r"^\*\*([^*]+)\*\*", index, flags=re.MULTILINE)[1:]
+    listed = zip(parts[::2], parts[1::2], strict=True)
+    return [(name, [target(INDEX, link[2]) for link in _LINK.finditer(text)]) for name, text in listed]
+
+
+def relinked(text: str, page: str, link: Callable[[str], str]) -> str:
+    """A page's Markdown with every link to a file put into other words; code blocks stay as they are.
+
+    Args:
+        text: the Markdown.
+        page: its name as a page.
+        link: what to write for a link to a name (:func:`target`), without the anchor, which is kept; an empty text
+            where there is nothing to lead to: then the words stay without a link.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        path, mark, anchor = match[2].partition("#")
+        if not path or ":" in path or path.startswith("/"):
+            return match[0]
+        to = link(target(page, path))
+        return f"[{match[1]}]({to}{mark}{anchor})" if to else match[1]
+
+    parts, at = [], 0
+    for block in _FENCED.finditer(text):
+        parts += [_LINK.sub(replace, text[at : block.start()]), block[0]]
+        at = block.end()
+    return "".join([*parts, _LINK.sub(replace, text[at:])])
+
+
+def target(page: str, path: str) -> str:
+    """Where a relative link of a page leads: the name of a page, or a path from the repository's root."""
+    file = next((outside for outside, name in ELSEWHERE.items() if name == page), f"docs/{page}")
+    led = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+    if led in ELSEWHERE:
+        return ELSEWHERE[led]
+    return led.removeprefix("docs/")
+
+
+def address(page: str) -> str:
+    """The address of a page below ``/docs/``, such as ``cli/``; the top has an empty one."""
+    stem = page.removesuffix(".md")
+    if posixpath.basename(page) == INDEX:
+        stem = posixpath.dirname(page)
+    return f"{stem}/" if stem else ""

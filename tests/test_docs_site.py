@@ -1,0 +1,108 @@
+"""The documentation as a site: it builds strict, asks no other host for anything, and has every page in its list.
+
+It is compared with the Markdown as ``/docs/`` renders it without a built site, so both show the same.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leaguesite.docs import plain, sources
+from tests.places import ROOT
+
+PAGES = sources.pages(ROOT)
+PARTS = ("h2", "h3", "h4", "table", "tr", "pre", "ol", "ul", "li", "img")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strict."""
+    if importlib.util.find_spec("material") is None:
+        (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)("mkdocs-material is not installed: make setup")
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def html_of(site: Path, page: str) -> str:
+    return (site / sources.address(page) / "index.html").read_text(encoding="utf-8")
+
+
+def parts(html: str) -> dict[str, int]:
+    """How many of each part there are."""
+    return {part: len(re.findall(rf"<{part}[ >]", html)) for part in PARTS}
+
+
+def test_no_page_asks_another_host_for_anything(built: Path) -> None:
+    asked = []
+    for page in PAGES:
+        for tag in re.findall(r"<(?:link|script|img|iframe|source|object|embed)\b[^>]*>", html_of(built, page)):
+            asked += [(page, tag) for address in re.findall(r'(?:src|href)="([^"]*)"', tag) if "//" in address]
+    for style in built.rglob("*.css"):
+        used = re.findall(r"(?:url\(|@import )['\"]?([^)'\"]+)", style.read_text(encoding="utf-8"))
+        asked += [(style.name, address) for address in used if "//" in address and not address.startswith("data:")]
+    assert asked == []
+    assert [path.name for path in built.rglob("*") if path.suffix in (".woff", ".woff2", ".ttf", ".map")] == []
+
+
+def test_every_page_is_in_the_list(built: Path) -> None:
+    html = html_of(built, "chaos.md")
+    listed = set(re.findall(r'class="md-nav__link[^"]*"[^>]*href="([^"#]*)"', html.replace("\n", " ")))
+    listed |= set(re.findall(r'href="([^"#]*)"[^>]*class="md-nav__link', html))
+    assert listed - {"./"} == {
+        f"../{sources.address(page)}" for page in PAGES if page not in ("chaos.md", sources.INDEX)
+    } | {".."}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_built_as_it_is_shown_without(built: Path, page: str) -> None:
+    [content] = re.findall(r'<article class="md-content__inner.*?</article>', html_of(built, page), re.DOTALL)
+    assert parts(content) == parts(plain.text(ROOT, page, "/docs/").html)
+
+
+def test_search_finds_every_page(built: Path) -> None:
+    index = json.loads((built / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert found == {sources.address(page) for page in PAGES}
+
+
+def test_the_built_site_says_which_sources_it_is_of(built: Path) -> None:
+    assert (built / sources.DIGEST).read_text(encoding="ascii") == sources.digest(ROOT)
+
+
+def test_every_decision_is_in_their_list() -> None:
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", PAGES["decisions/README.md"].read_text(encoding="utf-8"), re.MULTILINE)
+    decisions = sorted(page for page in PAGES if re.match(r"decisions/\d", page))
+    titles = [sources.title(PAGES[page].read_text(encoding="utf-8"), page) for page in decisions]
+    assert listed == [(title, page.removeprefix("decisions/")) for title, page in zip(titles, decisions, strict=True)]
+
+
+@pytest.mark.parametrize("current", [True, False])
+def test_the_wheel_has_the_built_site_or_else_its_sources(tmp_path: Path, current: bool) -> None:
+    spec = importlib.util.spec_from_file_location("hatch_docs", ROOT / "deploy" / "hatch_docs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "README.md").write_text("# Documentation\n", encoding="utf-8")
+    (tmp_path / "SECURITY.md").write_text("# Security\n", encoding="utf-8")
+    built = tmp_path / "build" / "docs-site"
+    built.mkdir(parents=True)
+    (built / sources.DIGEST).write_text(sources.digest(tmp_path) if current else "of yesterday", encoding="ascii")
+    data: dict[str, Any] = {"force_include": {}}
+    module.Documentation(str(tmp_path), {}, None, None, "", "wheel").initialize("standard", data)
+    inside = "leaguesite/resources"
+    files = {str(tmp_path / name): f"{inside}/{name}" for name in ("docs/README.md", "SECURITY.md")}
+    assert data["force_include"] == ({str(built): f"{inside}/docs-site"} if current else files)
