@@ -110,6 +110,12 @@ rm -f "$stamp"
 # Modules are compiled when they are first imported: most of what is installed never is.
 set -- $(printf -- '-r %s ' $files)
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes "$@"
+# The packages of this checkout, from every folder: an agent is written elsewhere.
+"$venv/bin/python" -c 'import pathlib, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "leaguesite.pth").write_text(f"{pathlib.Path.cwd()}\n", encoding="utf-8")'
+# -P: a file of the folder that it is called in, such as random.py, is no part of Python.
+printf '#!/bin/sh\nexec "$(dirname "$0")/python" -P -m league_sdk "$@"\n' >"$venv/bin/league"
+chmod +x "$venv/bin/league"
 stamp_of $files >"$stamp"
 rm -f "$unfinished"
 say "done"

@@ -1,6 +1,6 @@
 """A player of Connect Four: wins if it can, blocks if it must, else plays near the middle.
 
-PYTHONPATH=. .venv/bin/python examples/connect_four_player.py --name Four --game connect_four --league URL
+.venv/bin/python examples/connect_four_player.py --name Four --game connect_four --league URL
 """
 
 import sys

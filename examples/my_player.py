@@ -1,6 +1,6 @@
 """A whole player. Change choose(), then:
 
-PYTHONPATH=. .venv/bin/python examples/my_player.py --league http://127.0.0.1:8000/mcp --name "My Agent"
+.venv/bin/python examples/my_player.py --league http://127.0.0.1:8000/mcp --name "My Agent"
 """
 
 import sys

@@ -48,6 +48,14 @@ def test_running_installs_no_tools_and_tools_are_added_once(checkout: Path) -> N
     assert steps == [("run", RUN), ("run", []), ("dev", DEV), ("dev", []), ("run", [])]
 
 
+def test_the_command_line_of_the_checkout_is_installed(checkout: Path) -> None:
+    installed(checkout, "run")
+    command = checkout / ".venv" / "bin" / "league"
+    (command.parent / "python").write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
+    done = subprocess.run([command, "local", "my file.py"], cwd="/", capture_output=True, text=True, check=True)
+    assert done.stdout == "-P -m league_sdk local my file.py\n"
+
+
 def test_another_lock_is_installed_anew(checkout: Path) -> None:
     installed(checkout, "dev")
     (checkout / "requirements" / "base.txt").write_text("django==5.2.99\n", encoding="utf-8")
