@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,31 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def log_entry(
+    component: str, event_type: str, details: Mapping[str, Any], *, level: str, timestamp: str
+) -> dict[str, Any]:
+    """One entry of a log with the fields of 004 5.10 and 10.6, which no detail but ``message`` can replace.
+
+    Args:
+        component: ``league_manager``, ``referee:REF01``, ``player:P01``.
+        event_type: also the ``message``, unless the details have one.
+        details: more fields.
+        level: DEBUG, INFO, WARNING or ERROR.
+        timestamp: ISO 8601 in UTC.
+    """
+    entry = {
+        "timestamp": timestamp,
+        "level": level,
+        "component": component,
+        "agent_id": component,
+        "event_type": event_type,
+        "message": event_type,
+    }
+    # A detail must not overwrite these fields: it could forge when or where something happened.
+    fixed = {name: value for name, value in entry.items() if name not in ("agent_id", "message")}
+    return {**entry, **details, **fixed}
 
 
 class JsonLogger:
@@ -78,17 +103,8 @@ class JsonLogger:
         if _rank(level) < self._min_rank:
             return
         moment = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        entry = {
-            "timestamp": moment,
-            "level": level,
-            "component": self.component,
-            "agent_id": self.component,
-            "event_type": event_type,
-            "message": event_type,
-        }
-        # A detail must not overwrite these fields: it could forge when or where something happened.
-        fixed = {name: value for name, value in entry.items() if name not in ("agent_id", "message")}
-        line = json.dumps({**entry, **clean(details), **fixed}, ensure_ascii=False, default=str)
+        entry = log_entry(self.component, event_type, clean(details), level=level, timestamp=moment)
+        line = json.dumps(entry, ensure_ascii=False, default=str)
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(redact(line) + "\n")
 

@@ -32,15 +32,33 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
     Raises:
         OSError: the folder cannot be written; the old file is unchanged.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    replace_file(path, json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file atomically: a reader sees the old or the new content.
+
+    Raises:
+        OSError: the folder cannot be written; the old file is unchanged.
+    """
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False, indent=2)
+        handle, temporary = _scratch(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = _scratch(path)
+    try:
+        # In JSON, a lone surrogate is replaced by its own escape.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
         os.replace(temporary, path)  # noqa: PTH105 - the name is mkstemp's
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _scratch(path: Path) -> tuple[int, str]:
+    """Open a new file beside another one."""
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import signal
 import sys
 
 from league_sdk import collector
-from leaguesite.hosting import monitor
+from leaguesite.hosting import monitor, shared
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
 from matches.inbox import serving
@@ -37,6 +37,8 @@ async def _conduct(host: str, port: int) -> None:
     conductor = Conductor(conductor_thread)
     tasks = [loop.create_task(conductor.run()), loop.create_task(monitor.watch(conductor, host, port))]
     tasks += serving.start(conductor_thread)
+    if shared.is_wanted():
+        tasks.append(loop.create_task(shared.keeper(conductor).keep()))
     stopping = loop.create_task(stop.wait())
     await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():

@@ -17,6 +17,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.log_files import FOLDER_VARIABLE
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite.environment import UnusableData
+from leaguesite.hosting import shared
 from leaguesite.hosting.addresses import host_of, is_elsewhere, is_free, next_free
 from leaguesite.hosting.children import Child
 from leaguesite.hosting.place import ensure_league, local_url
@@ -47,6 +48,7 @@ class Site:
     referees: int
     referee_port: int
     with_demo: bool
+    with_shared: bool = True
 
 
 class Host(Web):
@@ -83,6 +85,8 @@ class Host(Web):
             child.start()
         self._watching = loop.create_task(self._watch_demo())
         self._background = [loop.create_task(self._conductor.run())]
+        if self._site.with_shared:
+            self._background += [loop.create_task(shared.keeper(self._conductor).keep())]
 
     # Children --------------------------------------------------------------------------------
 

@@ -15,6 +15,8 @@ def _thread(name: str) -> ThreadPoolExecutor:
 live_thread = _thread("live")
 """Renders live pages, so that no click waits for the sockets of many browsers."""
 conductor_thread = _thread("conductor")
+shared_thread = _thread("shared")
+"""Writes the folder SHARED, so that no match waits for its disk."""
 pages_thread = _thread(PAGES)
 THREADS = {
     AGENTS: _thread(AGENTS),

@@ -27,7 +27,7 @@ from matches.league import audit
 from matches.league.leagues import named
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
-from matches.papers import bundle, evidence, files, layout, tables
+from matches.papers import archive, bundle, evidence, files, tables
 from matches.papers.bundle import read_snapshot
 from matches.view import roles
 
@@ -140,7 +140,7 @@ def export(league: League, name: str, *, people: bool, by: Any) -> FileResponse 
         The download; None if there is no file of this name.
     """
     stem, _dot, ending = name.rpartition(".")
-    writers: dict[str, Callable[..., None]] = {LEAGUE_FILE: bundle.write, "league.zip": layout.write}
+    writers: dict[str, Callable[..., None]] = {LEAGUE_FILE: bundle.write, "league.zip": archive.write}
     if ending == "csv" and stem in tables.TABLES:
         writers[name] = partial(tables.write, stem)
     if name not in writers:

@@ -3,7 +3,9 @@
 bundle      writes the whole league as one JSON document
 sections    describes that document, list by list; ``shape`` describes the fields of the items
 tables      writes CSV files for spreadsheets
-layout      writes the folders of 004 chapter 9, with document and tables, as a ZIP
+layout      says what stands in each file of 004 chapter 9
+archive     writes these files as staff see them, with document and tables, as a ZIP
+shared      keeps these files up to date in a folder, as the public sees them
 evidence    collects what one student is graded by
 importing   creates a league from a document; ``files`` unpacks, ``reading`` validates, ``checking`` tries out
 """

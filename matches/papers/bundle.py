@@ -14,7 +14,7 @@ from typing import IO, Any
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
-from agents_registry.models import Agent, RosterEntry
+from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.ledger import chain
 from league_sdk.ledger.documents import LEAGUE_FORMAT
 from league_sdk.protocol import SDK_VERSION
@@ -162,6 +162,22 @@ def transcripts(matches: list[Match], *, people: bool) -> dict[int, list[dict[st
         shown = entry if people else without_addresses(public_entry(entry, by_pk[match_id]))
         messages[match_id].append({"attempt": attempt, "n": n, "entry": shown})
     return messages
+
+
+def messages_of(league: League, agent: str, *, people: bool) -> Iterator[tuple[Match, list[dict[str, Any]]]]:
+    """The matches of an agent, such as ``player:P01``, with their messages, as :func:`transcripts` gives them."""
+    kind, _, code = agent.partition(":")
+    if kind == Kind.PLAYER:
+        its = Q(player_a__code=code) | Q(player_b__code=code)
+    else:
+        # Transcripts of our referees have ids without the kind.
+        named = Q(entry__sender__in=[agent, code]) | Q(entry__recipient__in=[agent, code])
+        its = Q(pk__in=Message.objects.filter(named, match__league=league).values("match"))
+    rows = matches_of(league).filter(its)
+    for chunk in in_chunks(rows):
+        messages = transcripts(chunk, people=people)
+        for match in chunk:
+            yield match, messages[match.pk]
 
 
 def events(league: League, *, people: bool) -> Iterator[Event]:

@@ -1,21 +1,18 @@
-"""A league in the layout of 004 chapter 9 as a ZIP: ``SHARED/config``, ``SHARED/data``, ``SHARED/logs``.
+"""What stands in each file of 004 chapter 9: ``config``, ``data``, ``logs``.
 
-The archive also holds the whole league as one document (``league.json``) and the tables for spreadsheets. The same
-league always gives the same bytes: files have a fixed date, and ``last_updated`` is the time of the last event.
+The export (``archive``) writes them into a ZIP, as staff see the league; ``shared`` keeps them up to date in a folder,
+as the public sees it.
 """
 
 from __future__ import annotations
 
-import json
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Q
 
 from agents_registry.models import Agent, Kind
 from league_sdk.config_models import (
@@ -31,253 +28,233 @@ from league_sdk.config_models import (
     SystemConfig,
     TimeoutsConfig,
 )
-from league_sdk.ledger.documents import LEAGUE_FILE
+from league_sdk.ledger.kinds import EventKind
+from league_sdk.logger import log_entry
 from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import RoundState
 from league_sdk.repositories import SCHEMA_VERSION
 from matches.events.history import Outcome
-from matches.models import League, Match, Message
-from matches.papers import bundle, evidence, tables
-from matches.view import queries, sight
+from matches.models import Match
+from matches.papers import evidence
+from matches.view import queries
 from matches.view.sight import View
 from matches.words.match import letter
 
-SHARED = "SHARED"
 VERSION = "1.0.0"
+SYSTEM, AGENTS = "config/system.json", "config/agents/agents_config.json"
 RESULTS = {"W": "WIN", "D": "DRAW", "L": "LOSS", "T": "TECHNICAL_LOSS", "C": "CANCELLED"}
-FILE_DATE = (1980, 1, 1, 0, 0, 0)
+_WARNINGS = (EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD, EventKind.START_FAILED)
+"""Kinds of events whose line of the league's log is a warning."""
 
 
-def write(league: League, out: IO[bytes], *, people: bool) -> None:
-    """Write a league's archive.
+def whole(content: Mapping[str, Any], updated: str) -> dict[str, Any]:
+    """The content of a file with the fields that 004 9.2.1 demands."""
+    return {"schema_version": SCHEMA_VERSION, **content, "last_updated": updated}
+
+
+# config/ (004 9.3) ------------------------------------------------------------------------------
+
+
+def site_config(
+    rules: LeagueSettings, *, default_league_id: str, games: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """The files of the configuration that name no league and no agent, by their paths.
 
     Args:
-        league: its rows.
-        out: the file; it need not be seekable.
-        people: include what only the instructor may see, as in ``bundle.write``, and the evidence table.
+        rules: the timeouts and retries.
+        games: the games registry.
     """
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        with _file(archive, LEAGUE_FILE) as file:
-            bundle.write(league, file, people=people)
-        for name in tables.TABLES:
-            if people or name not in tables.PRIVATE_TABLES:
-                with _file(archive, f"tables/{name}.csv") as file:
-                    tables.write(name, league, file, people=people)
-        _Layout(league, archive, people).write()
+    system = SystemConfig(
+        schema_version=SCHEMA_VERSION,
+        system_id="league_system",
+        protocol_version="league.v2",
+        default_league_id=default_league_id,
+        network=_network(),
+        security=SecurityConfig(enable_auth_tokens=True, token_length=32, token_ttl_hours=0),
+        timeouts=TimeoutsConfig(
+            register_referee_timeout_sec=_seconds(rules.generic_timeout_s),
+            register_player_timeout_sec=_seconds(rules.generic_timeout_s),
+            game_join_ack_timeout_sec=_seconds(rules.join_timeout_s),
+            move_timeout_sec=_seconds(rules.move_timeout_s),
+            generic_response_timeout_sec=_seconds(rules.generic_timeout_s),
+        ),
+    )
+    retries = {
+        "max_retries": rules.max_retries,
+        "backoff_strategy": "exponential" if rules.retry_factor > 1 else "fixed",
+    }
+    return {
+        SYSTEM: asdict(system) | {"retry_policy": retries},
+        "config/games/games_registry.json": games,
+        "config/defaults/player.json": {"agent_type": "player"} | asdict(system)["timeouts"],
+        "config/defaults/referee.json": {"agent_type": "referee"} | rules.for_referee(),
+    }
 
 
-@contextmanager
-def _file(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
-    """Open a file of the archive for writing."""
-    info = zipfile.ZipInfo(name, FILE_DATE)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    with archive.open(info, "w", force_zip64=True) as file:
-        yield file
+def agents_config(
+    agents: Iterable[Agent], names: Mapping[int, str], leagues: Mapping[int, list[str]], *, addresses: bool
+) -> dict[str, Any]:
+    """config/agents/agents_config.json.
+
+    Args:
+        names: the agents' display names by primary key.
+        leagues: the leagues of each player, likewise.
+        addresses: include the agents' addresses.
+    """
+    config = AgentsConfig(
+        schema_version=SCHEMA_VERSION,
+        league_manager=LeagueManagerConfig("League Manager", f"{settings.LEAGUE_PUBLIC_URL}/mcp", VERSION),
+        referees=[],
+        players=[],
+    )
+    for agent in agents:
+        name, address = names[agent.pk], agent.endpoint if addresses else ""
+        version, games = agent.version or VERSION, list(agent.game_types)
+        if agent.kind == Kind.REFEREE:
+            config.referees.append(RefereeConfig(agent.code, name, address, version, games, agent.max_concurrent))
+        else:
+            config.players.append(PlayerConfig(agent.code, name, version, leagues[agent.pk], games, address))
+    return asdict(config)
 
 
-class _Layout:
-    """Writes the folders of 004 chapter 9."""
+def _seconds(value: float) -> int:
+    """Seconds as a whole number of at least 1, as the files of chapter 9 have them."""
+    return max(1, round(value))
 
-    def __init__(self, league: League, archive: zipfile.ZipFile, people: bool) -> None:
-        self._league = league
-        self._archive = archive
-        self._people = people
-        self._view: View = sight.everything(league)
-        self._updated = stamp(self._view.moment.at or league.created_at)
-        self._agents = bundle.agents(league)
 
-    def write(self) -> None:
-        """Write every file, in the order of the chapter."""
-        self._config()
-        self._put(f"data/leagues/{self._league.pk}/standings.json", self._standings())
-        self._put(f"data/leagues/{self._league.pk}/rounds.json", self._rounds())
-        self._matches()
-        for agent in self._agents:
-            if agent.kind == Kind.PLAYER:
-                self._put(f"data/players/{agent.code}/history.json", self._history(agent.code))
-        self._lines(f"logs/league/{self._league.pk}/league.log.jsonl", self._league_log())
-        taken: set[str] = set()
-        for agent in self._agents:
-            # A referee and a player may have the same id.
-            name = agent.code if agent.code not in taken else f"{agent.kind}-{agent.code}"
-            taken.add(name)
-            self._lines(f"logs/agents/{name}.log.jsonl", self._agent_log(agent))
+def _network() -> NetworkConfig:
+    """The address that agents call the site at, and the ports that agents have by default."""
+    address = urlsplit(settings.LEAGUE_PUBLIC_URL)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    return NetworkConfig(address.hostname or "127.0.0.1", port, [8001, 8010], [8101, 9100])
 
-    def _put(self, path: str, content: Mapping[str, Any]) -> None:
-        """Write a JSON file with the fields that 004 9.2.1 demands."""
-        whole = {"schema_version": SCHEMA_VERSION, **content, "last_updated": self._updated}
-        with _file(self._archive, f"{SHARED}/{path}") as file:
-            file.write(_json(whole, indent=2))
 
-    def _lines(self, path: str, entries: Iterator[dict[str, Any]]) -> None:
-        with _file(self._archive, f"{SHARED}/{path}") as file:
-            for entry in entries:
-                file.write(_json(entry) + b"\n")
+# One league: config/leagues/ and data/ (004 9.4) ------------------------------------------------
 
-    # config/ (004 9.3) ---------------------------------------------------------------------------
 
-    def _config(self) -> None:
-        league, rules = self._league, self._league.rules
-        system = SystemConfig(
-            schema_version=SCHEMA_VERSION,
-            system_id="league_system",
-            protocol_version="league.v2",
-            default_league_id=league.pk,
-            network=_network(),
-            security=SecurityConfig(enable_auth_tokens=True, token_length=32, token_ttl_hours=0),
-            timeouts=TimeoutsConfig(
-                register_referee_timeout_sec=_seconds(rules.generic_timeout_s),
-                register_player_timeout_sec=_seconds(rules.generic_timeout_s),
-                game_join_ack_timeout_sec=_seconds(rules.join_timeout_s),
-                move_timeout_sec=_seconds(rules.move_timeout_s),
-                generic_response_timeout_sec=_seconds(rules.generic_timeout_s),
-            ),
-        )
-        retries = {"max_retries": rules.max_retries, "backoff_strategy": "exponential"}
-        self._put("config/system.json", asdict(system) | {"retry_policy": retries})
-        self._put("config/agents/agents_config.json", asdict(self._agents_config()))
-        self._put(f"config/leagues/{league.pk}.json", asdict(self._league_config()))
-        self._put("config/games/games_registry.json", queries.game_registry())
-        self._put("config/defaults/player.json", {"agent_type": "player"} | asdict(system)["timeouts"])
-        self._put("config/defaults/referee.json", {"agent_type": "referee"} | rules.for_referee())
+@dataclass(frozen=True)
+class Played:
+    """The matches of one player in one league that have a result: rows of ``history.json``."""
 
-    def _agents_config(self) -> AgentsConfig:
-        config = AgentsConfig(
-            schema_version=SCHEMA_VERSION,
-            league_manager=LeagueManagerConfig("League Manager", f"{settings.LEAGUE_PUBLIC_URL}/mcp", VERSION),
-            referees=[],
-            players=[],
-        )
-        for agent in self._agents:
-            address = agent.endpoint if self._people else ""
-            version, games = agent.version or VERSION, list(agent.game_types)
-            if agent.kind == Kind.REFEREE:
-                one = RefereeConfig(agent.code, agent.display_name, address, version, games, agent.max_concurrent)
-                config.referees.append(one)
-            else:
-                mine = [self._league.pk]
-                config.players.append(PlayerConfig(agent.code, agent.display_name, version, mine, games, address))
-        return config
+    league_id: str
+    display_name: str
+    rows: Sequence[Mapping[str, Any]]
 
-    def _league_config(self) -> LeagueConfig:
-        league, rules = self._league, self._league.rules
-        return LeagueConfig(
+    @property
+    def stats(self) -> dict[str, int]:
+        """The totals; a cancelled match counts nowhere."""
+        return _stats(self.rows)
+
+
+class Layout:
+    """The files of one league.
+
+    Args:
+        view: the league as the readers of the files may see it.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._league = view.league
+
+    def league_config(self) -> dict[str, Any]:
+        """config/leagues/<league_id>.json."""
+        league, rules = self._league, self.view.rules
+        config = LeagueConfig(
             schema_version=SCHEMA_VERSION,
             league_id=league.pk,
             display_name=league.display_name,
             game_type=league.game_type,
-            status=league.state,
+            status=self.view.moment.state,
             scoring=ScoringConfig(rules.win_points, rules.draw_points, rules.loss_points, rules.technical_loss_points),
             participants=ParticipantsConfig(rules.min_players, rules.max_players),
         )
+        return asdict(config)
 
-    # data/ (004 9.4) -----------------------------------------------------------------------------
-
-    def _standings(self) -> dict[str, Any]:
-        done = sum(one.state == RoundState.COMPLETED for one in self._view.moment.rounds.values())
+    def standings(self) -> dict[str, Any]:
+        """data/leagues/<league_id>/standings.json."""
+        done = sum(one.state == RoundState.COMPLETED for one in self.view.moment.rounds.values())
         return {
             "league_id": self._league.pk,
-            "version": self._view.moment.seq,
+            # Each place that is unveiled is an event, too.
+            "version": self.view.moment.seq + len(self.view.unveiled),
             "rounds_completed": done,
-            "standings": queries.standings_rows(self._view),
+            **queries.frozen_mark(self.view),
+            "standings": queries.standings_rows(self.view),
         }
 
-    def _rounds(self) -> dict[str, Any]:
-        return {"league_id": self._league.pk, "rounds": queries.schedule(self._view)}
+    def rounds(self) -> dict[str, Any]:
+        """data/leagues/<league_id>/rounds.json."""
+        return {"league_id": self._league.pk, "rounds": queries.schedule(self.view, wire=True)}
 
-    def _matches(self) -> None:
-        for chunk in bundle.in_chunks(queries.matches_of(self._league)):
-            transcripts = bundle.transcripts(chunk, people=self._people)
-            for match in chunk:
-                messages = transcripts[match.pk]
-                entries = [
-                    notes.entry_in_words(message["entry"]) | {"attempt": message["attempt"]} for message in messages
-                ]
-                self._put(f"data/matches/{match.league_id}/{match.match_id}.json", self._match(match, entries))
+    def match(self, match: Match, messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """data/matches/<league_id>/<match_id>.json.
 
-    def _match(self, match: Match, entries: list[dict[str, Any]]) -> dict[str, Any]:
-        outcome = self._view.outcome(match.match_id)
-        line = queries.match_line(match, self._view)
+        Args:
+            messages: those that the reader may see, as ``bundle.transcripts`` gives them.
+        """
+        outcome = self.view.outcome(match.match_id)
+        line = queries.match_line(match, self.view)
         return line | {
             "league_id": match.league_id,
             "game_type": self._league.game_type,
             "lifecycle": {
                 "state": line["state"],
-                "steps": queries.lifecycle(match, self._view),
+                "steps": queries.lifecycle(match, self.view),
                 "finished_at": outcome and stamp(outcome.at),
             },
-            "transcript": entries,
+            "transcript": [
+                notes.entry_in_words(message["entry"]) | {"attempt": message["attempt"]} for message in messages
+            ],
             "result": outcome and _game_result(outcome),
         }
 
-    def _history(self, player_id: str) -> dict[str, Any]:
-        matches = []
-        for outcome in self._view.moment.outcomes.values():
-            if player_id not in outcome.players:
-                continue
-            opponent = outcome.players[outcome.players[0] == player_id]
-            matches.append(
-                {
-                    "match_id": outcome.match_id,
-                    "opponent_id": opponent,
-                    "result": RESULTS[letter(outcome, player_id)],
-                    "my_choice": evidence.choice(outcome.details, player_id),
-                    "opponent_choice": evidence.choice(outcome.details, opponent),
-                }
-            )
-        results = [match["result"] for match in matches]
-        return {
-            "player_id": player_id,
-            "stats": {
-                "total_matches": len(results) - results.count("CANCELLED"),
-                "wins": results.count("WIN"),
-                "losses": results.count("LOSS") + results.count("TECHNICAL_LOSS"),
-                "draws": results.count("DRAW"),
-            },
-            "matches": matches,
-        }
+    def played_by(self, player_id: str, outcomes: Iterable[Outcome] | None = None) -> Played:
+        """What ``history.json`` has of one player of this league.
 
-    # logs/ (004 9.5) -----------------------------------------------------------------------------
+        Args:
+            outcomes: those of the player's matches, if they are known; else all are looked through.
+        """
+        if outcomes is None:
+            outcomes = (one for one in self.view.moment.outcomes.values() if player_id in one.players)
+        name = self.view.names.get(player_id, player_id)
+        return Played(self._league.pk, name, [_history_row(self._league.pk, one, player_id) for one in outcomes])
 
-    def _league_log(self) -> Iterator[dict[str, Any]]:
-        for event in bundle.events(self._league, people=self._people):
-            yield {
-                "timestamp": stamp(event.at),
-                "level": "INFO",
-                "component": "league_manager",
-                "agent_id": "league_manager",
-                "event_type": event.kind.upper(),
-                "message": event.kind.upper(),
-                "details": event.data | {"seq": event.seq},
-            }
 
-    def _agent_log(self, agent: Agent) -> Iterator[dict[str, Any]]:
-        """The messages that an agent sent or received; their bodies are in the files of the matches."""
-        name = f"{agent.kind}:{agent.code}"
-        its = Q(match__player_a=agent) | Q(match__player_b=agent) if agent.kind == Kind.PLAYER else Q()
-        rows = Message.objects.filter(its, match__league=self._league)
-        if agent.kind == Kind.REFEREE:
-            rows = rows.filter(Q(entry__sender=name) | Q(entry__recipient=name))
-        ordered = rows.order_by("match_id", "attempt", "n")
-        for match_id, attempt, entry in ordered.values_list("match__match_id", "attempt", "entry").iterator():
-            sender, recipient = (str(entry.get(one, "")) for one in ("sender", "recipient"))
-            if name not in (sender, recipient):
-                continue
-            message_type, problem = str(entry.get("message_type", "")), notes.in_words(entry.get("problem"))
-            yield {
-                "timestamp": entry["at"],
-                "level": "WARNING" if problem else "DEBUG",
-                "component": name,
-                "agent_id": name,
-                "event_type": "MESSAGE_SENT" if sender == name else "MESSAGE_RECEIVED",
-                "message": message_type,
-                "message_type": message_type,
-                "sender": sender,
-                "recipient": recipient,
-                "details": {"match_id": match_id, "attempt": attempt, "n": entry["n"], "problem": problem},
-            }
+def history(player_id: str, leagues: Sequence[Played]) -> dict[str, Any]:
+    """data/players/<player_id>/history.json.
+
+    Args:
+        leagues: what each league has of the players with this id: an id is of one league.
+    """
+    rows = [row for one in leagues for row in one.rows]
+    each = [{"league_id": one.league_id, "display_name": one.display_name, "stats": one.stats} for one in leagues]
+    return {"player_id": player_id, "stats": _stats(rows), "leagues": each, "matches": rows}
+
+
+def _stats(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    results = [row["result"] for row in rows]
+    return {
+        "total_matches": len(results) - results.count("CANCELLED"),
+        "wins": results.count("WIN"),
+        "losses": results.count("LOSS") + results.count("TECHNICAL_LOSS"),
+        "draws": results.count("DRAW"),
+    }
+
+
+def _history_row(league_id: str, outcome: Outcome, player_id: str) -> dict[str, Any]:
+    opponent = outcome.players[outcome.players[0] == player_id]
+    return {
+        "league_id": league_id,
+        "round_id": outcome.round_number,
+        "match_id": outcome.match_id,
+        "opponent_id": opponent,
+        "result": RESULTS[letter(outcome, player_id)],
+        "my_choice": evidence.choice(outcome.details, player_id),
+        "opponent_choice": evidence.choice(outcome.details, opponent),
+    }
 
 
 def _game_result(outcome: Outcome) -> dict[str, Any]:
@@ -290,18 +267,43 @@ def _game_result(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _seconds(value: float) -> int:
-    """Seconds as a whole number of at least 1, as the files of chapter 9 have them."""
-    return max(1, round(value))
+# logs/ (004 9.5) --------------------------------------------------------------------------------
 
 
-def _json(value: Any, indent: int | None = None) -> bytes:
-    # Sorted: databases return the members of a JSON object in different orders.
-    return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=True, default=stamp).encode()
+def league_entry(kind: str, at: datetime, details: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of logs/league/<league_id>/league.log.jsonl."""
+    level = "WARNING" if kind in _WARNINGS else "INFO"
+    return log_entry("league_manager", kind.upper(), {"details": details}, level=level, timestamp=stamp(at))
 
 
-def _network() -> NetworkConfig:
-    """The address that agents call the site at, and the ports that agents have by default."""
-    address = urlsplit(settings.LEAGUE_PUBLIC_URL)
-    port = address.port or (443 if address.scheme == "https" else 80)
-    return NetworkConfig(address.hostname or "127.0.0.1", port, [8001, 8010], [8101, 9100])
+def agent_entries(match: Match, message: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of logs/agents/<agent_id>.log.jsonl about a message, for its sender and its recipient.
+
+    The body stands in the file of the match.
+
+    Args:
+        message: as the reader may see it, one of ``bundle.transcripts``.
+
+    Returns pairs of an agent, such as ``player:P01``, and its line.
+    """
+    entry, players = message["entry"], match.player_ids
+    sender, recipient = (_with_kind(str(entry.get(one, "")), players) for one in ("sender", "recipient"))
+    message_type, problem = str(entry.get("message_type", "")), notes.in_words(entry.get("problem"))
+    facts = {
+        "message": message_type,
+        "message_type": message_type,
+        "sender": sender,
+        "recipient": recipient,
+        "league_id": match.league_id,
+        "details": {"match_id": match.match_id, "attempt": message["attempt"], "n": entry["n"], "problem": problem},
+    }
+    level = "WARNING" if problem else "DEBUG"
+    for agent, event_type in ((sender, "MESSAGE_SENT"), (recipient, "MESSAGE_RECEIVED")):
+        yield agent, log_entry(agent, event_type, facts, level=level, timestamp=entry["at"])
+
+
+def _with_kind(agent: str, players: Sequence[str]) -> str:
+    """The name of an agent, such as ``player:P01``; in a transcript of our referees it is its id alone."""
+    if ":" in agent:
+        return agent
+    return f"{Kind.PLAYER if agent in players else Kind.REFEREE}:{agent}"

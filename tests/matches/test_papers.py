@@ -24,7 +24,7 @@ from league_sdk.repositories import (
 )
 from matches.league import opening
 from matches.models import League
-from matches.papers import bundle, evidence, layout, tables
+from matches.papers import archive, bundle, evidence, tables
 from matches.view import queries, sight
 from tests import factories as make
 from tests import rich
@@ -107,11 +107,11 @@ def shared(tmp_path: Path, db: None) -> Path:
     """The folder SHARED of an archive of a league."""
     rich.over()
     out = io.BytesIO()
-    layout.write(League.objects.get(pk="fall"), out, people=True)
-    with zipfile.ZipFile(out) as archive:
-        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert len(set(archive.namelist())) == len(archive.namelist())
-        archive.extractall(tmp_path)
+    archive.write(League.objects.get(pk="fall"), out, people=True)
+    with zipfile.ZipFile(out) as opened:
+        assert {info.date_time for info in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert len(set(opened.namelist())) == len(opened.namelist())
+        opened.extractall(tmp_path)
     return tmp_path / "SHARED"
 
 
@@ -178,7 +178,7 @@ def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
 def test_a_league_in_which_nothing_has_happened_yet() -> None:
     make.open_league("fall")
     out = io.BytesIO()
-    layout.write(League.objects.get(), out, people=True)
+    archive.write(League.objects.get(), out, people=True)
     assert zipfile.ZipFile(out).testzip() is None
     assert evidence.sheets(League.objects.get()) == []
 

@@ -36,6 +36,9 @@ class Command(BaseCommand):
             "--demo", action="store_true", default=True, help="run a league that plays itself until a real one starts"
         )
         parser.add_argument("--no-demo", action="store_false", dest="demo")
+        parser.add_argument(
+            "--no-shared", action="store_true", help="write no files of chapter 9 into SHARED in the data folder"
+        )
 
     def handle(self, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -55,10 +58,12 @@ class Command(BaseCommand):
         migrate_database()
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
+        from leaguesite.hosting import shared  # noqa: PLC0415
         from leaguesite.hosting.host import Host, Site  # noqa: PLC0415
 
         self._welcome(url, host, first)
-        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"])).run()
+        wanted = shared.is_wanted() and not options["no_shared"]
+        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"], wanted)).run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:
         lines = [

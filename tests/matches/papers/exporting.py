@@ -12,7 +12,7 @@ import pytest
 from agents_registry.models import Agent
 from matches.league.errors import ActionRefused
 from matches.models import Check, League
-from matches.papers import bundle, importing, layout
+from matches.papers import archive, bundle, importing
 from matches.view import sight
 
 
@@ -24,7 +24,7 @@ def exported(*, people: bool = True) -> bytes:
 
 def archived(*, people: bool = True) -> bytes:
     out = io.BytesIO()
-    layout.write(League.objects.get(pk="fall"), out, people=people)
+    archive.write(League.objects.get(pk="fall"), out, people=people)
     return out.getvalue()
 
 

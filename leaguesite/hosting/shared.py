@@ -1,0 +1,56 @@
+"""The folder SHARED of 004 chapter 9 in the data folder: kept up to date beside a conductor, or written anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from leaguesite.serving.threads import shared_thread
+from matches.conducting.conductor import Conductor
+from matches.papers.shared import projection
+from matches.papers.shared.keeping import Keeper
+from matches.papers.shared.projection import Projection
+from matches.papers.shared.tree import Tree
+
+SHARED = "SHARED"
+SWITCH = "LEAGUE_SHARED"
+"""The environment variable that switches it off, with 0."""
+
+
+def folder() -> Path:
+    """Where it is."""
+    return Path(settings.DATA_DIR) / SHARED
+
+
+def is_wanted() -> bool:
+    """Whether it is to be kept up to date."""
+    return os.environ.get(SWITCH, "1") != "0"
+
+
+def keeper(conductor: Conductor) -> Keeper:
+    """What keeps it up to date while this process conducts."""
+    return Keeper(Projection(Tree(folder())), shared_thread, leads=lambda: conductor.leads)
+
+
+def rebuild() -> int:
+    """Write everything anew; returns the number of files.
+
+    What stands in no database, such as the public address, is as it was when the site last ran.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    tree = Tree(folder())
+    with tree.writing():
+        _adopt(tree.written.get("site", {}))
+    Projection(tree).rebuild()
+    return sum(path.is_file() and not path.name.startswith(".") for path in folder().rglob("*"))
+
+
+def _adopt(site: dict[str, Any]) -> None:
+    if site and projection.site() != site:
+        settings.LEAGUE_PUBLIC_URL = site["public_url"]
+        settings.LEAGUE_NEW_LEAGUES = site["new_leagues"]

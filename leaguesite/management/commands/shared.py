@@ -1,0 +1,27 @@
+"""``manage.py shared``: write the folder SHARED anew from the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from leaguesite.hosting import shared
+
+
+class Command(BaseCommand):
+    help = (
+        "Write data/SHARED anew: every league's files of chapter 9, as the public sees them. "
+        "The site may run meanwhile; it keeps them up to date by itself."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--data", help="folder of the site (default: data)")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            files = shared.rebuild()
+        except OSError as error:
+            raise CommandError(f"{shared.folder()} cannot be written: {error}.") from None
+        self.stdout.write(f"{shared.folder()} is written: {files} files.")

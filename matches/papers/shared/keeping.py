@@ -1,0 +1,107 @@
+"""When SHARED is written: soon after something changed, not too often, and never in the way of a match."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+
+from django.db import close_old_connections
+
+from matches.papers.shared.projection import Interrupted, Projection
+from matches.push import nudge
+
+logger = logging.getLogger(__name__)
+
+PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
+"""Between two passes: at least, and at most."""
+SHARE = 10
+"""The pause after a pass is so many times as long as the pass took."""
+LOOK_ANYWAY_S = 10.0
+"""Some changes, such as an announcement, give the conductor nothing to do, so that nobody wakes it."""
+RETRY_S = 10.0
+"""After a pass that failed, for example as the disk is full."""
+
+
+class Keeper:
+    """Keeps SHARED up to date beside a conductor.
+
+    Args:
+        projection: writes it.
+        executor: a thread of its own, for files and database.
+        leads: whether this process is the one that conducts.
+        sleep, monotonic: as in asyncio and time.
+    """
+
+    def __init__(
+        self,
+        projection: Projection,
+        executor: Executor,
+        *,
+        leads: Callable[[], bool],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._projection, self._executor, self._leads = projection, executor, leads
+        self._sleep, self._monotonic = sleep, monotonic
+        self._changed = asyncio.Event()
+        self._failed = ""
+
+    async def keep(self) -> None:
+        """Write until cancelled."""
+        loop = asyncio.get_running_loop()
+
+        def heard(urgent: bool) -> None:
+            # Skip if a pass is due already: each wake-up costs a system call.
+            if not self._changed.is_set():
+                loop.call_soon_threadsafe(self._changed.set)
+
+        detach = nudge.attach(heard)
+        try:
+            while True:
+                self._changed.clear()
+                await self._sleep(await self._once())
+                await self._wait()
+        finally:
+            detach()
+            self._projection.stop()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_ANYWAY_S):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    async def _once(self) -> float:
+        """Make a pass; returns how long to pause."""
+        if not self._leads():
+            return PAUSE_S
+        begun = self._monotonic()
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._executor, self._update)
+        except Interrupted:
+            return PAUSE_S
+        except Exception as error:
+            self._failed = self._tell(error)
+            return RETRY_S
+        if self._failed:
+            logger.warning("SHARED is written again")
+            self._failed = ""
+        return min(max(PAUSE_S, SHARE * (self._monotonic() - begun)), MAX_PAUSE_S)
+
+    def _tell(self, error: Exception) -> str:
+        """Log a failure once, with its traceback unless the disk or a folder is to blame; returns it in words."""
+        words = f"{type(error).__name__}: {error}"
+        if words != self._failed:
+            known = isinstance(error, OSError)
+            logger.warning("SHARED is not up to date, and is tried again (%s)", words, exc_info=not known)
+        return words
+
+    def _update(self) -> None:
+        try:
+            self._projection.update()
+        finally:
+            close_old_connections()

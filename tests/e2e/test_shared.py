@@ -1,0 +1,143 @@
+"""The folder SHARED of a real site: its files appear, survive a kill, hide what is frozen, and can be written anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league_sdk.config_loader import ConfigLoader
+from league_sdk.repositories import (
+    MatchRepository,
+    PlayerHistoryRepository,
+    RoundsRepository,
+    StandingsRepository,
+)
+from tests.e2e.site import UNHURRIED, Player, Site, site_with_players, wait_for
+from tests.places import ROOT
+
+pytestmark = pytest.mark.e2e
+LEAGUE = "on_disk"
+
+
+def files(shared: Path) -> dict[str, bytes]:
+    """Every file that is not ours alone, by its path."""
+    found = [path for path in shared.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    return {str(path.relative_to(shared)): path.read_bytes() for path in sorted(found)}
+
+
+def entries(shared: Path, path: str) -> list[dict[str, Any]]:
+    """The lines of a log; none before it is there."""
+    log = shared / "logs" / path
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+
+
+def up_to_date(site: Site, shared: Path) -> dict[str, Any]:
+    """Wait until the table in the folder knows everything that the public does; the table."""
+    upto = site.get(f"/leagues/{LEAGUE}/ledger?limit=1")["last_seq"]
+
+    def written() -> dict[str, Any] | None:
+        table = StandingsRepository(LEAGUE, shared / "data").load()
+        return table if table["version"] >= upto else None
+
+    table = wait_for("SHARED is up to date", written)
+    wait_for("the pass is over", lambda: f'"upto": {table["version"]}' in (shared / ".written.json").read_text())
+    return table
+
+
+def check_against_the_api(site: Site, shared: Path, players: list[Player]) -> None:
+    """Every file reads back as what the public API says."""
+    data = shared / "data"
+    table = up_to_date(site, shared)
+    assert table["standings"] == site.get(f"/leagues/{LEAGUE}/standings")
+    done = [match for match in site.get(f"/leagues/{LEAGUE}/matches") if match["status"]]
+    matches = MatchRepository(LEAGUE, data)
+    assert matches.list_matches() == sorted(match["match_id"] for match in done)
+    for match in done:
+        kept, told = matches.load(match["match_id"]), site.get(f"/leagues/{LEAGUE}/matches/{match['match_id']}")
+        assert [line["n"] for line in kept["transcript"]] == [line["n"] for line in told["transcript"]]
+        assert kept["result"]["choices"] == told["result"]["choices"]
+    rounds = RoundsRepository(LEAGUE, data).load()["rounds"]
+    assert [len(one["matches"]) for one in rounds] == [2, 2, 2]
+    for player in players:
+        history = PlayerHistoryRepository(player.player_id, data).load()
+        mine = [match for match in done if player.player_id in (match["player_A_id"], match["player_B_id"])]
+        assert sorted(row["match_id"] for row in history["matches"]) == sorted(match["match_id"] for match in mine)
+        heard = entries(shared, f"agents/{player.player_id}.log.jsonl")
+        assert {line["details"]["match_id"] for line in heard} == {match["match_id"] for match in mine}
+        assert {line["event_type"] for line in heard} == {"MESSAGE_SENT", "MESSAGE_RECEIVED"}
+    loader = ConfigLoader(shared / "config")
+    assert loader.load_league(LEAGUE).status == site.get(f"/leagues/{LEAGUE}")["status"]
+    assert loader.load_system().network.default_league_manager_port == site.port
+    assert loader.get_player_by_id("P01").default_endpoint == ""
+    assert {one.referee_id for one in loader.load_agents().referees} >= {"REF01", "REF02"}
+    seqs = [line["details"]["seq"] for line in entries(shared, f"league/{LEAGUE}/league.log.jsonl")]
+    assert seqs == sorted(set(seqs))
+
+
+def rebuild(site: Site) -> str:
+    """``manage.py shared``; what it says."""
+    command = [sys.executable, "manage.py", "shared", "--data", str(site.data)]
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_files_of_chapter_9_follow_a_league(tmp_path: Path) -> None:
+    settings = UNHURRIED | {"auto_advance": False, "referee_lease_s": 2}
+    with site_with_players(tmp_path, 4, league=LEAGUE, settings=settings, player_options=("--league-id", LEAGUE)) as (
+        site,
+        players,
+    ):
+        shared = site.data / "SHARED"
+        site.post(f"/leagues/{LEAGUE}/freeze", {"from_round": 3})
+        site.post(f"/leagues/{LEAGUE}/start")
+        site.wait_for_round(LEAGUE, 1)
+        check_against_the_api(site, shared, players)
+
+        # Killed in the middle of round 2, with whatever is half written.
+        site.post(f"/leagues/{LEAGUE}/start")
+        site.kill()
+        with (shared / "logs" / "league" / LEAGUE / "league.log.jsonl").open("a") as log:
+            log.write('{"half a li')
+        site.start()
+        site.wait_for_round(LEAGUE, 2)
+        check_against_the_api(site, shared, players)
+
+        site.post(f"/leagues/{LEAGUE}/start")
+        up_to_date(site, shared)
+        frozen = files(shared)
+        wait_for("the hidden round is over", lambda: all(len(told_over(player)) == 3 for player in players))
+        assert files(shared) == frozen
+        assert not any("R3M" in path for path in frozen)
+
+        secrets = set().union(*(player.secrets() for player in players))
+        everything = b"\n".join(files(shared).values()).decode()
+        assert [one for one in secrets if one in everything] == []
+        assert [player.endpoint for player in players if player.endpoint in everything] == []
+
+        site.post(f"/leagues/{LEAGUE}/freeze/lift")
+        site.wait_until(LEAGUE, "COMPLETED")
+        check_against_the_api(site, shared, players)
+        before = files(shared)
+        assert "is written" in rebuild(site)
+        assert files(shared) == before
+
+
+def told_over(player: Player) -> list[dict[str, Any]]:
+    """The GAME_OVERs that a player was sent."""
+    return [message for message in player.messages() if message.get("message_type") == "GAME_OVER"]
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    site = Site(tmp_path / "data", "--no-demo", "--no-shared", "--referees", "0")
+    try:
+        site.create(LEAGUE)
+    finally:
+        site.close()
+    assert not (site.data / "SHARED").exists()

@@ -1,0 +1,56 @@
+"""The folder SHARED of a site: written anew by a command, and switched off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from leaguesite.hosting import shared
+from matches.papers.shared.projection import Projection
+from matches.papers.shared.tree import Tree
+from tests import factories as make
+
+
+@pytest.fixture
+def data(tmp_path: Path, settings: Any) -> Path:
+    """The data folder."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.mark.django_db
+def test_the_command_writes_what_the_site_had_written(
+    data: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    settings.LEAGUE_PUBLIC_URL = "https://league.example.org"
+    Projection(Tree(data / "SHARED")).update()
+    system = data / "SHARED/config/system.json"
+    before = system.read_bytes()
+    assert json.loads(before)["network"]["base_host"] == "league.example.org"
+    system.unlink()
+    # The command does not know the host's command line.
+    settings.LEAGUE_PUBLIC_URL = "http://127.0.0.1:8000"
+    call_command("shared")
+    assert system.read_bytes() == before
+    assert capsys.readouterr().out.startswith(f"{data / 'SHARED'} is written: ")
+
+
+@pytest.mark.django_db
+def test_a_folder_that_cannot_be_written_is_a_sentence(data: Path) -> None:
+    (data / "SHARED").write_text("a file")
+    with pytest.raises(CommandError, match="SHARED cannot be written"):
+        call_command("shared")
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(None, True), ("1", True), ("0", False)])
+def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, value: str | None, wanted: bool) -> None:
+    monkeypatch.delenv(shared.SWITCH, raising=False)
+    if value is not None:
+        monkeypatch.setenv(shared.SWITCH, value)
+    assert shared.is_wanted() is wanted
