@@ -1,6 +1,6 @@
 """The settings that mypy's plugin for Django reads: those of the tests.
 
-These make a temporary folder. It is removed at once, because mypy ends without cleaning up.
+``tests/settings.py`` makes a temporary folder. It is removed here at once, because mypy ends without cleaning up.
 """
 
 from tests import settings

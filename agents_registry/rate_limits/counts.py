@@ -1,4 +1,4 @@
-"""A bounded number of counts that one process keeps for ``agents_registry.rate_limits.attempts``."""
+"""The counts of rate limits (``agents_registry.rate_limits.attempts``) in the memory of one process, bounded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ProcessCounts(Storage):
         return count if ends > self._clock() else 0
 
     def get_expiry(self, key: str) -> float:
-        """When the current window ends."""
+        """When the current window ends, in seconds since the epoch."""
         return self._counts.get(key, (0, self._clock()))[1]
 
     def check(self) -> bool:

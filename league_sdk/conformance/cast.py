@@ -22,11 +22,12 @@ A, B = "P01", "P02"
 MANAGER = "manager"
 LEAGUE_ID = "league_2025_even_odd"
 CHOICES = {A: "even", B: "odd"}
-"""Always different, so that one of them is right."""
+"""What each player chooses: always different, so that one of them wins."""
 ILLEGAL = "neither"
 PARALLEL_TIMEOUT_S = 1.0
 """How long PLAYER_A delays its choice, to see whether PLAYER_B is asked meanwhile."""
 SILENCE_S = 40.0
+"""How long the silent player keeps its answer back."""
 
 
 class Script(Enum):
@@ -34,7 +35,7 @@ class Script(Enum):
 
     FAIR = "fair"
     ILLEGAL_FIRST = "illegal first"
-    """PLAYER_A chooses EVEN, and even when it is asked again."""
+    """PLAYER_A first chooses :data:`ILLEGAL`, and "even" when it is asked again."""
     SILENT = "silent"
     """PLAYER_B joins and never chooses."""
 
@@ -70,7 +71,8 @@ class Cast:
         heard: every message that any of them received, in order.
         scripts: by match id, how the players play it.
         asked_in_parallel: matches in which PLAYER_B was asked before PLAYER_A had answered.
-        listeners: by name, what each of them hears with.
+        listeners: by name of a player or ``manager``, its port.
+        tokens: by the same names, the token by which the referee knows its messages; ``auth`` is the referee's own.
     """
 
     def __init__(self) -> None:
@@ -86,7 +88,7 @@ class Cast:
         """Open the ports.
 
         Raises:
-            OSError: one cannot be had.
+            OSError: a port cannot be opened.
         """
         try:
             await self.listeners[MANAGER].start(host, manager_port)
@@ -130,7 +132,7 @@ class Cast:
             return False
         return True
 
-    # What they answer ----------------------------------------------------------------------------------------
+    # What players and manager answer --------------------------------------------------------------------------
 
     def _hears(self, name: str) -> Handler:
         async def hear(came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one way into a check, for the command line and for a site."""
+"""Checks an agent of any role: the entry point for the command line and for a site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHECKS = {"player": check_player, "referee": check_referee, "manager": check_man
 
 
 async def check(subject: Subject, client: Caller, on_clause: OnClause | None = None) -> Report:
-    """Check an agent, whatever it does.
+    """Check an agent: a player, a referee or a league manager.
 
     Args:
         subject: the agent.

@@ -1,8 +1,8 @@
-"""Find out of an agent, once and outside the clocks of a match, whether it is an MCP server, and what its tools are.
+"""Find out, once and outside of matches, whether an agent is an MCP server, and which tools it has.
 
-It is asked as a server of the stateless version (``server/discover``), then as one of the handshake versions
-(``initialize``), and is no MCP server if neither is answered as MCP says, whatever the HTTP status. What is found
-belongs to a registration and is shared by all who call it. No I/O: the caller sends.
+The agent is asked as a server of the stateless version (``server/discover``), then as one of the handshake versions
+(``initialize``). It is no MCP server if it answers neither as MCP says, whatever the HTTP status. What is found belongs
+to the agent's registration and is shared by all who call it. No I/O: the caller sends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DISCOVER = "server/discover"
 LIMIT_S = 3.0
 """Seconds for finding out what an agent is."""
 MAX_PAGES = 3
-"""Of a list of tools that comes in pages."""
+"""How many pages of an agent's list of tools are read."""
 MAX_CURSOR_CHARS = 500
 R = TypeVar("R", bound=Answered)
 
@@ -74,7 +74,7 @@ async def _agree(send: Send[R], next_id: Callable[[], int]) -> Session | None:
     stateless = Session(version=STATELESS_VERSION)
     reply = await send(rpc.call(DISCOVER, {}, next_id()), stateless)
     named = supported(reply.body)
-    # One that refuses the version and names it at once may take it the next time.
+    # A server that refuses the stateless version and yet names it as supported may take it the next time.
     if STATELESS_VERSION in (*_offered(reply.body), *named):
         return stateless
     named = [one for one in HANDSHAKE_VERSIONS if one in named]

@@ -23,7 +23,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 SCHEMES = ("http", "https")
 EVERY_PORT = ((1, 65535),)
 
-NEVER = (
+NEVER_CALLED = (
     "0.0.0.0/8",  # "this host", which connects to the caller's own machine
     "169.254.0.0/16",  # link-local: metadata of most clouds
     "100.100.100.200/32",  # metadata, Alibaba
@@ -44,12 +44,12 @@ NEVER = (
     "2001::/32",
     "2002::/16",
 )
-"""Never called, whatever is configured."""
+"""Networks that are never called, whatever is configured."""
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 """The unspecified address, and IPv4 in the deprecated form ``::192.0.2.7``; it also holds the loopback address."""
 _LINK_LOCAL = ipaddress.IPv6Network("fe80::/10")
 
-NEVER_PORTS = frozenset(
+NEVER_CALLED_PORTS = frozenset(
     {21, 22, 23, 25, 53, 69, 110, 111, 119, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515}
     | {526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995}
 )
@@ -61,10 +61,10 @@ class Forbidden(Exception):
 
 
 class NotCalled(OSError):
-    """The same while connecting; an OSError, as a connector expects one from resolvers and sockets."""
+    """The policy does not allow a connection; an OSError, as aiohttp expects one from resolvers and sockets."""
 
 
-# Reading: what cannot be read in a policy is left out --------------------------------------------
+# Reading a policy: values that cannot be read are left out ----------------------------------------
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -119,10 +119,10 @@ class EndpointPolicy(BaseModel, frozen=True):
         own_hosts: names, IP addresses and networks of the site itself, where those are not all this machine's.
         closed_ports: refused at every address: those of the site's database and channel layer.
         networks: only addresses in these are called; None for all, () for none.
-        refused_networks: not called, beside :data:`NEVER`.
+        refused_networks: not called, beside :data:`NEVER_CALLED`.
         ports: only ports in these ranges (first and last) are called.
         schemes: of ``http`` and ``https``, those that are called.
-        loopback_by_name: whether any name may lead to the loopback; not where strangers give the names.
+        loopback_by_name: whether any name may lead to the loopback; False on a site where strangers choose the names.
         pinned: names, each with the only addresses that are called for it; such a name is not looked up.
     """
 
@@ -140,7 +140,7 @@ class EndpointPolicy(BaseModel, frozen=True):
     def from_params(cls, value: object) -> EndpointPolicy:
         """Read the policy of a ``start_match``; what is missing has its default, as with an older league manager.
 
-        Of a list of what is allowed only what can be read is allowed: of one in which nothing can, nothing is.
+        Of a list of what is allowed, an item that cannot be read is left out; if all of them are, nothing is allowed.
         """
         return cls.model_validate(value if isinstance(value, Mapping) else {})
 
@@ -189,7 +189,7 @@ class EndpointPolicy(BaseModel, frozen=True):
     def check_found(self, host: str, addresses: Sequence[str], port: int) -> list[str]:
         """Check what a name resolves to; the addresses that may be called.
 
-        If one address is forbidden the name is not called at all: such a name is meant to lead elsewhere. Link-local
+        If one address is forbidden the name is not called: it may have been made to reach that address. Link-local
         IPv6 addresses are ignored instead: the names of machines in a room often have one.
 
         Raises:
@@ -214,7 +214,7 @@ class EndpointPolicy(BaseModel, frozen=True):
     def _check_port(self, port: int, *, own: bool) -> None:
         if port in self.closed_ports or (own and port in self.refused_ports):
             raise Forbidden(f"port {port} belongs to the league site itself")
-        if port in NEVER_PORTS or not any(first <= port <= last for first, last in self.ports):
+        if port in NEVER_CALLED_PORTS or not any(first <= port <= last for first, last in self.ports):
             raise Forbidden(f"port {port} is not called")
 
 
@@ -243,7 +243,7 @@ class PolicyResolver(AbstractResolver):
         return [_result(host, address, port) for address in called]
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing has to be closed."""
 
 
 def _result(host: str, address: str, port: int) -> ResolveResult:
@@ -285,7 +285,7 @@ def _never(ip: IP) -> str | None:
     """The network because of which an address is never called; None if it may be called."""
     if ip.version == 6 and ip in _COMPATIBLE and not ip.is_loopback:
         return str(_COMPATIBLE)
-    return _first(ip, NEVER)
+    return _first(ip, NEVER_CALLED)
 
 
 @lru_cache(maxsize=256)

@@ -1,1 +1,1 @@
-"""The HTTP API for instructors and the public; keys."""
+"""The HTTP API for instructors and the public, and the keys that it asks for."""

@@ -48,18 +48,18 @@ from matches.observing import metrics
 
 
 class Api(NinjaAPI):
-    """The API with its document."""
+    """The API and its OpenAPI document."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
-        """The name that clients made from the document call an operation by.
+        """The name of an operation in clients that are generated from the OpenAPI document.
 
-        It stays when an operation moves to another module of this package.
+        The name stays when an operation moves to another module of this package.
         """
         name = super().get_openapi_operation_id(operation)
         return re.sub("^leaguesite_api_leagues_", "leaguesite_api_routes_", name)
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
-        """The document; its refusals say what their status means."""
+        """The OpenAPI document; each refusal in it says what its status means."""
         document = super().get_openapi_schema(**options)
         operations = [one for path in document["paths"].values() for one in path.values()]
         for status, response in [pair for one in operations for pair in one["responses"].items()]:
@@ -97,7 +97,7 @@ def roster_refused(request: HttpRequest, error: RosterRefused) -> HttpResponse:
 
 
 @api.exception_handler(HttpError)
-def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
+def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     """A missing or wrong key, or a body that is not JSON."""
     keyless = _("Send the instructor's API key: Authorization: Bearer <key>.")
     sentence = keyless if error.status_code == 401 else str(error)
@@ -106,7 +106,7 @@ def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(TooOften)
 def too_often(request: HttpRequest, error: TooOften) -> HttpResponse:
-    """Too many wrong keys came from there."""
+    """Too many wrong keys came from the sender's IP address."""
     seconds = error.context["retry_after_s"]
     content = {"error": too_many_attempts(seconds), "field": None}
     response = api.create_response(request, content, status=429)
@@ -171,7 +171,7 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
     """200 when leagues can be played here now, else 503 with the reason."""
     status = health.status()
     response = answer(status, status=200 if status["status"] == "ok" else 503)
-    # "Not yet" is an answer here, and no error.
+    # 503 is an answer here: Django would log it as an error.
     keep_out_of_the_log(response)
     return response
 

@@ -16,17 +16,17 @@ from matches.league.corrections.queries import CorrectionRow
 from matches.view.rows import FreezeRow, FrozenAfter, GameRegistry, LeagueRow, MatchRow, RoundRow, StandingsRow
 
 
-class Head(TypedDict):
+class Envelope(TypedDict):
     """The envelope of an answer."""
 
     protocol: Annotated[Literal["league.v2"], says("The protocol's name.")]
     message_type: Annotated[str, says("Which message this is.")]
     sender: Annotated[str, says("league_manager and its id.")]
     timestamp: Annotated[str, says("When it was made, in UTC.")]
-    conversation_id: Annotated[str, says("Yours, or a new one.")]
+    conversation_id: Annotated[str, says("The one of your message, or a new one.")]
 
 
-class OfLeague(Head):
+class OfLeague(Envelope):
     """An answer about a league."""
 
     league_id: Annotated[str, says("The league.")]
@@ -36,8 +36,12 @@ class OfLeague(Head):
 class Part(OfLeague):
     """A list that may come in parts."""
 
-    total: NotRequired[Annotated[int, says("If it comes in parts: how many rows there are in all.")]]
-    next_cursor: NotRequired[Annotated[str | None, says("If it comes in parts: that of the next one, or null.")]]
+    total: NotRequired[Annotated[int, says("If the list comes in parts: how many rows there are in all.")]]
+    next_cursor: NotRequired[
+        Annotated[
+            str | None, says("If the list comes in parts: send it as `cursor` for the next part; null at the end.")
+        ]
+    ]
 
 
 class Standings(Part):
@@ -54,7 +58,7 @@ class Schedule(Part):
     rounds: Annotated[list[RoundRow], says("The rounds with their matches.")]
 
 
-class Coming(TypedDict):
+class UpcomingMatch(TypedDict):
     """A match that is not finished."""
 
     match_id: Annotated[str, says("Its id, such as R1M1.")]
@@ -66,7 +70,7 @@ class Coming(TypedDict):
 class NextMatch(OfLeague):
     """A player's next match."""
 
-    next_match: Annotated[Coming | None, says("The match; null when there is none.")]
+    next_match: Annotated[UpcomingMatch | None, says("The match; null when there is none.")]
 
 
 class PlayerStats(OfLeague):
@@ -77,33 +81,33 @@ class PlayerStats(OfLeague):
     matches: NotRequired[Annotated[list[MatchRow], says("Its matches that have a result.")]]
 
 
-class Games(Head, GameRegistry):
+class Games(Envelope, GameRegistry):
     """The games that can be played."""
 
     league_id: NotRequired[Annotated[str | None, says("The caller's league, if there is one.")]]
 
 
-class Leagues(Head):
+class Leagues(Envelope):
     """The leagues of the site."""
 
     leagues: Annotated[list[LeagueRow], says("The newest first.")]
 
 
-class ScheduleCreated(Head):
+class ScheduleCreated(Envelope):
     """The schedule is made."""
 
     league_id: Annotated[str, says("The league.")]
-    status: Annotated[str, one_of(LeagueState), says("How far it is.")]
+    status: Annotated[str, one_of(LeagueState), says("The state of the league.")]
     total_rounds: Annotated[int, says("How many rounds there are.")]
     total_matches: Annotated[int, says("How many matches there are.")]
     rounds: Annotated[list[RoundRow], says("The rounds with their matches.")]
 
 
-class ActionDone(Head):
+class ActionDone(Envelope):
     """What the instructor asked for is done."""
 
-    action: Annotated[str, says("Its name in the log of who did what, such as league.pause.")]
-    done: Annotated[str, says("The sentence that confirms it; empty: the league says it all.")]
+    action: Annotated[str, says("The action's name in the log of who did what, such as league.pause.")]
+    done: Annotated[str, says("A sentence that confirms it; empty if `league` shows what was done.")]
     league: Annotated[LeagueRow, says("The league as it stands now.")]
 
 
@@ -116,28 +120,32 @@ class FreezeDone(ActionDone):
 class ReplayDone(ActionDone):
     """The match is played again."""
 
-    correction: Annotated[CorrectionRow, says("The correction that it is.")]
+    correction: Annotated[CorrectionRow, says("The correction by which the match is played again.")]
 
 
-class CheckStatus(Head, CheckSoFar):
+class CheckStatus(Envelope, CheckSoFar):
     """How far a check is."""
 
 
 class Delivered(TypedDict):
     """A message of the inbox."""
 
-    cursor: Annotated[str, says("As `after` it says that you have this message and those before it.")]
+    cursor: Annotated[str, says("Send it as `after` once you have this message and all before it.")]
     deadline: Annotated[str, says("When its sender stops waiting, in UTC.")]
     seconds_left: Annotated[float, says("The same in seconds from now.")]
     request: Annotated[dict[str, Any], says("The JSON-RPC request; your response has its id.")]
-    http: Annotated[dict[str, Any], says("For a program that relays it to a server: id, path and headers of the call.")]
+    http: Annotated[
+        dict[str, Any], says("For a program that relays the message to a server: id, path and headers of the call.")
+    ]
 
 
 class Taken(TypedDict):
     """What became of responses."""
 
-    accepted: Annotated[int, says("How many were awaited.")]
-    not_awaited: Annotated[list[Any], says("The ids of those for which nobody waits: too late, twice, or another's.")]
+    accepted: Annotated[int, says("How many responses somebody waits for.")]
+    not_awaited: Annotated[
+        list[Any], says("The ids of the responses for which nobody waits: too late, sent twice, or another agent's.")
+    ]
 
 
 class Inbox(TypedDict):
@@ -145,12 +153,12 @@ class Inbox(TypedDict):
 
     messages: Annotated[list[Delivered], says("The oldest first; empty when the time is over.")]
     next: Annotated[str, says("The `after` of the next call.")]
-    accepted: NotRequired[Annotated[int, says("If you brought responses: how many were awaited.")]]
-    not_awaited: NotRequired[Annotated[list[Any], says("If you brought responses: the ids of the others.")]]
+    accepted: NotRequired[Annotated[int, says("If you sent responses: for how many of them somebody waits.")]]
+    not_awaited: NotRequired[Annotated[list[Any], says("If you sent responses: the ids of the others.")]]
 
 
 class Event(TypedDict):
-    """What the league or a referee has said to a person that plays."""
+    """A message of the league or of a referee to a person who plays."""
 
     message_type: NotRequired[Annotated[str, says("The message.")]]
     match_id: NotRequired[Annotated[str, says("The match that it is about.")]]
@@ -161,7 +169,7 @@ class Event(TypedDict):
     says: NotRequired[Annotated[str, says("The same in a sentence.")]]
 
 
-class PlayStatus(Head):
+class PlayStatus(Envelope):
     """What happened while a person played."""
 
     events: Annotated[list[Event], says("What was said and done, in order.")]
@@ -200,7 +208,7 @@ def _of_message(name: str) -> dict[str, Any]:
     schema = schemas.json_schema(name)
     status = schema["properties"].get("status")
     if status is not None and "REJECTED" in status["enum"]:
-        # The word for an agent that says protocol_version "league.v2".
+        # An agent that registers with protocol_version "league.v2" is answered REGISTERED in place of ACCEPTED.
         status["enum"].append("REGISTERED")
     return schema
 

@@ -40,7 +40,7 @@ def too_large(seen: str, max_bytes: int) -> bytes:
     """The body of a 413.
 
     Args:
-        seen: how large it was, in words.
+        seen: how large the body was, in words.
         max_bytes: the limit.
     """
     return refusal(TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {max_bytes} bytes"))

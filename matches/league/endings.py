@@ -43,7 +43,7 @@ def close_round_if_done(played: Round) -> bool:
         if not swap(Round, ended, pk=played.pk, state=RoundState.RUNNING):
             return False
         record(played.league_id, EventKind.ROUND_COMPLETED, round_id=played.number)
-        # Read it now that its row is locked: the board may have been unveiled a moment ago.
+        # Read the league only now that its row is locked: the board may have been unveiled a moment ago.
         league = LEAGUE.one(pk=played.league_id)
         if league is None:
             raise League.DoesNotExist(played.league_id)
@@ -104,7 +104,7 @@ def announce_end(league: League) -> None:
 
 
 def after_result(match: Match) -> None:
-    """Follow a result up: close its round, or, if the round was over, tell everybody the new table."""
+    """Do what a new result leads to: close its round, or, if the round was over, send all agents the new table."""
     if match.round.state != RoundState.COMPLETED:
         close_round_if_done(match.round)
         return
@@ -117,7 +117,7 @@ def after_result(match: Match) -> None:
 
 
 def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> None:
-    """Follow a correction of matches of these rounds up: close rounds, and tell everybody the new table.
+    """Do what a correction of matches of these rounds leads to: close rounds, and send all agents the new table.
 
     Args:
         tag: makes the conversation_id of the messages about this correction unique.

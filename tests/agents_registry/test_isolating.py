@@ -1,4 +1,7 @@
-"""Names that would turn the words around them, or reach out of their isolate."""
+"""Names with characters that would change the direction of the words around them (Unicode bidirectional text).
+
+An *isolate* is a text between U+2068 and a closing U+2069, whose direction does not affect its neighbours.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from django.utils import translation
 from agents_registry.isolating import cut, isolated, plain
 
 HEBREW = "ליגה"
-HOSTILE = {
+HOSTILE = {  # by name: what is left of it
     "Fall": "Fall",
     "Fall\u2069: 0": "Fall: 0",
     "\u2066\u2067\u2068Fall": "Fall",
@@ -33,12 +36,12 @@ def test_a_name_from_right_to_left_is_isolated_in_english_too(name: str) -> None
     assert isolated(name) == f"\u2068{name}\u2069"
 
 
-def test_nothing_is_not_isolated() -> None:
+def test_an_empty_name_stays_empty() -> None:
     with translation.override("he"):
         assert [isolated(one) for one in ("", "\u2069", "\u202e")] == ["", "", ""]
 
 
-def test_a_sentence_leaves_without_isolates() -> None:
+def test_a_plain_sentence_has_no_isolates() -> None:
     with translation.override("he"):
         assert plain(f"{isolated('Fall')}: {isolated(HEBREW)}.") == f"Fall: {HEBREW}."
 

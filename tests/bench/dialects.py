@@ -13,7 +13,7 @@ from tests.bench.part import command_line, scratch
 
 PLAYERS = 18
 PAIRS = 7
-"""Measured leagues of each kind, in turn; one of each is played before, as the site is cold."""
+"""How many leagues of each kind are measured, in turn; one of each is played before, as the site is cold."""
 MAX_RATIO = 1.1
 """How many times the processor time of one dialect a mixed league may take: the median of the pairs."""
 

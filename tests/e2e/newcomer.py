@@ -1,6 +1,6 @@
-"""A newcomer who does what docs/cli.md says, command by command, in an empty folder.
+"""Does what docs/cli.md tells a newcomer, command by command, in an empty folder.
 
-``python -m tests.e2e.newcomer`` has one do it with nothing but the wheel of ``league_sdk``, and prints the time.
+``python -m tests.e2e.newcomer`` does so with nothing but the wheel of ``league_sdk``, and prints how long it took.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Newcomer:
 
     Args:
         folder: an empty folder.
-        program: what to say for ``league``.
-        environment: of its shell.
+        program: the command line that is run in place of ``league``.
+        environment: the environment variables of the commands.
     """
 
     def __init__(self, folder: Path, program: Sequence[str], environment: dict[str, str]) -> None:
@@ -48,7 +48,7 @@ class Newcomer:
         self.playing: list[subprocess.Popen[str]] = []
 
     def run(self, command: Sequence[str]) -> str:
-        """Run a command to its end; what it printed."""
+        """Run a command to its end; returns what it printed."""
         begun = time.monotonic()
         whole, shell = self._of(command), self._environment
         done = subprocess.run(whole, cwd=self.folder, env=shell, capture_output=True, text=True, check=False)
@@ -57,7 +57,7 @@ class Newcomer:
         return done.stdout
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a command that goes on."""
+        """Start a command that runs until :meth:`close`."""
         started = subprocess.Popen(
             self._of(command), cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
         )
@@ -65,7 +65,7 @@ class Newcomer:
         return started
 
     def close(self) -> None:
-        """Stop what goes on, as Ctrl-C does."""
+        """Stop the commands that were started, with SIGTERM; each must end with exit code 0."""
         for one in self.playing:
             one.terminate()
             assert one.wait(timeout=20) == 0
@@ -78,7 +78,7 @@ class Newcomer:
 
 
 def follow(newcomer: Newcomer, site: Site) -> str:
-    """Do what the page says, with a league of the site for its last command; what the player has said of its match."""
+    """Do what the page says, with a league of ``site`` for the last command; returns what that player printed."""
     new, local, check, play = commands()
     newcomer.run(new)
     assert "could be chance" in newcomer.run(local)

@@ -25,9 +25,11 @@ PAGES = [
     ),
     "/api/docs",
 ]
-REPORT = "addEventListener('securitypolicyviolation', e => console.error('POLICY', e.violatedDirective, e.blockedURI))"
+REPORT_VIOLATIONS_JS = (
+    "addEventListener('securitypolicyviolation', e => console.error('POLICY', e.violatedDirective, e.blockedURI))"
+)
 
-INJECT_SCRIPTS = """() => {
+INJECT_SCRIPTS_JS = """() => {
     document.body.insertAdjacentHTML('beforeend', '<b onclick="window.injected = 1">x</b>');
     document.body.lastElementChild.click();
     const script = document.createElement('script');
@@ -47,7 +49,7 @@ def leagues(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
 def open_page(browser: Browser, wrong: list[str]) -> Page:
     """A fresh page that adds to ``wrong`` whatever the policy blocks, and each error of a script."""
     page = browser.new_context().new_page()
-    page.add_init_script(REPORT)
+    page.add_init_script(REPORT_VIOLATIONS_JS)
     signs = ("POLICY", "Content Security Policy", "Content-Security-Policy")
     page.on(
         "console",
@@ -74,7 +76,7 @@ def test_the_board_is_live_and_the_policy_blocks_injected_scripts(site: Site, br
     page.goto(f"{site.url}/leagues/{every_page.OPEN}/")
     page.wait_for_selector("body[data-connection=live]")
     # A script that an attacker injects into the page does not run.
-    page.evaluate(INJECT_SCRIPTS)
+    page.evaluate(INJECT_SCRIPTS_JS)
     assert page.evaluate("window.injected") is None
     assert [line for line in wrong if "POLICY" in line and "script-src" in line] != []
 

@@ -51,7 +51,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     matches = _matches(view, agent, rows)
     return {
         "league": parts.league_of(view),
-        "player": Head(
+        "player": PlayerHeading(
             player_id,
             # An audience behind a freeze must not see a new name either.
             view.names.get(player_id) or (agent.display_name if view.now else player_id),
@@ -83,8 +83,8 @@ class CheckVerdict(NamedTuple):
     why: str = ""
 
 
-class Head(NamedTuple):
-    """The head of the page: the player, its row of the table, and the number of players."""
+class PlayerHeading(NamedTuple):
+    """The heading of the page: the player, its row of the table, and the number of players."""
 
     player_id: str
     display_name: str

@@ -1,4 +1,4 @@
-"""The check of referees, with our own and with small ones that have one fault each."""
+"""The check of referees: our own referee passes, and each fault of a faulty small referee is found."""
 
 from __future__ import annotations
 
@@ -26,8 +26,14 @@ Params = dict[str, Any]
 OF_EVERY_REFEREE = {name for name, rule in REFEREE.rules.items() if not rule.for_some}
 
 
-class Small:
-    """A small correct referee; tests override its methods."""
+class SmallReferee:
+    """A small correct referee; tests override its methods.
+
+    Attributes:
+        start: the method by which the league manager gives it a match.
+        number: the number that it draws in every match.
+        registers: whether it registers with the league manager of the check.
+    """
 
     start = "start_match"
     number = 8
@@ -148,7 +154,7 @@ class Small:
         await self.post(self.manager, "report_match_result", message)
 
 
-async def checked(referee: Small) -> Report:
+async def checked(referee: SmallReferee) -> Report:
     client = Client(agent_type="check")
 
     def begin(endpoint: str) -> None:
@@ -169,11 +175,11 @@ async def checked(referee: Small) -> Report:
 
 async def test_our_own_referee_conforms_in_every_clause() -> None:
     client = Client(agent_type="check")
-    desks: list[DoorHandlers] = []
+    doors: list[DoorHandlers] = []
     tasks: list[asyncio.Task[None]] = []
 
     async def serve(request: web.Request) -> web.Response:
-        return await desks[0].mcp(request)
+        return await doors[0].mcp(request)
 
     async def work(link: LeagueLink, referee: Referee) -> None:
         try:
@@ -191,7 +197,7 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
             referee = Referee(link, endpoint=url, max_concurrent=4)
             server, budgets = RefereeServer(referee, link), Budgets()
             link.identified = lambda: budgets.expect_league(server.league_digest)
-            desks.append(DoorHandlers(server, budgets))
+            doors.append(DoorHandlers(server, budgets))
             tasks.append(asyncio.create_task(work(link, referee)))
 
         report = await check_referee(Subject(url=url, on_listening=begin, register_wait_s=5), client)
@@ -204,20 +210,24 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
 
 
 async def test_a_correct_referee_conforms() -> None:
-    report = await checked(Small())
+    report = await checked(SmallReferee())
     assert having(report, Verdict.CONFORMS) == OF_EVERY_REFEREE, report.to_json()
 
 
-class Assigned(Small):
+class Assigned(SmallReferee):
+    """Takes a match by another method than ``start_match``."""
+
     start = "assign_match"
 
 
-class OneByOne(Small):
+class OneByOne(SmallReferee):
+    """Asks the second player only when the first has answered."""
+
     async def collect(self, match: Params, url: dict[str, str]) -> Params:
         return {name: await self.ask(match, name, url[name]) for name in url}
 
 
-class Draws(Small):
+class AlwaysDraw(SmallReferee):
     """Ends every match with a draw."""
 
     def result(self, choices: Params) -> tuple[Params, Params]:
@@ -225,24 +235,28 @@ class Draws(Small):
         return result | {"status": "DRAW", "winner_player_id": None}, report
 
 
-class Favours(Small):
+class ReportsAnotherWinner(SmallReferee):
     """Reports another winner than it sent to the players."""
 
     async def report(self, match: Params, result: Params) -> None:
         await super().report(match, result | {"winner": "P02", "score": {"P01": 0, "P02": 3}})
 
 
-class Local(Small):
+class LocalTime(SmallReferee):
+    """Gives GAME_OVER a timestamp without a time zone."""
+
     def message(self, kind: str, conversation: str, **fields: Any) -> Params:
         stamped = {"timestamp": "2025-01-15T10:30:00"} if kind == "GAME_OVER" else {}
         return super().message(kind, conversation, **fields) | stamped
 
 
-class Unregistered(Small):
+class Unregistered(SmallReferee):
+    """Does not register, so it has no token."""
+
     registers = False
 
 
-class Tells(Small):
+class RevealsChoice(SmallReferee):
     """Reveals the choice of PLAYER_A to PLAYER_B."""
 
     async def collect(self, match: Params, url: dict[str, str]) -> Params:
@@ -251,27 +265,29 @@ class Tells(Small):
         return {first: choice, second: await self.ask(match, second, url[second], opponent_choice=choice)}
 
 
-WRONG: list[tuple[type[Small], set[str], set[str]]] = [
+WRONG: list[tuple[type[SmallReferee], set[str], set[str]]] = [  # a referee, the clauses it fails, those tolerated
     (Assigned, set(), {"start.taken"}),
     (OneByOne, set(), {"choose.parallel"}),
-    (Draws, {"over.right", "report.right", "illegal.result", "silent.loss"}, set()),
-    (Favours, {"report.right"}, set()),
-    (Local, set(), {"over.message"}),
+    (AlwaysDraw, {"over.right", "report.right", "illegal.result", "silent.loss"}, set()),
+    (ReportsAnotherWinner, {"report.right"}, set()),
+    (LocalTime, set(), {"over.message"}),
     (Unregistered, set(), {"invite.message", "choose.message", "over.message", "report.message"}),
-    (Tells, {"choose.hidden"}, {"choose.parallel"}),
+    (RevealsChoice, {"choose.hidden"}, {"choose.parallel"}),
 ]  # fmt: skip
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "fails", "tolerated"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
-async def test_each_fault_is_reported_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
+async def test_each_fault_is_reported_and_nothing_else(
+    kind: type[SmallReferee], fails: set[str], tolerated: set[str]
+) -> None:
     report = await checked(kind())
     assert found(report) == (fails, tolerated), report.to_json()
     assert report.can_play is not (fails & {"over.right", "report.right"} != set())
 
 
 async def test_a_referee_that_takes_no_match_is_reported_as_unusable() -> None:
-    class Busy(Small):
+    class Busy(SmallReferee):
         start = "conduct_match"
 
     report = await checked(Busy())
@@ -283,7 +299,7 @@ async def test_a_referee_that_takes_no_match_is_reported_as_unusable() -> None:
 
 
 async def test_a_referee_that_reports_no_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Quiet(Small):
+    class Quiet(SmallReferee):
         async def report(self, match: Params, result: Params) -> None:
             """Report nothing."""
 

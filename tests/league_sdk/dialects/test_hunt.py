@@ -29,6 +29,7 @@ Agent = Callable[[Proposal], Reply]
 
 
 def good(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    """A usable answer to the request ``body``, which carries a message of type ``kind``."""
     said = {"accept": True} if kind == "GAME_INVITATION" else {"parity_choice": "odd"}
     return {"jsonrpc": "2.0", "id": body.get("id"), "result": said}
 
@@ -72,7 +73,7 @@ def with_tools(tools: list[dict[str, Any]], understands: Callable[[Proposal], bo
     return agent
 
 
-def test_a_hunt_starts_with_chapter_8_if_nothing_is_known() -> None:
+def test_a_hunt_starts_with_the_canonical_shape_if_nothing_is_known() -> None:
     sent, end, hunt = run(INVITATION, speaks("handle_game_invitation"))
     assert [one.body for one in sent] == [
         {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
@@ -171,7 +172,7 @@ def test_a_hunt_finds_the_agents_tools_by_their_names() -> None:
     ],
 )
 def test_a_hunt_finds_a_tool_by_name_and_description(tool: dict[str, Any], kind: str) -> None:
-    """No other tool is called for the message."""
+    """The agent's other tools are not called for the message."""
     others = [{"name": "health", "description": "Whether this agent is well."}, {"name": "get_player_state"}]
 
     agent = with_tools([*others, tool], lambda one: one.method == f"tools/call {tool['name']}", kind)
@@ -269,7 +270,7 @@ def test_every_shape_carries_the_whole_message(name: str) -> None:
     expected = CALL | ({"message_type": "MOVE_REQUEST"} if legacy else {})
     expected |= {shapes.MOVES_HANDLE: {"message_type": "REQUEST_MOVE"}}.get(name, {})
     if name == "data_envelope":
-        # It is for an agent that takes no field more.
+        # This shape is for agents that refuse every other field.
         assert body["data"] == {"match_id": "M-10001"}
         return
     assert {key: carried.get(key) for key in CALL} == expected

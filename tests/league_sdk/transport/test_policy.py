@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.transport.policy import NEVER, EndpointPolicy, Forbidden, NotCalled, PolicyResolver
+from league_sdk.transport.policy import NEVER_CALLED, EndpointPolicy, Forbidden, NotCalled, PolicyResolver
 from tests.league_sdk.transport.conftest import FakeLookups
 
 POLICY = EndpointPolicy(refused_ports=(8000, 80), own_hosts=("the-site.example.org",), loopback_by_name=False)
@@ -87,7 +87,7 @@ def test_every_network_on_the_list_is_tried_above() -> None:
     tried = {
         case[1] for mark in test_check_url_refuses_networks_that_are_never_called.pytestmark for case in mark.args[1]
     }
-    assert tried - {"::/96"} == set(NEVER)
+    assert tried - {"::/96"} == set(NEVER_CALLED)
 
 
 @pytest.mark.parametrize(

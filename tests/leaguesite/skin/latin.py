@@ -1,4 +1,4 @@
-"""Words in Latin letters that a person reads on a page: what is written on it, and what its attributes say."""
+"""Finds what is not translated on a Hebrew page: words in Latin letters in its text and in its attributes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable
 from html.parser import HTMLParser
 
-_ENDLESS = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
+_VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
 _NO_WORDS = frozenset(("script", "style", "template", "code", "pre", "kbd", "samp", "bdi", "textarea"))
-"""Elements whose text nobody reads, or is code, or somebody's own words."""
-_SAID = frozenset(("alt", "aria-description", "aria-label", "aria-roledescription", "placeholder", "title"))
+"""Elements whose text is not shown, or is code, or was written by somebody."""
+_TEXT_ATTRIBUTES = frozenset(("alt", "aria-description", "aria-label", "aria-roledescription", "placeholder", "title"))
 """Attributes that a browser or a screen reader shows; those that scripts show begin with ``data-word``."""
 _CODES = re.compile(
     r"""
@@ -25,7 +25,7 @@ _CODES = re.compile(
     """,
     re.VERBOSE,
 )
-_APART = re.compile("\u2068[^\u2068\u2069]*\u2069")
+_ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
 """A name or a quotation in a sentence (``agents_registry.isolating``)."""
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b(?!:\d{2}:)|\b20\d\d-\d\d-\d\d\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -37,6 +37,7 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        # The texts outside <time>, whose times a script writes in the reader's zone.
         self.timeless: list[str] = []
         self._open: list[tuple[str, bool]] = []
 
@@ -46,10 +47,12 @@ class _Reader(HTMLParser):
             given.get("lang") == "en" or given.get("translate") == "no" or "material-symbols" in given.get("class", "")
         )
         if not self._is_silent() and not foreign:
-            self.texts += [text for name, text in given.items() if name in _SAID or name.startswith("data-word")]
+            self.texts += [
+                text for name, text in given.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")
+            ]
             if tag == "input" and given.get("type") in ("submit", "button"):
                 self.texts.append(given.get("value", ""))
-        if tag not in _ENDLESS:
+        if tag not in _VOID:
             self._open.append((tag, foreign or tag in _NO_WORDS))
 
     def handle_endtag(self, tag: str) -> None:
@@ -95,7 +98,7 @@ def latin(texts: Iterable[str], allowed: Collection[str], written: Iterable[str]
     own = sorted({" ".join(text.split()) for text in written if text}, key=len, reverse=True)
     found = []
     for text in texts:
-        rest = _CODES.sub(" ", _APART.sub(" ", text))
+        rest = _CODES.sub(" ", _ISOLATED.sub(" ", text))
         for one in own:
             rest = rest.replace(one, " ")
         words = [word for word in _WORD.findall(rest) if word not in allowed]
@@ -150,7 +153,7 @@ PROTOCOL = frozenset(
             "result",
             "sender",
         ),
-        *("sender", "status", "success", "timestamp", "v"),
+        *("status", "success", "timestamp", "v"),
         *("true", "false", "null", "even", "odd", "EVEN", "ACCEPTED", "WIN", "DRAW", "CANCELLED"),
         *("tools", "list", "call", "server", "discover", "initialize", "content"),
         *("session", "Mcp-Session-Id", "ASCII", "inputSchema", "outputSchema", "object"),

@@ -22,13 +22,14 @@ START = datetime(2026, 1, 1, 18, 0, tzinfo=UTC)
 
 
 def happened(*kinds: tuple[str, dict[str, Any]]) -> list[Happened]:
-    """Events a minute apart."""
+    """Events of these kinds, with their data, a minute apart."""
     return [
         Happened(number, kind, data, START + timedelta(minutes=number)) for number, (kind, data) in enumerate(kinds, 1)
     ]
 
 
 def ended(match_id: str, winner: str | None = "P01", **changes: Any) -> dict[str, Any]:
+    """The data of the event ``match_finished``; without a winner the match is a draw."""
     return {
         "match_id": match_id,
         "round_id": 1,
@@ -43,7 +44,7 @@ def ended(match_id: str, winner: str | None = "P01", **changes: Any) -> dict[str
     } | changes
 
 
-ROUND = [
+ONE_ROUND = [  # a whole league with one round of one match
     ("league_created", {}),
     ("schedule_made", {"players": 2, "rounds": 1}),
     ("round_started", {"round_id": 1}),
@@ -55,7 +56,7 @@ ROUND = [
 
 
 def test_a_league_from_its_beginning_to_its_end() -> None:
-    events = happened(*ROUND)
+    events = happened(*ONE_ROUND)
     states = [fold(Moment(), events[:number]) for number in range(len(events) + 1)]
     assert [str(one.state) for one in states] == [
         "REGISTRATION",
@@ -79,7 +80,7 @@ def test_a_league_from_its_beginning_to_its_end() -> None:
 
 
 def test_folding_events_does_not_change_the_moment() -> None:
-    events = happened(*ROUND)
+    events = happened(*ONE_ROUND)
     half = fold(Moment(), events[:4])
     assert fold(half, events[4:]) == fold(Moment(), events)
     assert half == fold(Moment(), events[:4])
@@ -101,7 +102,7 @@ def test_corrections_and_their_undoing() -> None:
         "points": {"P02": -2},
         "out": {"P01": None},
     }
-    events = happened(*ROUND, ("corrected", corrected), ("correction_undone", undone))
+    events = happened(*ONE_ROUND, ("corrected", corrected), ("correction_undone", undone))
     before, during, after = (fold(Moment(), events[:number]) for number in (7, 8, 9))
     assert (during.outcomes["R1M1"].status, during.outcomes["R1M1"].correction) == ("CANCELLED", 1)
     assert (during.points, during.out) == ({"P02": 2}, {"P01": "withdrawn"})
@@ -112,7 +113,7 @@ def test_corrections_and_their_undoing() -> None:
 
 def test_a_match_that_is_to_be_played_again_has_no_result() -> None:
     again = {"number": 1, "kind": "replay", "reason": "x", "results": {"R1M1": None}}
-    then = fold(Moment(), happened(*ROUND, ("corrected", again)))
+    then = fold(Moment(), happened(*ONE_ROUND, ("corrected", again)))
     assert then.outcomes == {}
     assert (
         fold(then, [Happened(99, "match_finished", ended("R1M1", "P02", attempt=2), START)]).results[0].winner == "P02"
@@ -120,12 +121,12 @@ def test_a_match_that_is_to_be_played_again_has_no_result() -> None:
 
 
 def test_a_stopped_league_has_no_round_that_is_on() -> None:
-    then = fold(Moment(), happened(*ROUND[:4], ("league_stopped", {})))
+    then = fold(Moment(), happened(*ONE_ROUND[:4], ("league_stopped", {})))
     assert (str(then.state), then.rounds) == ("STOPPED", {})
 
 
 def test_a_restart_of_the_demo_clears_its_state() -> None:
-    then = fold(Moment(), happened(*ROUND, ("demo_afresh", {})))
+    then = fold(Moment(), happened(*ONE_ROUND, ("demo_afresh", {})))
     assert (then.outcomes, then.rounds, str(then.state), then.seq) == ({}, {}, "REGISTRATION", 8)
 
 
@@ -133,7 +134,7 @@ def test_a_restart_of_the_demo_clears_its_state() -> None:
 
 
 @pytest.mark.django_db
-def test_the_present_is_the_same_by_rows_and_by_history() -> None:
+def test_the_history_leads_to_the_same_present_as_the_rows() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     make.playing_on(place)
@@ -147,7 +148,7 @@ def test_the_present_is_the_same_by_rows_and_by_history() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_known_is_not_read_again_and_what_is_taken_back_is_forgotten() -> None:
+def test_known_events_are_not_read_again_and_events_of_a_rollback_are_forgotten() -> None:
     place = make.playing(players=2)
     league = place.league
     known = sight.moment(league)

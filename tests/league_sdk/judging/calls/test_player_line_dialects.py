@@ -1,4 +1,4 @@
-"""A referee's line to agents of other dialects: the limit of a hunt, callbacks, what is remembered."""
+"""A referee's line to agents of other dialects: how long a hunt takes, callbacks, and which dialects it remembers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OVER = {"message_type": "GAME_OVER", "match_id": "R1M1"}
 
 
 async def cut_short(line: PlayerLine, agent: Agent, *why: str) -> None:
-    """Ask for a choice, and end that as soon as the agent was called."""
+    """Ask for a choice, and cancel that as soon as the agent was called; ``why`` is the reason of the cancellation."""
     asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
     await agent.called.wait()
     asked.cancel(*why)
@@ -44,6 +44,7 @@ async def cut_short(line: PlayerLine, agent: Agent, *why: str) -> None:
 
 
 def knows(method: str, result: Any) -> Callable[[dict[str, Any]], Answer]:
+    """An agent that knows one method, and answers it with ``result``."""
     return lambda body: ok(result) if body.get("method") == method else UNKNOWN
 
 
@@ -64,7 +65,7 @@ async def test_all_dialects_of_a_try_share_its_limit() -> None:
 async def test_a_match_in_a_known_dialect_costs_one_request_a_message_and_no_wait(
     understand: Callable[[dict[str, Any]], dict[str, Any] | None],
 ) -> None:
-    """What the search costs in time (docs/performance.md, mixed dialects) it costs in an agent's first match only."""
+    """The time that a hunt takes (docs/performance.md, mixed dialects) is lost in an agent's first match only."""
     agent, line = meet(lambda body: said(200, speakers.answer(body, understand)))
     messages = [one | {"timestamp": wire.STAMP, "sender": "referee:REF01"} for one in (INVITATION, CALL)]
 
@@ -186,7 +187,7 @@ def registered(name: str, **known: Any) -> Seat:
     return replace(P01, registration=name, **known)
 
 
-async def test_another_agent_at_the_same_address_begins_afresh() -> None:
+async def test_no_dialect_is_remembered_for_another_agent_at_the_same_address() -> None:
     _agent, line = meet(speaks_only("handle_message"))
     await ask(line, INVITATION, seat=registered("1.1"))
     assert (line.spoken(registered("1.1")), line.spoken(registered("1.2"))) == (
