@@ -45,7 +45,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     # Of the words behind ```json our tests read more than the highlighter understands.
     plain = re.sub(r"^( *```\w+) .*$", r"\1", markdown, flags=re.MULTILINE)
-    return sources.relinked(plain, here, link)
+    return sources.relinked(plain, here, link, sources.titles(ROOT))
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -35,17 +35,13 @@ class Text:
 
 def listed(root: Path, base: str) -> list[tuple[str, list[Entry]]]:
     """The pages by reader, in the order of the top page."""
-    found = sources.pages(root)
+    found, titles = sources.pages(root), sources.titles(root)
     index = found.get(sources.INDEX)
     groups = sources.groups(index.read_text(encoding="utf-8")) if index else [("", [*found])]
     return [
-        (name, [Entry(_title(found[page], page), base + sources.address(page)) for page in pages if page in found])
+        (name, [Entry(titles[page], base + sources.address(page)) for page in pages if page in found])
         for name, pages in groups
     ]
-
-
-def _title(file: Path, page: str) -> str:
-    return sources.title(file.read_text(encoding="utf-8"), page)
 
 
 def page_at(root: Path, path: str) -> str | None:
@@ -56,15 +52,17 @@ def page_at(root: Path, path: str) -> str | None:
 def text(root: Path, page: str, base: str) -> Text:
     """A page, rendered."""
     file = sources.pages(root)[page]
-    return _render(file.read_text(encoding="utf-8"), page, base, frozenset(sources.pictures(root)))
+    titles = tuple(sources.titles(root).items())
+    return _render(file.read_text(encoding="utf-8"), page, base, frozenset(sources.pictures(root)), titles)
 
 
 @lru_cache(maxsize=128)
-def _render(markdown: str, page: str, base: str, pictures: frozenset[str]) -> Text:
+def _render(markdown: str, page: str, base: str, pictures: frozenset[str], titles: tuple[tuple[str, str], ...]) -> Text:
     """Render Markdown; HTML in it is shown as text, since none of our pages needs any."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     without = _COMMENT.sub("", markdown)
-    tokens = parser.parse(sources.relinked(without, page, partial(_address, base=base, pictures=pictures)))
+    link = partial(_address, base=base, pictures=pictures)
+    tokens = parser.parse(sources.relinked(without, page, link, dict(titles)))
     headings = []
     for opening, inline in itertools.pairwise(tokens):
         if opening.type == "heading_open":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 INDEX = "README.md"
@@ -60,6 +60,11 @@ def title(text: str, page: str) -> str:
     return heading[1].replace("`", "") if heading else page
 
 
+def titles(root: Path) -> dict[str, str]:
+    """The title of every page."""
+    return {page: title(file.read_text(encoding="utf-8"), page) for page, file in pages(root).items()}
+
+
 def groups(index: str) -> list[tuple[str, list[str]]]:
     """The pages by reader and in order, as the text of the top page lists them under headings in bold."""
     parts = re.split(r"^\*\*([^*]+)\*\*", index, flags=re.MULTILINE)[1:]
@@ -67,7 +72,7 @@ def groups(index: str) -> list[tuple[str, list[str]]]:
     return [(name, [target(INDEX, link[2]) for link in _LINK.finditer(text)]) for name, text in listed]
 
 
-def relinked(text: str, page: str, link: Callable[[str], str]) -> str:
+def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[str, str]) -> str:
     """A page's Markdown with every link to a file put into other words; code blocks stay as they are.
 
     Args:
@@ -75,14 +80,17 @@ def relinked(text: str, page: str, link: Callable[[str], str]) -> str:
         page: its name as a page.
         link: what to write for a link to a name (:func:`target`), without the anchor, which is kept; an empty text
             where there is nothing to lead to: then the words stay without a link.
+        titles: of the pages; a link whose words are the file's name gets the title instead.
     """
 
     def replace(match: re.Match[str]) -> str:
         path, mark, anchor = match[2].partition("#")
         if not path or ":" in path or path.startswith("/"):
             return match[0]
-        to = link(target(page, path))
-        return f"[{match[1]}]({to}{mark}{anchor})" if to else match[1]
+        led = target(page, path)
+        to = link(led)
+        words = titles.get(led, path) if match[1] == path else match[1]
+        return f"[{words}]({to}{mark}{anchor})" if to else words
 
     parts, at = [], 0
     for block in _FENCED.finditer(text):

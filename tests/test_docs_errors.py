@@ -1,0 +1,88 @@
+"""``docs/errors.md`` has every error code with its causes, and quotes under each what the code says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from league_sdk.protocol import errors
+from tests.places import ROOT
+
+TEXT = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+SECTIONS = {
+    match[1]: (match[2], match[3]) for match in re.finditer(r"^## (E\d{3}) (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S)
+}
+KINDS = {
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.LeagueError)
+}
+ANY = "…"
+TOO_MANY = ("E002", "E003")
+"""Their sentences are legion, and say for themselves which field is meant: the page has the usual ones only."""
+
+
+def words(node: ast.expr) -> str:
+    """A sentence in the source, with … for what is filled in; nothing if it is made elsewhere."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else ANY for part in node.values)
+    return ""
+
+
+@cache
+def sentences() -> frozenset[tuple[str, str]]:
+    """Every sentence that an error is raised with, and its code."""
+    found = set()
+    for package in ("leaguesite", "matches", "agents_registry", "league_sdk"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if "conformance" in path.parts:
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and node.args:
+                    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                    if name in KINDS and (said := words(node.args[0])):
+                        found.add((KINDS[name].error_code, said))
+    return frozenset(found)
+
+
+def quoted(section: str) -> list[str]:
+    """The sentences of the first column: those that begin as one and end as one."""
+    cells = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
+    return [cell for cell in cells if cell not in ("it says", "---") and cell.endswith((".", ANY))]
+
+
+def test_every_code_has_its_section_and_its_name() -> None:
+    assert {code: name for code, (name, _) in SECTIONS.items()} == errors.NAMES
+
+
+@pytest.mark.parametrize("code", errors.NAMES)
+def test_a_section_says_who_gets_it_and_what_to_do(code: str) -> None:
+    section = SECTIONS[code][1]
+    assert "**Who gets it**: " in section
+    assert "| it says | usual cause | what to do |" in section
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    assert rows and all(len([cell for cell in row.strip("|").split("|") if cell.strip()]) == 3 for row in rows)
+
+
+@pytest.mark.parametrize("code", errors.NAMES)
+def test_what_a_section_quotes_is_what_the_code_says(code: str) -> None:
+    said = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
+    assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in said] == []
+
+
+@pytest.mark.parametrize("code", [code for code in errors.NAMES if code not in TOO_MANY])
+def test_every_sentence_of_a_code_is_quoted(code: str) -> None:
+    told = {sentence.rstrip(f"{ANY}. ") for sentence in quoted(SECTIONS[code][1])}
+    said = {sentence for of, sentence in sentences() if of == code}
+    assert sorted(sentence for sentence in said if sentence.rstrip(f"{ANY}. ") not in told) == []
+
+
+def test_codes_of_refused_registrations_exist() -> None:
+    told = dict(re.findall(r"^\| ([LG]\d{3}) (\w+) \|", TEXT, re.MULTILINE))
+    assert told.items() <= errors.LEGACY_NAMES.items()
+    assert len(told) == 3
+    retried = re.findall(r"Only (E\d{3})\s+and (E\d{3}) are worth sending again", TEXT)
+    assert [{*pair} for pair in retried] == [errors.RETRYABLE]
