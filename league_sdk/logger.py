@@ -58,6 +58,7 @@ class JsonLogger:
         league_id: the league that the component works for.
         log_root: the folder of all logs.
         min_level: entries below this level are not written.
+        max_bytes: the size from which on the file is renamed to ``….1``, in place of an older one; None: any size.
         clock: returns the current time with a time zone.
 
     Raises:
@@ -72,10 +73,12 @@ class JsonLogger:
         *,
         log_root: Path | str = LOG_ROOT,
         min_level: str = "DEBUG",
+        max_bytes: int | None = None,
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self.component = component
         self._min_rank = _rank(min_level)
+        self._max_bytes = max_bytes
         self._clock = clock
         kind, _, agent_id = component.partition(":")
         if league_id:
@@ -107,6 +110,9 @@ class JsonLogger:
         line = json.dumps(entry, ensure_ascii=False, default=str)
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(redact(line) + "\n")
+            is_full = self._max_bytes is not None and file.tell() >= self._max_bytes
+        if is_full:
+            self.log_file.replace(self.log_file.with_name(f"{self.log_file.name}.1"))
 
     def debug(self, event_type: str, **details: Any) -> None:
         """Append an entry of level DEBUG."""

@@ -18,6 +18,7 @@ from league_sdk.cli.console import EXIT_OK, err, fail, out, plain, print_line
 from league_sdk.cli.options import DEFAULT_LEAGUE, Games, Json, known_games, stem
 from league_sdk.player.agent import Player
 from league_sdk.player.app import Ways, serve
+from league_sdk.player.journal import Journal
 from league_sdk.player.loading import NotLoaded, load
 from league_sdk.player.memory import Memory
 from league_sdk.player.mistakes import Mistake
@@ -50,7 +51,7 @@ Code = Annotated[
     str | None, typer.Option(envvar="LEAGUE_CODE", metavar="CODE", help="Your code, if the league asks for one.")
 ]
 Data = Annotated[
-    Path, typer.Option(metavar="FOLDER", help="Keeps history and token, so that you come back as the same player.")
+    Path, typer.Option(metavar="FOLDER", help="Keeps history, log and token, so that you come back as the same player.")
 ]
 
 
@@ -90,6 +91,7 @@ def play(
         code=code or None,
     )
     player = _player(source, name, Memory(data), known_games(game), league_id)
+    player.journal = Journal(data)
     terminal = _Lines() if as_json else _Terminal()
     player.on_played, player.decider.on_mistake = terminal.played, terminal.mistake
     _log_to_terminal(quiet=as_json)

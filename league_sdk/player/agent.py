@@ -13,11 +13,19 @@ from typing import Any
 
 from league_sdk.dialling import Inbox
 from league_sdk.player.deciding import Decider
+from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory, read_result
 from league_sdk.player.mistakes import Mistake, describe, line_of
 from league_sdk.player.tools import list_tools
 from league_sdk.protocol.envelope import check_protocol, envelope, stamp
-from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing, UnknownMethod
+from league_sdk.protocol.errors import (
+    InvalidFormat,
+    LeagueError,
+    MissingField,
+    TokenInvalid,
+    TokenMissing,
+    UnknownMethod,
+)
 from league_sdk.protocol.messages import METHODS, WRAPPER_METHOD, MessageType
 from league_sdk.protocol.own_tools import LIST_NAMES
 from league_sdk.protocol.tokens import same
@@ -45,6 +53,7 @@ class Player:
 
     Attributes:
         name: the display name it registers under.
+        journal: its log.
         think_s: seconds that every choice takes at least, so that people can watch.
         game_types: the games it registers for, instead of its strategy's.
         player_id: given by the league; empty before.
@@ -60,6 +69,7 @@ class Player:
     strategy: Strategy = field(default_factory=Random)
     memory: Memory = field(default_factory=Memory)
     think_s: float = 0.0
+    journal: Journal = field(default_factory=Journal)
     game_types: tuple[str, ...] = ()
     league_id: str | None = None
     player_id: str = ""
@@ -87,6 +97,7 @@ class Player:
             MessageType.ROUND_COMPLETED: self._told,
             MessageType.LEAGUE_COMPLETED: self._told,
         }
+        self._messages = frozenset(by_type)
         self.tools = {METHODS[kind]: tool for kind, tool in by_type.items()}
         self.tools |= {"ping": self._ping, "get_player_state": self._state, "list_tools": self._list_tools}
         self._by_name = self.tools | dict.fromkeys(LIST_NAMES, self._list_tools)
@@ -118,7 +129,18 @@ class Player:
         if tool is None:
             raise UnknownMethod(f"Method not found: {name!s:.80}.", field="method", seen=name)
         check_protocol(params)
-        return await tool(params)
+        kind = params.get("message_type")
+        if not isinstance(kind, str) or kind not in self._messages:
+            return await tool(params)
+        self.journal.received(params)
+        try:
+            answered = await tool(params)
+        except LeagueError as error:
+            self.journal.refused(params, error)
+            raise
+        if answered is not _RECEIVED:
+            self.journal.sent(answered, params.get("sender"))
+        return answered
 
     async def note_call(self, params: Params) -> None:
         """Note that the league has called where we listen: only its messages carry our league_token."""
@@ -143,6 +165,8 @@ class Player:
             self.memory.load(self.player_id)
         except (OSError, ValueError) as error:
             logger.warning("%s: starting without the history: %s", self.name, error)
+        self.journal.open(self.player_id)
+        self.journal.received(response)
         self.registering = False
         self.registered.set()
         self._changed()

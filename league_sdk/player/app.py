@@ -17,6 +17,7 @@ from pathlib import Path
 from league_sdk.dialling import Ended
 from league_sdk.player.agent import Player
 from league_sdk.player.dry_run import dry_run
+from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory
 from league_sdk.player.reaching import CALL_WAIT_S, KeptTokens, keep_reachable
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
@@ -82,7 +83,7 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     parser.add_argument("--league-id", help="which league, when there are several")
     parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process, on N ports")
-    parser.add_argument("--data", type=Path, help="a folder to keep the history and the auth_token in")
+    parser.add_argument("--data", type=Path, help="a folder to keep history, log and auth_token in")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
     parser.add_argument("--registration-code", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -101,6 +102,7 @@ def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> l
             f"{options.name} {number}" if several else options.name,
             make(),
             Memory(options.data),
+            journal=Journal(options.data),
             think_s=options.think,
             game_types=tuple(options.game or ()),
             league_id=options.league_id or None,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from league_sdk.player.agent import Player
+from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory
 from league_sdk.protocol import rpc
 from league_sdk.protocol.dispatch import Exchange, Post
@@ -98,7 +99,7 @@ async def dry_run(player: Player, write: Callable[[str], object] = _say) -> int:
 
     Returns the exit code: 0 only if every reply was a valid answer.
     """
-    player.memory = Memory()
+    player.memory, player.journal = Memory(), Journal()
     player.accept({"player_id": ME, "auth_token": TOKEN, "league_token": LEAGUE_TOKEN, "league_id": LEAGUE})
     rehearsal = _Rehearsal(player, write)
     await rehearsal.send({}, "ping")

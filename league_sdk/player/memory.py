@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +11,7 @@ from typing import Any
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import ResultStatus
-
-SCHEMA_VERSION = "1.0.0"
+from league_sdk.repositories import SCHEMA_VERSION, PlayerHistoryRepository, read_object
 
 
 def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
@@ -48,7 +47,8 @@ class Memory:
     """The matches of one player. The last GAME_OVER of a match counts: it may have been played again.
 
     Args:
-        folder: the folder of ``<player_id>/history.json``; None keeps the history in memory only.
+        folder: the player's data folder, with ``data/players/<player_id>/history.json``; None keeps the history in
+            memory only.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -95,9 +95,8 @@ class Memory:
             "matches": self.matches,
         }
 
-    def _path(self, folder: Path, player_id: str) -> Path:
-        # The id comes from a server: use only its last part, so that it cannot lead out of the folder.
-        return folder / (Path(player_id).name or "player") / "history.json"
+    def _repository(self, folder: Path, player_id: str) -> PlayerHistoryRepository:
+        return PlayerHistoryRepository(_as_name(player_id), folder / "data")
 
     def save(self, folder: Path, player_id: str) -> None:
         """Write history.json atomically: a reader sees the old file or the new one.
@@ -105,12 +104,7 @@ class Memory:
         Raises:
             OSError: the folder cannot be written.
         """
-        path = self._path(folder, player_id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".tmp")
-        text = json.dumps(self.as_dict(player_id), ensure_ascii=False, indent=2)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        self._repository(folder, player_id).save(self.as_dict(player_id))
 
     def load(self, player_id: str) -> None:
         """Read history.json back, if there is one.
@@ -120,12 +114,17 @@ class Memory:
         """
         if self.folder is None:
             return
-        path = self._path(self.folder, player_id)
-        if not path.exists():
-            return
-        data = json.loads(path.read_text(encoding="utf-8"))
-        rows = data.get("matches") if isinstance(data, dict) else None
+        repository = self._repository(self.folder, player_id)
+        earlier = self.folder / _as_name(player_id) / "history.json"
+        # Until 0.9 it stood directly in the folder.
+        data = read_object(earlier) if earlier.exists() and not repository.path.exists() else repository.load()
+        rows = data.get("matches")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise ValueError(f"{path}: field matches is missing or not a list of objects")
+            raise ValueError(f"{repository.path}: field matches is missing or not a list of objects")
         blank = dict.fromkeys(("league_id", "match_id", "result", "status", "drawn_number"))
         self._matches = {(row.get("league_id"), row.get("match_id")): blank | row for row in rows}
+
+
+def _as_name(player_id: str) -> str:
+    """A player's id as the name of a folder: it comes from a server and must not lead anywhere else."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", player_id).lstrip("._-")[:64] or "player"

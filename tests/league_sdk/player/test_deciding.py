@@ -104,7 +104,10 @@ async def test_the_last_result_of_a_match_counts_and_survives_a_restart(tmp_path
         await player.call("notify_match_result", params)
     stats = {"total_matches": 3, "wins": 0, "losses": 2, "draws": 1}
     assert player.memory.stats() == stats
-    assert json.loads((tmp_path / "P01" / "history.json").read_text(encoding="utf-8"))["stats"] == stats
+    assert (
+        json.loads((tmp_path / "data" / "players" / "P01" / "history.json").read_text(encoding="utf-8"))["stats"]
+        == stats
+    )
     again = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
     again.accept(ACCEPTED)
     assert again.memory.matches == player.memory.matches
