@@ -147,8 +147,7 @@ class Player:
         if self.called.is_set():
             return
         await self._known()
-        token = params.get("auth_token")
-        if isinstance(token, str) and self.league_token and same(token, self.league_token):
+        if self.league_token and self._is_from_league(params):
             self.called.set()
 
     def is_own(self, token: str) -> bool:
@@ -290,11 +289,17 @@ class Player:
             sender=f"player:{self.player_id or self.name}",
             conversation_id=conversation if isinstance(conversation, str) else "conv-unknown",
             now=datetime.now(UTC),
-            auth_token=self.auth_token,
+            # Whoever reaches the port may ask: our token is for the league alone, which shows its own.
+            auth_token=self.auth_token if self._is_from_league(params) else None,
             match_id=params["match_id"],
             player_id=self.player_id or str(params.get("player_id") or ""),
             **fields,
         )
+
+    def _is_from_league(self, params: Params) -> bool:
+        """Whether a message has the league's token; true in a league that has given us none."""
+        token = params.get("auth_token")
+        return not self.league_token or (isinstance(token, str) and same(token, self.league_token))
 
     async def _known(self) -> None:
         """Wait a little for our id if a call arrives before the answer to our registration."""

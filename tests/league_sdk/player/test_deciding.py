@@ -163,3 +163,15 @@ async def test_exceptions_that_threads_cannot_pass_on_are_mistakes_too(error: Ba
     (mistake,) = mistakes
     assert (mistake.method, mistake.problem, mistake.match_id) == ("choose", problem, "R1M1")
     assert mistake.where.startswith("test_deciding.py, line ")
+
+
+@pytest.mark.parametrize("token", [None, "", "tok_" + "f" * 32, 7])
+async def test_our_token_is_told_to_nobody_but_the_league(token: Any) -> None:
+    """Whoever reaches the port may invite us, and would own our seat with the token."""
+    player = Player("Alpha", AlwaysOdd())
+    player.accept(ACCEPTED)
+    for method, message in (("handle_game_invitation", INVITATION), ("choose_parity", CHOICE)):
+        assert (await player.call(method, dict(message)))["auth_token"] == ACCEPTED["auth_token"]
+        stranger = await player.call(method, message | {"auth_token": token})
+        assert "auth_token" not in stranger
+        assert ACCEPTED["auth_token"] not in str(stranger)
