@@ -15,7 +15,7 @@ from league_sdk.protocol.states import AgentState
 
 
 class Way(StrEnum):
-    """How an agent is known that is taken: not yet, already, or as a player that waits in the lobby."""
+    """As what an agent is taken: as a new one, as one that registers again, or as a player that waited in the lobby."""
 
     NEW = "new"
     AGAIN = "again"
@@ -32,7 +32,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known when an agent registers.
+    """What :func:`decide` has to know of a registration.
 
     Attributes:
         known: the agent with this name and address; None if there is none yet.
@@ -72,16 +72,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A registration that is taken: what changes in the agent, besides what it says of itself.
+    """A registration that is taken: what changes in the agent's row, besides its own words about itself.
 
     Attributes:
-        comes_back: it was shut down; its count of silences is reset.
+        comes_back: the agent was shut down; its count of silent matches is reset.
         forgets: forget the dialect that the earlier program understood. A player may be another program each time; a
             referee is one if its version or address is another.
         proven: it is certain that the new token is in the hands of the agent.
-        at_home: it registered from the machine of its address, or the instructor let it in: it is there now.
+        at_home: it registered from the machine of its address, or the instructor let it in, so it runs there now.
         moved: its address is another one than before.
-        doubts: no earlier token is proven any more: it was proven at another address.
+        doubts: earlier tokens do not count as proven any more, because they were proven at another address.
         voids: earlier tokens that are not proven are void; with ``voids_all`` all of them.
         begins_anew: a referee was started again: the attempts that it had are lost.
     """

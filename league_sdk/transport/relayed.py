@@ -1,8 +1,7 @@
 """The answers of agents that dial out, read as the reply to an HTTP call (ruling, section 13).
 
 Such an agent answers with a JSON-RPC response. A program that relays for a server, such as ``league bridge``, hands on
-the server's HTTP reply as it came, in ``http``: so what is understood, noted or charged is what it would be if the
-server had been called directly.
+the server's HTTP reply as it came, in the field ``http``: so a referee judges it as if it had called the server itself.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ RELAYED = "http"
 
 
 async def reply_of(response: Mapping[str, Any], elapsed_s: float) -> Reply:
-    """The reply that an answer stands for.
+    """The reply to an HTTP call that an agent's answer stands for.
 
     Args:
         response: what the agent sent to its inbox.
@@ -62,12 +61,12 @@ def not_connected() -> NotReached:
 
 
 def unanswered() -> TimedOut:
-    """E001: it took the message and did not answer in time."""
+    """E001: the agent took the message and did not answer in time."""
     return TimedOut(note(Code.TAKEN_UNANSWERED), connected=True, cause=Cause.DEADLINE, way=Way.INBOX)
 
 
 def too_large() -> Broken:
-    """E009: it answered with more than is read."""
+    """E009: the agent's answer is larger than what is read of one."""
     return Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True, way=Way.INBOX)
 
 

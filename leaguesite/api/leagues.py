@@ -32,11 +32,11 @@ IN_PARTS = {
         200: {"headers": {name: {"description": text, "schema": {"type": "string"}} for name, text in _HEADERS.items()}}
     }
 }
-"""For the document: the headers of a list that comes in parts."""
+"""For the OpenAPI document: the headers of a list that comes in parts."""
 _listed = partial(router.get, tags=["public"], openapi_extra=IN_PARTS)
 
 
-# ``url_name`` here and below: the metrics know an address by the name of the action of the same path.
+# ``url_name`` here and below: the metrics count requests by path, under the name of the action that has the same path.
 @router.get("/leagues", tags=["public"], response={200: list[LeagueRow]} | refusals(), url_name="create_league")
 def list_leagues(request: HttpRequest) -> HttpResponse:
     """Every league."""
@@ -45,7 +45,7 @@ def list_leagues(request: HttpRequest) -> HttpResponse:
 
 @router.get("/leagues/{league_id}", tags=["public"], response={200: LeagueRow} | SHOWN)
 def show_league(request: HttpRequest, league_id: str) -> HttpResponse:
-    """Status, round, rounds, matches done, champion."""
+    """One league: its status, its current round, how many rounds and matches there are and are done, its champion."""
     return answer(summaries.league_line(_view(request, league_id)))
 
 
@@ -140,7 +140,7 @@ def _may_see_all(request: HttpRequest) -> bool:
     """Whether the staff's view is asked for, by a caller with the key.
 
     Raises:
-        HttpError: 401, it is asked for without the key.
+        HttpError: 401, the staff's view is asked for without the key.
     """
     staff = _is_staff(request)
     if staff and not KEY(request):

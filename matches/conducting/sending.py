@@ -44,7 +44,7 @@ class StartResult:
 
 
 async def send_start(client: Line, start: Start, *, limit_s: float) -> StartResult:
-    """Start a match at its referee, in every spelling that is needed, within ``limit_s`` seconds (section 10)."""
+    """Start a match at its referee within ``limit_s`` seconds, in as many spellings as needed (ruling, section 10)."""
     return await (
         _send_start_to_foreign(client, start, limit_s) if start.foreign else _send_start_to_own(client, start, limit_s)
     )
@@ -88,7 +88,7 @@ async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> 
     end = time.monotonic() + limit_s
     for one in start.tries:
         if one.way == starts.ANNOUNCEMENT and start.announced:
-            # It understood no other way, and has accepted the announcement: it is playing by now.
+            # The referee understood no other way, and has accepted the announcement: it is playing by now.
             return StartResult(way=one.way)
         left = end - time.monotonic()
         if left <= 0:

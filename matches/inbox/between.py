@@ -1,7 +1,8 @@
-"""Connects the hubs of a site's processes over the channel layer: poll, socket and caller may be at three of them.
+"""Connects the inbox hubs of a site's processes over the channel layer.
 
-Every message goes to all processes, as none knows where an agent's line is. All of it may be lost: a caller then waits
-until its limit, as it does for an agent that is away.
+An agent's line may be at one process, and the caller that sends it a message at another. Every message goes to all
+processes, as none knows where an agent's line is. Any message may be lost: a caller then waits until its limit, as it
+does for an agent that is away.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ANNOUNCE_INTERVAL_S = 15.0
 """Between two announcements of lines that stay open, so that the other processes know which agents dial out."""
 MAX_QUEUED = 10_000
 _EARLIER = "poll"
-"""The way of lines at a process of the version before, which tells none and runs until it is replaced."""
+"""The way of a line at a process of the previous version, which names no way and runs until it is replaced."""
 
 
 class Others:
@@ -115,7 +116,7 @@ class Others:
                     await _layer().group_send(GROUP, message)
                 failed = False
             except Exception as error:
-                # Redis is away. Its callers wait, as for an agent that is away; the log says so once per outage.
+                # Redis is away. Callers wait, as for an agent that is away; the log says so once per outage.
                 if not failed:
                     logger.warning("the channel layer took no message of an inbox (%s)", type(error).__name__)
                 failed = True

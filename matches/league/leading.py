@@ -74,7 +74,7 @@ class Claim:
         self._asked_at = 0.0
 
     def renew(self) -> bool:
-        """Take the lead, or renew it once a second; whether this conductor has it."""
+        """Take the lead, or renew it once a second; returns whether this conductor has it."""
         now = time.monotonic()
         if not self.held or now - self._asked_at >= RENEW_INTERVAL_S:
             led, self.held = self.held, take_lead(holder=self._holder, force=self._force)

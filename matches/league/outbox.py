@@ -23,6 +23,7 @@ from matches.push.nudge import nudge
 from storage.prepared import Prepared, insert, swap
 
 MIN_ALIVE_WINDOW_S = 10.0
+"""A referee that sends heartbeats counts as alive for at least so long after its last one."""
 MAX_RELAYED_ANSWERS = 4
 """How many answers of one player may wait to be passed on to its referee."""
 MAX_RELAYED_BYTES = 16 * 1024
@@ -73,7 +74,7 @@ def queue(
     to_retired: bool = False,
     **fields: Any,
 ) -> None:
-    """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to these referees.
+    """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to ``referees``.
 
     With ``to_retired`` also to the players that were shut down at the end of the league. Players that were taken out of
     the league get nothing.

@@ -26,7 +26,7 @@ _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
 def escape(cell: object) -> object:
-    """Make a value safe for a cell: text that looks like a formula is quoted, times become ISO 8601."""
+    """Make a value safe for a cell: text that a spreadsheet would run as a formula is quoted, times become ISO 8601."""
     if isinstance(cell, datetime):
         return cell.isoformat()
     if isinstance(cell, str):
@@ -39,7 +39,7 @@ def write(name: str, league: League, out: IO[bytes], *, people: bool) -> None:
 
     Args:
         name: one of :data:`TABLES`.
-        league: its rows.
+        league: whose rows are written.
         out: the file.
         people: include what only the instructor may see, as in ``bundle.write``.
     """
@@ -78,7 +78,7 @@ def _matches(league: League, people: bool) -> Rows:
         yield (
             *(line["match_id"], line["round_id"], first, second, line["referee_id"], line["state"], line["attempt"]),
             *(line["status"], line["winner"], outcome.reason if outcome is not None else ""),
-            *(evidence.choice(details, first), evidence.choice(details, second), _plain(details.get("drawn_number"))),
+            *(evidence.choice(details, first), evidence.choice(details, second), _as_text(details.get("drawn_number"))),
             plain("; ".join(states.fault_sentence(fault) for fault in outcome.faults)) if outcome is not None else "",
             *((outcome.correction, outcome.at) if outcome is not None else (None, None)),
         )
@@ -106,7 +106,7 @@ def _messages(league: League, people: bool) -> Rows:
             for message in transcripts[match.pk]:
                 entry = notes.entry_in_words(message["entry"])
                 place = (match.match_id, match.round.number, message["attempt"], message["n"])
-                yield (*place, *(_plain(entry.get(name)) for name in names))
+                yield (*place, *(_as_text(entry.get(name)) for name in names))
 
 
 def _events(league: League, people: bool) -> Rows:
@@ -132,7 +132,7 @@ def _evidence(league: League, people: bool) -> Rows:
     yield from (evidence.line(sheet) for sheet in evidence.sheets(league))
 
 
-def _plain(value: object) -> object:
+def _as_text(value: object) -> object:
     """A value that a referee sent, as text if it is an object or a list."""
     return value if isinstance(value, (str, int, float)) else None if value is None else json.dumps(value)
 

@@ -32,7 +32,7 @@ from league_sdk.rules.even_odd import EvenOdd
 from league_sdk.transport.client import Reply
 from matches.conducting import due
 from matches.league import lifecycle, opening, outbox
-from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, Table, brief
+from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, ScriptedMatch, brief
 from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
 from tests.league_sdk.judging.starts import START
 from tests.places import FOLDER, SAMPLES
@@ -120,7 +120,7 @@ async def test_a_referee_sends_the_samples_to_players() -> None:
         "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "door": DOOR},
         "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "door": DOOR},
     }
-    played, silent = Table(brief=brief(**seats)), Table(brief=brief(**seats), moves={B: [SILENCE] * 4})
+    played, silent = ScriptedMatch(brief=brief(**seats)), ScriptedMatch(brief=brief(**seats), moves={B: [SILENCE] * 4})
     await played.play()
     await silent.play()
     generic = Generic()

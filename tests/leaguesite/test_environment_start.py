@@ -1,4 +1,4 @@
-"""The data folder at the start: closed to others; a sentence says what cannot be used."""
+"""The site at its start: it closes its data folder to other users, and says in a sentence what it cannot use."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedPro
 
 
 def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """Assert that a command failed with a sentence, which contains these parts, and no traceback."""
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert [part for part in parts if part not in done.stderr] == []

@@ -33,8 +33,13 @@ from league_sdk.protocol.schemas.parts import (
     optional,
 )
 
-Attempt = Annotated[Number | None, field("Ours: which attempt at the match this is; the last one stands.", OURS)]
-Again = Annotated[dict[str, Any] | None, field("Ours, always sent: the facts in an object that some look into.", OURS)]
+Attempt = Annotated[
+    Number | None, field("Our addition: which attempt at the match this is; the last one counts.", OURS)
+]
+FactsInObject = Annotated[
+    dict[str, Any] | None,
+    field("Our addition, always sent: the same facts in an object, where some agents look for them.", OURS),
+]
 MaybePlayer = Annotated[Id | None, field("The player it is sent to; we always send it.", "004 4.12.1")]
 
 
@@ -73,7 +78,7 @@ class _ToPlayer(FromReferee, sent_to=("player",)):
     match_id: MatchId
     league_id: MaybeLeagueId = None
     round_id: Number | None = optional("The number of the round; we always send it.", "004 2.4.3")
-    game_id: Id | None = optional("Ours, always sent: match_id by the name that some agents know it by.", OURS)
+    game_id: Id | None = optional("Our addition, always sent: match_id under the name that some agents know.", OURS)
 
 
 class _OfGame(_ToPlayer):
@@ -82,10 +87,10 @@ class _OfGame(_ToPlayer):
 
 
 class _Question(_OfGame):
-    """A message whose answer may be posted, too."""
+    """A message that a player answers in its reply, or by a call of its own to the referee."""
 
     referee_endpoint: Endpoint | None = optional(
-        "Ours, always sent: where an answer may be posted instead of returned.", OURS
+        "Our addition, always sent: where an answer may be posted instead of returned.", OURS
     )
 
 
@@ -112,7 +117,7 @@ class GameInvitation(_Question, clause="004 4.4.1", answer="GAME_JOIN_ACK"):
     player_id: MaybePlayer = None
     context: Context | None = optional("As in the request for a choice; we always send it.", OURS)
     deadline: Stamp | None = optional("Until when an answer counts; we always send it.", OURS)
-    game_invitation: Again = None
+    game_invitation: FactsInObject = None
 
 
 class GameJoinAck(_ToReferee, clause="004 4.4.2"):
@@ -126,7 +131,7 @@ class ChooseParityCall(_Call, clause="004 4.5.1", answer="CHOOSE_PARITY_RESPONSE
     """A player is asked for even or odd and has 30 seconds."""
 
     context: Context = field("What it is told for its choice.")
-    parity_context: Again = None
+    parity_context: FactsInObject = None
 
 
 class ChooseParityResponse(_ToReferee, clause="004 4.5.2"):
@@ -140,9 +145,9 @@ class GameMoveCall(_Call, clause="004 3.8.2", answer="GAME_MOVE_RESPONSE"):
 
     move_request: MoveRequest = field("Which move is asked for.")
     context: Context | None = optional("As in CHOOSE_PARITY_CALL; we always send it.", OURS)
-    move_type: Text | None = optional("Ours, always sent: as in move_request.", OURS)
-    valid_options: list[Any] | None = optional("Ours, always sent: as in move_request.", OURS)
-    state: dict[str, Any] | None = optional("Ours, always sent: as in move_request.context.", OURS)
+    move_type: Text | None = optional("Our addition, always sent: as in move_request.", OURS)
+    valid_options: list[Any] | None = optional("Our addition, always sent: as in move_request.", OURS)
+    state: dict[str, Any] | None = optional("Our addition, always sent: as in move_request.context.", OURS)
 
 
 class GameMoveResponse(_ToReferee, clause="004 3.8.2"):
@@ -158,11 +163,13 @@ class GameResult(Part, clause="004 4.6.1"):
     status: Status = field("How it ended; CANCELLED is only in 000.")
     winner_player_id: Id | None = field("Who won; null when nobody did.")
     reason: Text = field("The result in a sentence.")
-    drawn_number: int | None = optional("The number drawn; null when it came to no draw.")
-    number_parity: Parity | None = optional("Its parity; null when it came to no draw.")
+    drawn_number: int | None = optional("The number drawn; null if none was drawn.")
+    number_parity: Parity | None = optional("Its parity; null if none was drawn.")
     choices: dict[str, Any] | None = optional("What each player chose, by id; null where no choice came.")
     draw_seed: Digest | None = optional("What the number was drawn from; its SHA-256 is draw_commitment.", OURS)
-    play: Number | None = optional("Which play of the match was drawn for: one more for each replay ordered.", OURS)
+    play: Number | None = optional(
+        "For which play of the match the number was drawn: one more for each replay that was ordered.", OURS
+    )
 
 
 class GameOver(_OfGame, clause="004 4.6.1"):
@@ -200,11 +207,13 @@ class GameError(_ToPlayer, clause="004 4.10.2"):
     affected_player: Id | None = field("The player it happened to.")
     action_required: Text = field("The message that was waited for.")
     consequence: Text = field("What happens if it stays so.")
-    error_name: Text | None = optional("The name of the code, by its other name.", "004 2.9.2")
-    legacy_code: LegacyCode | None = optional("The older text's code beside it.", "002 Error Codes")
-    message: Text | None = optional("Ours: a sentence for a person.", OURS)
-    context: dict[str, Any] | None = optional("Ours: field, seen, expected.", OURS)
-    player_id: Id | None = optional("The affected player, by its other name.", "004 2.9.2")
+    error_name: Text | None = optional("The same as error_description, under another name.", "004 2.9.2")
+    legacy_code: LegacyCode | None = optional("The code of document 002 for the same error.", "002 Error Codes")
+    message: Text | None = optional("Our addition: the error in a sentence for people.", OURS)
+    context: dict[str, Any] | None = optional(
+        "Our addition: which field is wrong, what was seen, and what is expected.", OURS
+    )
+    player_id: Id | None = optional("The same as affected_player, under another name.", "004 2.9.2")
     game_type: Id | None = optional("The game; we always send it.", "004 2.3")
     game_state: Text | None = optional("The state of the match.", "004 2.9.2")
     retryable: bool | None = optional("Whether it is tried again.", "004 2.9.2")

@@ -113,7 +113,7 @@ class _Response(FromManager):
         "The token by which everything is proven from now on; 32 hex digits after tok_.", "004 8.4.2"
     )
     league_token: Token | None = optional(
-        "Ours: what our messages to the agent will carry; it proves nothing to us.", OURS
+        "Our addition: what our messages to the agent will carry; it proves nothing to us.", OURS
     )
     inbox: Inbox | None = optional("Where it may fetch its messages instead of being called.", OURS)
     reason: Text | None = optional("Why it was rejected; null when it was accepted.", "004 4.2.2")
@@ -147,7 +147,7 @@ class LeagueRegisterResponse(_Response, clause="004 4.2.2", sent_to=("player",))
 class _Broadcast(FromManager, sent_to=("player",)):
     league_id: LeagueId
     auth_token: Token | None = optional(
-        "Ours, always sent: the receiver's league_token, by which it can check who calls.", "004 2.4.3"
+        "Our addition, always sent: the receiver's league_token, by which it can check who calls.", "004 2.4.3"
     )
 
 
@@ -189,7 +189,7 @@ class StandingsRow(Part, clause="004 4.7.1"):
     draws: Count = field("Matches drawn.")
     losses: Count = field("Matches lost.")
     points: int = field("Points.")
-    technical_losses: Count | None = optional("Ours: the losses without play.", OURS)
+    technical_losses: Count | None = optional("Our addition: how many of the losses are technical losses.", OURS)
     tied_rank: Number | None = optional("The place that it shares with those whom only the id tells apart.", OURS)
 
 
@@ -200,7 +200,7 @@ class LeagueStandingsUpdate(_Broadcast, clause="004 4.7.1"):
     standings: list[StandingsRow] = field("The table, best first.")
     frozen_after_round: Number | None = optional("The board is frozen: this is the table after that round.", OURS)
     ledger_head: Text | None = optional(
-        "Ours: the digest of the league's last event; keep it to verify the league.", OURS
+        "Our addition: the digest of the league's last event; keep it to verify the league.", OURS
     )
 
 
@@ -211,7 +211,7 @@ class RoundSummary(Part, clause="004 4.8.1"):
     wins: Count = field("Those with a winner.")
     draws: Count = field("Those without.")
     technical_losses: Count = field("Those lost without play.")
-    cancelled: Count | None = optional("Ours: those that count nowhere.", OURS)
+    cancelled: Count | None = optional("Our addition: how many matches were cancelled; they count nowhere.", OURS)
 
 
 class RoundCompleted(_Broadcast, clause="004 4.8.1"):
@@ -285,5 +285,5 @@ class LeagueError(FromManager, clause="004 4.10.1", sent_to=("player", "referee"
     original_message_type: Text | None = optional("The message that it answers; left out in chapter 8.")
     error_name: Text | None = optional("The name of the code, by its other name.", "004 2.9.1")
     legacy_code: LegacyCode | None = optional("The older text's code beside it.", "002 Error Codes")
-    message: Text | None = optional("Ours: a sentence for a person.", OURS)
+    message: Text | None = optional("Our addition: the error in a sentence for people.", OURS)
     retryable: bool | None = optional("Whether trying again may help.", "004 2.9.1")

@@ -1,4 +1,4 @@
-"""When a referee that registers under a known name and port stays trusted."""
+"""What an agent keeps that registers again: a referee the instructor's trust, every agent its newest tokens."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> No
     assert again(auth_token=site.token).code == again(code=settings.LEAGUE_REFEREE_KEY).code == "REF01"
 
 
-def test_a_students_referee_keeps_its_tick_at_its_address_and_loses_it_elsewhere() -> None:
+def test_a_students_referee_stays_trusted_at_its_address_and_not_elsewhere() -> None:
     hire("Referee 1", trusted=False)
     registration.trust(agent_ids=[Agent.objects.get().pk], trusted=True)
     assert again().trusted is True
@@ -69,7 +69,7 @@ def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> No
         credentials.authenticate(first.token)
 
 
-def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
+def test_revoking_tokens_voids_the_auth_token_and_the_league_token() -> None:
     member = join("Alpha", None)
     before = credentials.league_token(member.agent)
     credentials.revoke_tokens(agent_ids=[member.agent.pk])
@@ -78,7 +78,7 @@ def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
     assert credentials.league_token(member.fresh()) != before
 
 
-def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
+def test_a_referee_that_is_leaving_or_silent_is_given_no_match() -> None:
     league = opening.create_league(league_id="evening", display_name="Evening")
     referee = hire("Referee 1").agent
     assert outbox.referees_of(league) == [referee]

@@ -14,7 +14,7 @@ from league_sdk.judging.match.brief import Seat
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, OutOfTime, TokenInvalid, TokenMissing
 from league_sdk.protocol.notes import Code, note
-from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, Table, brief, choice
+from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, ScriptedMatch, brief, choice
 
 SECRET = "tok_" + "5" * 32
 LEAGUE_MANAGER = "tok_" + "9" * 32
@@ -23,8 +23,12 @@ ODD = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_cho
 EVEN = ODD | {"parity_choice": "even"}
 
 
-class Posting(Table):
-    """A table whose players may also post: ``posts`` is (player, type, message) by the message that sets it off."""
+class Posting(ScriptedMatch):
+    """A scripted match whose players may also post.
+
+    Args:
+        posts: by the message that sets a post off: player, type and message of the post.
+    """
 
     def __init__(self, posts: dict[tuple[str, str, int], list[dict[str, Any]]], **rest: Any) -> None:
         super().__init__(**rest)
@@ -51,53 +55,53 @@ TAKEN = {"status": "RECEIVED", "duplicate": False}
 
 
 async def test_a_match_played_by_callbacks_alone() -> None:
-    table = Posting(
+    scripted = Posting(
         {(A, "GAME_INVITATION", 1): [JOINED], (A, "CHOOSE_PARITY_CALL", 1): [EVEN]},
         joins={A: [SILENCE]},
         moves={A: [SILENCE]},
         number=8,
     )
-    played = await table.play()
+    played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
-    assert table.told == [TAKEN, TAKEN]
-    notes = [entry["notes"] for entry in table.entries() if entry["sender"] == A and entry["notes"]]
+    assert scripted.told == [TAKEN, TAKEN]
+    notes = [entry["notes"] for entry in scripted.entries() if entry["sender"] == A and entry["notes"]]
     assert all(note(Code.POSTED).to_json() in one for one in notes[:2])
     assert len(notes) == 2
 
 
 async def test_the_first_valid_answer_counts_and_a_second_is_logged_once() -> None:
-    table = Posting(
+    scripted = Posting(
         {(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]},
         moves={A: [choice("odd")]},
         number=8,
     )
-    played = await table.play()
+    played = await scripted.play()
     assert played.details["choices"] == {A: "even", B: "odd"}
     for _ in range(2):
-        assert table.mailbox.deliver(A, "CHOOSE_PARITY_RESPONSE", dict(ODD)) == {
+        assert scripted.mailbox.deliver(A, "CHOOSE_PARITY_RESPONSE", dict(ODD)) == {
             "status": "RECEIVED",
             "duplicate": True,
         }
-    repeats = [entry for entry in table.entries() if note(Code.SECOND).to_json() in entry["notes"]]
+    repeats = [entry for entry in scripted.entries() if note(Code.SECOND).to_json() in entry["notes"]]
     assert [entry["sender"] for entry in repeats] == [A]
 
 
 async def test_a_second_answer_that_arrives_with_the_first_is_logged() -> None:
-    table = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD, ODD]}, moves={A: [SILENCE]}, number=8)
-    played = await table.play()
+    scripted = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD, ODD]}, moves={A: [SILENCE]}, number=8)
+    played = await scripted.play()
     assert played.details["choices"] == {A: "even", B: "odd"}
-    repeats = [entry for entry in table.entries() if note(Code.SECOND).to_json() in entry["notes"]]
+    repeats = [entry for entry in scripted.entries() if note(Code.SECOND).to_json() in entry["notes"]]
     assert [(entry["sender"], entry["body"]["parity_choice"]) for entry in repeats] == [(A, "odd")]
 
 
 async def test_an_illegal_choice_by_callback_is_asked_again() -> None:
-    table = Posting(
+    scripted = Posting(
         {(A, "CHOOSE_PARITY_CALL", 1): [ODD | {"parity_choice": "odds"}]},
         moves={A: [SILENCE, choice("odd")]},
     )
-    played = await table.play()
+    played = await scripted.play()
     assert (played.faults, played.details["choices"][A]) == ((), "odd")
-    assert [one.message["error_code"] for one in table.to(A, "GAME_ERROR")] == ["E004"]
+    assert [one.message["error_code"] for one in scripted.to(A, "GAME_ERROR")] == ["E004"]
 
 
 def test_a_callback_repeated_in_the_next_turn_is_no_new_move() -> None:
@@ -113,51 +117,51 @@ def test_a_callback_repeated_in_the_next_turn_is_no_new_move() -> None:
 
 async def test_a_repeated_callback_counts_when_the_player_was_asked_again() -> None:
     wrong = ODD | {"parity_choice": "odds"}
-    table = Posting(
+    scripted = Posting(
         {(A, "CHOOSE_PARITY_CALL", count): [wrong] for count in (1, 2, 3, 4)},
         moves={A: [SILENCE] * 4, B: [choice("odd")]},
     )
-    played = await table.play()
+    played = await scripted.play()
     assert [fault.error_code for fault in played.faults] == ["E004"]
-    assert [one.message["error_code"] for one in table.to(A, "GAME_ERROR")] == ["E004"] * 4
-    assert table.told == [TAKEN] * 4
+    assert [one.message["error_code"] for one in scripted.to(A, "GAME_ERROR")] == ["E004"] * 4
+    assert scripted.told == [TAKEN] * 4
 
 
 async def test_a_callback_between_two_tries_counts() -> None:
-    table = Posting({}, joins={A: [SILENCE]}, number=8)
+    scripted = Posting({}, joins={A: [SILENCE]}, number=8)
 
     async def late() -> None:
         # The first try is over after 5 s and the second begins at 6.
-        await table.clock.sleep(5.5)
-        table.told.append(table.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED)))
+        await scripted.clock.sleep(5.5)
+        scripted.told.append(scripted.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED)))
 
-    played, _ = await asyncio.gather(table.play(), late())
-    assert (played.status, played.faults, table.told) == ("WIN", (), [TAKEN])
-    assert [one.type for one in table.to(A)][:3] == ["GAME_INVITATION", "GAME_ERROR", "CHOOSE_PARITY_CALL"]
+    played, _ = await asyncio.gather(scripted.play(), late())
+    assert (played.status, played.faults, scripted.told) == ("WIN", (), [TAKEN])
+    assert [one.type for one in scripted.to(A)][:3] == ["GAME_INVITATION", "GAME_ERROR", "CHOOSE_PARITY_CALL"]
 
 
 async def test_a_callback_after_the_verdict_is_refused() -> None:
-    table = Posting({}, joins={A: [SILENCE] * 4})
-    played = await table.play()
+    scripted = Posting({}, joins={A: [SILENCE] * 4})
+    played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     for _ in range(2):
         with pytest.raises(OutOfTime):
-            table.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED))
-    late = [entry for entry in table.entries() if note(Code.AFTER_VERDICT).to_json() in entry["notes"]]
+            scripted.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED))
+    late = [entry for entry in scripted.entries() if note(Code.AFTER_VERDICT).to_json() in entry["notes"]]
     assert len(late) == 1
 
 
 async def test_a_callback_that_nobody_asked_for_is_refused() -> None:
-    table = Posting({(A, "GAME_INVITATION", 1): [EVEN]}, joins={A: [JOIN]}, ends={A: [RECEIVED]})
-    played = await table.play()
-    assert (played.status, table.told) == ("WIN", ["E002"])
+    scripted = Posting({(A, "GAME_INVITATION", 1): [EVEN]}, joins={A: [JOIN]}, ends={A: [RECEIVED]})
+    played = await scripted.play()
+    assert (played.status, scripted.told) == ("WIN", ["E002"])
 
 
 async def test_no_callback_is_public_before_the_draw() -> None:
-    table = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]}, moves={A: [SILENCE], B: [choice("odd")]}, number=8)
-    await table.play()
-    assert table.drawn_after is not None
-    before = [entry for one in table.published[: table.drawn_after] for entry in one["entries"]]
+    scripted = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]}, moves={A: [SILENCE], B: [choice("odd")]}, number=8)
+    await scripted.play()
+    assert scripted.drawn_after is not None
+    before = [entry for one in scripted.published[: scripted.drawn_after] for entry in one["entries"]]
     assert [entry for entry in before if "parity_choice" in str(entry["body"])] == []
 
 

@@ -13,7 +13,7 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.schemas.judging import Fault as FaultModel
 from league_sdk.rules.even_odd import EvenOdd
-from tests.league_sdk.judging.scripted import JOIN, OURS, REFUSED, RESET, SILENCE, A, B, Table, brief, choice
+from tests.league_sdk.judging.scripted import JOIN, OURS, REFUSED, RESET, SILENCE, A, B, ScriptedMatch, brief, choice
 
 
 def wrong(code: str, cause: Cause, detail: str) -> CallResult:
@@ -87,8 +87,8 @@ HANDSHAKE = CallResult(error_code="E001", problem="x", cause=Cause.CONNECT, deta
 async def test_a_fault_has_a_cause_and_a_complete_sentence(
     moves: list[CallResult], cause: str, detail: str, sentence: str
 ) -> None:
-    table = Table(moves={B: moves})
-    played = await table.play()
+    scripted = ScriptedMatch(moves={B: moves})
+    played = await scripted.play()
     (fault,) = played.faults
     reported = fault.to_report()
     if "note" in reported:
@@ -108,14 +108,14 @@ async def test_a_fault_has_a_cause_and_a_complete_sentence(
 
 
 async def test_the_cause_is_that_of_the_last_try() -> None:
-    (fault,) = (await Table(moves={B: [SILENCE, ERROR_500, REFUSED, SILENCE]}).play()).faults
+    (fault,) = (await ScriptedMatch(moves={B: [SILENCE, ERROR_500, REFUSED, SILENCE]}).play()).faults
     assert (fault.cause, fault.tries) == (Cause.DEADLINE, 4)
 
 
 async def test_a_fault_quotes_the_answer_to_its_owner_only_and_no_token() -> None:
-    table = Table(moves={B: [choice(f"tok_{'a' * 32}")] * 4})
-    played = await table.play()
-    assert "seen" not in played.reason + str(table.to(A, "GAME_OVER"))
+    scripted = ScriptedMatch(moves={B: [choice(f"tok_{'a' * 32}")] * 4})
+    played = await scripted.play()
+    assert "seen" not in played.reason + str(scripted.to(A, "GAME_OVER"))
     assert [str(fault.detail).rpartition("(")[2] for fault in played.faults] == ['seen: "tok_…")']
 
 
@@ -127,41 +127,41 @@ EXCUSED = replace(OURS, connected=True, excuse="this machine has no network: Too
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
 async def test_three_tries_of_a_match_are_excused_and_the_fourth_counts(kind: str) -> None:
-    table = Table(**{kind: {B: [EXCUSED] * 7}})
-    played = await table.play()
+    scripted = ScriptedMatch(**{kind: {B: [EXCUSED] * 7}})
+    played = await scripted.play()
     (fault,) = played.faults
     assert (played.winner, fault.player_id, fault.tries) == (A, B, 4)
-    assert [one["counted"] for one in table.log.excused] == ["no", "no", "no", "yes"]
-    assert {one["evidence"] for one in table.log.excused} == {EXCUSED.excuse}
+    assert [one["counted"] for one in scripted.log.excused] == ["no", "no", "no", "yes"]
+    assert {one["evidence"] for one in scripted.log.excused} == {EXCUSED.excuse}
 
 
 async def test_a_match_is_handed_back_for_a_missing_network_in_its_first_attempt_only() -> None:
     """A healthy referee may play it; in the second attempt the same failure counts."""
     gone = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed, match="Too many open files"):
-        await Table(joins={B: [gone] * 4}).play()
+        await ScriptedMatch(joins={B: [gone] * 4}).play()
     again = replace(brief(attempt=2, max_retries=0), excused=3)
-    assert (await Table(joins={B: [gone] * 4}, brief=again).play()).winner == A
+    assert (await ScriptedMatch(joins={B: [gone] * 4}, brief=again).play()).winner == A
 
 
 async def test_a_sealed_match_is_handed_back_when_the_network_fails_at_game_over() -> None:
     gone = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed):
-        await Table(ends={B: [gone] * 2}, brief=replace(brief(), seals=True)).play()
+        await ScriptedMatch(ends={B: [gone] * 2}, brief=replace(brief(), seals=True)).play()
     # Where nothing is sealed the report is all there is.
-    assert (await Table(ends={B: [gone] * 2}).play()).status == "WIN"
+    assert (await ScriptedMatch(ends={B: [gone] * 2}).play()).status == "WIN"
 
 
 async def test_excuses_are_limited_per_match_and_not_per_request() -> None:
-    table = Table(joins={A: [EXCUSED, EXCUSED, JOIN]}, moves={B: [EXCUSED, EXCUSED, choice("odd")]})
-    played = await table.play()
-    assert (played.faults, [one["counted"] for one in table.log.excused]) == ((), ["no", "no", "no", "yes"])
+    scripted = ScriptedMatch(joins={A: [EXCUSED, EXCUSED, JOIN]}, moves={B: [EXCUSED, EXCUSED, choice("odd")]})
+    played = await scripted.play()
+    assert (played.faults, [one["counted"] for one in scripted.log.excused]) == ((), ["no", "no", "no", "yes"])
 
 
 async def test_excuses_of_earlier_attempts_count() -> None:
-    table = Table(joins={B: [EXCUSED] * 4}, brief=replace(brief(max_retries=0), excused=3))
-    (fault,) = (await table.play()).faults
-    assert (fault.player_id, fault.tries, [one["counted"] for one in table.log.excused]) == (B, 1, ["yes"])
+    scripted = ScriptedMatch(joins={B: [EXCUSED] * 4}, brief=replace(brief(max_retries=0), excused=3))
+    (fault,) = (await scripted.play()).faults
+    assert (fault.player_id, fault.tries, [one["counted"] for one in scripted.log.excused]) == (B, 1, ["yes"])
 
 
 async def test_an_answer_that_breaks_our_code_is_the_players_fault() -> None:
@@ -174,7 +174,7 @@ async def test_an_answer_that_breaks_our_code_is_the_players_fault() -> None:
             return super().get(name, default)
 
     strange = CallResult(message=Odd(accept=True), body={}, http_status=200)
-    played = await Table(joins={B: [strange] * 4}).play()
+    played = await ScriptedMatch(joins={B: [strange] * 4}).play()
     (fault,) = played.faults
     assert (played.winner, fault.player_id, fault.cause) == (A, B, Cause.WRONG_MESSAGE)
 
@@ -187,7 +187,7 @@ class Broken(EvenOdd):
 
 
 async def test_an_exception_in_the_rules_is_a_fault_of_the_move() -> None:
-    table = Table(moves={A: [choice("even")], B: [choice("odd", 20)]}, game=Broken())
-    played = await table.play()
+    scripted = ScriptedMatch(moves={A: [choice("even")], B: [choice("odd", 20)]}, game=Broken())
+    played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", None)
     assert {fault.cause for fault in played.faults} == {Cause.WRONG_MESSAGE}

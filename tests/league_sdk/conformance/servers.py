@@ -1,4 +1,4 @@
-"""Small players that are MCP servers, of each era; tests override their methods."""
+"""Small players that are MCP servers, with and without sessions and of the stateless version."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SCHEMA = {
     "properties": {"match_id": STRING, "conversation_id": STRING, "game_result": OBJECT},
     "required": ["conversation_id"],
 }
-KEPT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-"""What results that may be kept have in the stateless version."""
+CACHEABLE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+"""What a result must have in the stateless version if a client may cache it."""
 
 
 class Server(Agent):
@@ -56,7 +56,7 @@ class Server(Agent):
             return self.failed(f"Error executing tool {name}: {error!r}")
 
     def meaning(self, name: str) -> str:
-        """The method of chapter 8 for a tool."""
+        """The method of 004 chapter 8 that a tool stands for."""
         return name
 
     def initialized(self, params: Any) -> Any:
@@ -78,7 +78,7 @@ class Stateless(Server):
 
     async def call(self, method: Any, params: Any) -> Any:
         if method == "server/discover":
-            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}} | KEPT
+            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}} | CACHEABLE
         if method == "initialize":
             raise Wrong(-32022)
         return await super().call(method, params)
@@ -87,7 +87,7 @@ class Stateless(Server):
         return super().result(message) | {"resultType": "complete", "_meta": {"serverInfo": {"name": "t"}}}
 
     def listed(self, params: Any) -> Any:
-        return super().listed(params) | KEPT
+        return super().listed(params) | CACHEABLE
 
 
 class WithSessions(Server):

@@ -9,8 +9,8 @@ from league_sdk.conformance.report import Clause, Report, Verdict
 from league_sdk.conformance.text import render
 
 TOKEN = "tok_" + "d" * 32
-GOOD = Clause("a.one", "It answers", "An answer.", "004 1.1", Verdict.CONFORMS, "In 3 ms.", elapsed_ms=3)
-BAD = Clause(
+CONFORMS = Clause("a.one", "It answers", "An answer.", "004 1.1", Verdict.CONFORMS, "In 3 ms.", elapsed_ms=3)
+FAILS = Clause(
     "a.two",
     "It accepts",
     "accept: true.",
@@ -22,8 +22,8 @@ BAD = Clause(
     elapsed_ms=4,
     http_status=500,
 )
-ODD = Clause("a.three", "It is in UTC", "Z.", "004 2.4.2", Verdict.TOLERATED, "It was local.", came=BAD.came)
-NOT = Clause("a.four", "It chooses", "even or odd.", "004 4.5.2", Verdict.SKIPPED, "Not asked.")
+TOLERATED = Clause("a.three", "It is in UTC", "Z.", "004 2.4.2", Verdict.TOLERATED, "It was local.", came=FAILS.came)
+SKIPPED = Clause("a.four", "It chooses", "even or odd.", "004 4.5.2", Verdict.SKIPPED, "Not asked.")
 REPORT = Report(
     role="player",
     endpoint="http://127.0.0.1:8101/mcp",
@@ -34,7 +34,7 @@ REPORT = Report(
     summary="This agent cannot play here as it is: it refuses.",
     next_step="It said accept: false. (004 4.4.2)",
     spoken={"GAME_INVITATION": "message_type"},
-    clauses=(GOOD, BAD, ODD, NOT),
+    clauses=(CONFORMS, FAILS, TOLERATED, SKIPPED),
 )
 
 
@@ -55,7 +55,7 @@ def test_a_clause_redacts_tokens_and_cuts_long_texts() -> None:
     assert len(clause.why) == 400
     assert clause.came["cut"] is True
     assert "secret" not in json.dumps(clause.to_json())
-    assert BAD.to_json()["sent"]["params"] == {"auth_token": "tok_…"}
+    assert FAILS.to_json()["sent"]["params"] == {"auth_token": "tok_…"}
 
 
 def test_a_report_is_rendered_as_text() -> None:

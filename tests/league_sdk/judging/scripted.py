@@ -146,8 +146,8 @@ class Sent:
 
 
 @dataclass
-class Table:
-    """One match with its scripted players.
+class ScriptedMatch:
+    """One match, whose players give the answers that a test has scripted.
 
     Attributes:
         joins, moves, ends: per player, the answers to invitations, to calls for a choice, to GAME_OVER.

@@ -11,15 +11,15 @@ from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.mailbox import MAX_UNREAD_ANSWERS
 from league_sdk.judging.match.brief import Seat
 from tests.league_sdk.asking.test_callbacks import EVEN, Posting
-from tests.league_sdk.judging.scripted import SILENCE, A, B, Table, choice
+from tests.league_sdk.judging.scripted import SILENCE, A, B, ScriptedMatch, choice
 
 
 @pytest.mark.parametrize("said_type", ["\u202eREEFER", "two\nlines", "", 7, ["x"], "x" * 100])
 async def test_an_unprintable_message_type_is_not_shown(said_type: Any) -> None:
     heard = choice("even")
-    table = Table(moves={A: [replace(heard, message={**heard.message, "message_type": said_type})]})
-    await table.play()
-    shown = {entry["message_type"] for entry in table.entries() if entry["sender"] == A}
+    scripted = ScriptedMatch(moves={A: [replace(heard, message={**heard.message, "message_type": said_type})]})
+    await scripted.play()
+    shown = {entry["message_type"] for entry in scripted.entries() if entry["sender"] == A}
     plain = {"GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "reply to GAME_OVER", "GAME_OVER"}
     assert shown <= plain | {"7", "x" * 40}, shown
 
@@ -35,22 +35,22 @@ class Flooding(Posting):
 
 
 async def test_endless_illegal_choices_do_not_keep_a_match_open() -> None:
-    table = Flooding({(A, "CHOOSE_PARITY_CALL", 1): [EVEN | {"parity_choice": "no"}]}, moves={A: [SILENCE]})
-    played = await table.play()
+    scripted = Flooding({(A, "CHOOSE_PARITY_CALL", 1): [EVEN | {"parity_choice": "no"}]}, moves={A: [SILENCE]})
+    played = await scripted.play()
     assert (played.status, played.winner, [fault.error_code for fault in played.faults]) == (
         "TECHNICAL_LOSS",
         B,
         ["E004"],
     )
     # Three retries, and what had been posted before the verdict.
-    assert len(table.to(A, "GAME_ERROR")) <= 4 + MAX_UNREAD_ANSWERS
+    assert len(scripted.to(A, "GAME_ERROR")) <= 4 + MAX_UNREAD_ANSWERS
 
 
 async def test_a_reply_without_an_answer_is_hidden_before_the_draw() -> None:
     pending = CallResult(error_code="E001", problem="its reply {'mine': 'odd'} holds no answer", http_status=200)
-    table = Table(moves={A: [pending, choice("odd")], B: [choice("odd", 20.0)]})
-    await table.play()
-    assert table.drawn_after is not None
-    before = [entry for one in table.published[: table.drawn_after] for entry in one["entries"]]
+    scripted = ScriptedMatch(moves={A: [pending, choice("odd")], B: [choice("odd", 20.0)]})
+    await scripted.play()
+    assert scripted.drawn_after is not None
+    before = [entry for one in scripted.published[: scripted.drawn_after] for entry in one["entries"]]
     assert [entry for entry in before if "mine" in str(entry)] == []
-    assert [entry for entry in table.entries() if "mine" in str(entry)] != []
+    assert [entry for entry in scripted.entries() if "mine" in str(entry)] != []

@@ -1,4 +1,4 @@
-"""What our games say of a move that they refuse is known to the translators (``protocol.notes``)."""
+"""Every sentence with which our games refuse a move can be translated (``protocol.notes`` knows it)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refusals(game: Game) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_every_refusal_of_a_move_is_one_of_ours(name: str) -> None:
+def test_every_refusal_of_a_move_can_be_translated(name: str) -> None:
     said = set(refusals(get_game(name)))
     assert len(said) > 2
     assert [one for one in said if not isinstance(read(one.rstrip(".")), Note)] == []

@@ -34,6 +34,7 @@ JSON = "application/json"
 
 @pytest.fixture
 def here() -> Agents:
+    """Only its ``in_db`` is used: database work from an async test, in a thread of its own."""
     return Agents()
 
 

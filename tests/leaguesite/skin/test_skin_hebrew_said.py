@@ -1,4 +1,4 @@
-"""Whoever reads Hebrew reads no English in what was stored in English: by games, referees and earlier versions."""
+"""Texts that games, referees and earlier versions stored in English are shown in Hebrew, or as quotations."""
 
 from __future__ import annotations
 
@@ -66,12 +66,16 @@ def test_a_match_without_both_its_players_is_told_in_hebrew(first: str, second: 
 SAID, WON = "the field is mined", "P01 reached 10 at last"
 
 
-class Elsewhere(TicTacToe):
+class GameOfAPackage(TicTacToe):
+    """A game that another package has installed; it has no Hebrew texts."""
+
     game_type = "race_to_ten"
     display_name = "מרוץ לעשר"
 
 
-class WithHebrew(Elsewhere):
+class GameWithHebrew(GameOfAPackage):
+    """The same with Hebrew texts of its own."""
+
     translations = {
         "he": {
             "the field is mined": "השדה ממוקש",
@@ -92,7 +96,7 @@ def refused() -> make.Setting:
     """A match that P02 has lost for an illegal move."""
     place = make.playing("fall", players=2)
     make.look()
-    League.objects.update(game_type=Elsewhere.game_type)
+    League.objects.update(game_type=GameOfAPackage.game_type)
     fault = {"player_id": "P02", "error_code": "E004", "message_type": "GAME_MOVE_CALL", "tries": 4, "limit_s": 30}
     fault |= {"cause": "ILLEGAL_MOVE", "sentence": "P02 answered with no legal move"}
     fault |= {"note": note(Code.NOT_WANTED, sentence=SAID, seen="7").to_json()}
@@ -105,18 +109,18 @@ def won() -> make.Setting:
     """A match that P01 has won."""
     place = make.playing("fall", players=2)
     make.look()
-    League.objects.update(game_type=Elsewhere.game_type)
+    League.objects.update(game_type=GameOfAPackage.game_type)
     result = {"winner": "P01", "score": {}, "details": {"total": 10, "reason": WON}}
     make.report(Match.objects.get(), "P01", result=result)
     return place
 
 
-@pytest.mark.parametrize("game", [Elsewhere], indirect=True)
+@pytest.mark.parametrize("game", [GameOfAPackage], indirect=True)
 def test_what_a_game_says_without_hebrew_is_quoted(game: TicTacToe) -> None:
     assert f"כלשונו: “\u2068{SAID}\u2069”" in page_of_the_match(refused())
 
 
-@pytest.mark.parametrize("game", [WithHebrew], indirect=True)
+@pytest.mark.parametrize("game", [GameWithHebrew], indirect=True)
 def test_what_a_game_says_is_told_in_the_hebrew_that_it_brings(game: TicTacToe) -> None:
     page = page_of_the_match(refused())
     assert "השדה ממוקש" in page and SAID not in page
@@ -124,7 +128,7 @@ def test_what_a_game_says_is_told_in_the_hebrew_that_it_brings(game: TicTacToe) 
 
 @pytest.mark.parametrize(
     ("game", "told"),
-    [(Elsewhere, f"כלשונו: “\u2068{WON}\u2069”"), (WithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
+    [(GameOfAPackage, f"כלשונו: “\u2068{WON}\u2069”"), (GameWithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
     indirect=["game"],
 )
 def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacToe, told: str) -> None:

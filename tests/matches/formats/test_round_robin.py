@@ -49,7 +49,7 @@ def test_rounds_and_ids_count_up_from_one(players: int) -> None:
         assert ids == [f"R{one.number}M{position}" for position in range(1, players // 2 + 1)]
 
 
-def first_moves(players: int) -> list[int]:
+def times_player_a(players: int) -> list[int]:
     """How often each seat is PLAYER_A."""
     counts = Counter(pairing.a for one in round_robin(players) for pairing in one.pairings)
     return [counts[seat] for seat in range(players)]
@@ -57,7 +57,7 @@ def first_moves(players: int) -> list[int]:
 
 @given(st.integers(2, 60).filter(lambda players: players != 4))
 def test_everyone_is_player_a_as_often_as_everyone_else_or_once_more(players: int) -> None:
-    counts = first_moves(players)
+    counts = times_player_a(players)
     assert max(counts) - min(counts) == (0 if players % 2 else 1)
     assert sum(counts) == players * (players - 1) // 2
 

@@ -1,4 +1,4 @@
-"""A league goes out and comes in again: the same bytes, the same pages; and what is refused, with its place."""
+"""An exported league is imported: the same export and pages again; and which files are refused, and why."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_import_verifies_the_chain_and_keeps_the_digests() -> None:
     kept = Event.objects.get(seq=event["seq"])
     assert (kept.digest, kept.salt) == (event["digest"], event["salt"])
     emptied()
-    # Nobody's role or e-mail is in one without people; what is left out of an event is there as its hash.
+    # An export without people has nobody's role or e-mail; what it leaves out of an event is in it as a hash.
     assert taken(public).ledger == f"Its ledger holds, from the first event to the head {head}."
 
 
@@ -204,8 +204,9 @@ def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: C
 
 
 GONE, TWICE = object(), object()
+"""In place of a value: the field is removed; the first item of the list is added once more."""
 SPOILED: list[tuple[str, Any, str]] = [
-    # What is changed, to what, and the place that is named; empty: the same.
+    # What is changed in a valid document, its new value, and the place that the refusal names; empty: the same.
     ("format", "leaguesite.league/2", ""),
     ("format", None, ""),
     ("more", 1, ""),

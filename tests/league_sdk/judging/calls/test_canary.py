@@ -20,7 +20,7 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached
 from tests.bots.hostile.base import MOVE, Asked, Behaviour, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A, B, play
-from tests.league_sdk.judging.scripted import SILENCE, Table, brief, choice
+from tests.league_sdk.judging.scripted import SILENCE, ScriptedMatch, brief, choice
 from tests.league_sdk.judging.scripted import Clock as ScriptedClock
 
 LATE = "the referee itself was late for 2.0 s of 30 s: this try does not count"
@@ -196,24 +196,26 @@ def test_silent_connections_do_not_block_the_canarys_server() -> None:
 async def test_an_excused_try_is_repeated_without_game_error(kind: str) -> None:
     good = {"joins": CallResult(message={"accept": True}), "moves": choice("odd")}[kind]
     spoiled = replace(SPOILED, elapsed_s=5.0)
-    table = Table(**{kind: {B: [spoiled] * MAX_EXCUSED_TRIES + [good]}}, brief=brief(max_retries=0))
-    played = await table.play()
-    assert (played.faults, table.to(B, "GAME_ERROR")) == ((), [])
-    assert [entry["problem"] for entry in table.entries() if entry["problem"]] == [LATE] * MAX_EXCUSED_TRIES
+    scripted = ScriptedMatch(**{kind: {B: [spoiled] * MAX_EXCUSED_TRIES + [good]}}, brief=brief(max_retries=0))
+    played = await scripted.play()
+    assert (played.faults, scripted.to(B, "GAME_ERROR")) == ((), [])
+    assert [entry["problem"] for entry in scripted.entries() if entry["problem"]] == [LATE] * MAX_EXCUSED_TRIES
 
 
 async def test_an_excused_try_uses_up_neither_tries_nor_patience() -> None:
     tries = [SPOILED, SILENCE, SPOILED, SPOILED, SILENCE, SILENCE, SILENCE]
-    table = Table(moves={B: tries}, brief=brief(request_patience_s=127, retry_base_s=1))
-    played = await table.play()
+    scripted = ScriptedMatch(moves={B: tries}, brief=brief(request_patience_s=127, retry_base_s=1))
+    played = await scripted.play()
     (fault,) = played.faults
     assert (fault.player_id, fault.error_code, fault.cause, fault.tries) == (B, "E001", Cause.DEADLINE, 4)
-    assert [sent.limit_s for sent in table.to(B, "CHOOSE_PARITY_CALL")] == [30] * 7
+    assert [sent.limit_s for sent in scripted.to(B, "CHOOSE_PARITY_CALL")] == [30] * 7
 
 
 async def test_an_answer_after_many_late_tries_counts() -> None:
-    table = Table(moves={B: [SPOILED] * (MAX_EXCUSED_TRIES + 2) + [choice("odd")]}, brief=brief(max_retries=3))
-    assert (await table.play()).faults == ()
+    scripted = ScriptedMatch(
+        moves={B: [SPOILED] * (MAX_EXCUSED_TRIES + 2) + [choice("odd")]}, brief=brief(max_retries=3)
+    )
+    assert (await scripted.play()).faults == ()
 
 
 # -- whole, on real sockets -------------------------------------------------------------------------------

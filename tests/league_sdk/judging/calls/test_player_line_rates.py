@@ -1,4 +1,4 @@
-"""A player whose rate limit our own hunt exceeded: its refusal is excused once per request (ruling, section 12)."""
+"""A player that answers 429 because a hunt sent too many requests is excused once per request (ruling, section 12)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from tests.league_sdk.judging.hostile_match import A as HOSTILE
 from tests.league_sdk.judging.hostile_match import B as BEHAVED
 from tests.league_sdk.judging.hostile_match import play
 from tests.league_sdk.judging.line_agent import INVITATION, P02, UNKNOWN, ask, meet, ok, said
-from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, Table, brief, choice
+from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, ScriptedMatch, brief, choice
 
 REFUSED = CallResult(
     error_code="E002", problem="x", http_status=429, cause=Cause.HTTP_STATUS, detail="HTTP 429", elapsed_s=1
 )
-ONE = Proposal("message_type", "GAME_INVITATION", "http://localhost:8102/mcp", {}, 1001)
+NEXT_PROPOSAL = Proposal("message_type", "GAME_INVITATION", "http://localhost:8102/mcp", {}, 1001)
 
 
 def limited(wait_s: float | None = None) -> CallResult:
-    return replace(REFUSED, limited=ONE, wait_s=wait_s)
+    """A refusal with HTTP 429 in a hunt, which asks the referee to wait so many seconds."""
+    return replace(REFUSED, limited=NEXT_PROPOSAL, wait_s=wait_s)
 
 
 # -- what is judged ------------------------------------------------------------------------------------------
@@ -35,40 +36,42 @@ def limited(wait_s: float | None = None) -> CallResult:
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
 async def test_the_first_rate_refusal_of_a_request_is_excused(kind: str) -> None:
-    table = Table(**{kind: {B: [limited(), JOIN if kind == "joins" else choice("odd")]}})
-    played = await table.play()
-    assert (played.faults, table.to(B, "GAME_ERROR"), table.log.excused) == ((), [], [])
+    scripted = ScriptedMatch(**{kind: {B: [limited(), JOIN if kind == "joins" else choice("odd")]}})
+    played = await scripted.play()
+    assert (played.faults, scripted.to(B, "GAME_ERROR"), scripted.log.excused) == ((), [], [])
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
 async def test_a_second_rate_refusal_counts(kind: str) -> None:
-    table = Table(**{kind: {B: [limited()] * 2}})
-    (fault,) = (await table.play()).faults
+    scripted = ScriptedMatch(**{kind: {B: [limited()] * 2}})
+    (fault,) = (await scripted.play()).faults
     assert (fault.player_id, fault.error_code, fault.tries, fault.detail) == (B, "E002", 1, "HTTP 429")
 
 
 async def test_a_rate_refusal_without_a_hunt_is_not_excused() -> None:
-    (fault,) = (await Table(joins={B: [REFUSED]}).play()).faults
+    (fault,) = (await ScriptedMatch(joins={B: [REFUSED]}).play()).faults
     assert (fault.player_id, fault.tries) == (B, 1)
 
 
 async def test_a_second_refusal_for_a_rate_after_a_silence_counts() -> None:
-    (fault,) = (await Table(joins={B: [limited(), SILENCE, limited()]}).play()).faults
+    (fault,) = (await ScriptedMatch(joins={B: [limited(), SILENCE, limited()]}).play()).faults
     assert (fault.player_id, fault.tries) == (B, 2)
 
 
 @pytest.mark.parametrize(("wait_s", "at"), [(None, 2.0), (0, 1.0), (3, 4.0), (4, 5.0), (3600, 5.0)])
 async def test_the_wait_after_a_rate_refusal_stays_within_the_try(wait_s: float | None, at: float) -> None:
     """Five seconds for an invitation, one of which the refusal took."""
-    table = Table(joins={B: [limited(wait_s), JOIN]})
-    await table.play()
-    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0.0, at]
+    scripted = ScriptedMatch(joins={B: [limited(wait_s), JOIN]})
+    await scripted.play()
+    assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0.0, at]
 
 
 async def test_an_excused_rate_refusal_does_not_extend_the_patience() -> None:
-    table = Table(joins={B: [limited(3600), *[SILENCE] * 9]}, brief=brief(request_patience_s=12, retry_base_s=0))
-    (fault,) = (await table.play()).faults
-    last = table.to(B, "GAME_INVITATION")[-1]
+    scripted = ScriptedMatch(
+        joins={B: [limited(3600), *[SILENCE] * 9]}, brief=brief(request_patience_s=12, retry_base_s=0)
+    )
+    (fault,) = (await scripted.play()).faults
+    last = scripted.to(B, "GAME_INVITATION")[-1]
     assert (fault.player_id, last.at + last.limit_s) == (B, 12)
 
 
@@ -76,7 +79,7 @@ async def test_an_excused_rate_refusal_does_not_extend_the_patience() -> None:
 
 
 def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
-    """An agent that answers so many requests, and knows one word."""
+    """An agent that answers ``free`` requests and then refuses with 429; it knows the method ``known`` only."""
     asked = Counter[str]()
 
     def reply(body: dict[str, Any]) -> Any:
@@ -107,16 +110,16 @@ async def test_a_hunt_at_one_player_excuses_no_refusal_of_another() -> None:
 
 # -- whole matches, on real sockets --------------------------------------------------------------------------
 
-FEW = "429 Too Many Requests"
+TOO_MANY = "429 Too Many Requests"
 
 
 def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False) -> Behaviour:
-    """A player that knows another word than ours for its choice, and takes so many requests for it in a row.
+    """A player that is asked for its choice by another method than ours, and limits the rate of requests.
 
     Args:
-        burst: how many.
-        knows: its word.
-        for_ever: it refuses every further one; else one is refused, and then it counts anew.
+        burst: how many requests in a row it answers before it refuses.
+        knows: the method by which it can be asked.
+        for_ever: whether it refuses every further request; otherwise it refuses one and counts from 0 again.
     """
     asked = Counter[str]()
 
@@ -125,7 +128,7 @@ def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False)
         if asked["in a row"] > burst:
             if not for_ever:
                 asked.clear()
-            await talk.say(b'{"detail": "slow down"}', status=FEW, more="Retry-After: 0\r\n")
+            await talk.say(b'{"detail": "slow down"}', status=TOO_MANY, more="Retry-After: 0\r\n")
         elif one.method.lower() == knows:
             await talk.say(result(one, message(one, message_type="CHOOSE_PARITY_RESPONSE")))
         else:
@@ -135,7 +138,7 @@ def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False)
     return Behaviour("limits_the_rate", "It counts requests.", act)
 
 
-def spelt(heard: list[str]) -> int:
+def times_asked_to_choose(heard: list[str]) -> int:
     """How many requests for a choice an agent was sent."""
     return sum("parity" in method.lower() for method in heard)
 
@@ -144,19 +147,19 @@ async def test_a_player_whose_rate_limit_our_hunt_exceeded_plays_on() -> None:
     ended = await play(limiter(1), max_retries=0)
     status, _, faults = ended.verdict
     assert (status in ("WIN", "DRAW"), faults) == (True, [])
-    # Ours, its own which it refused, and once more its own.
-    assert spelt(ended.hostile.heard) == 3
+    # Our method, the player's own method, which it refused, and its own method once more.
+    assert times_asked_to_choose(ended.hostile.heard) == 3
     assert "GAME_ERROR" not in {entry["message_type"] for entry in ended.entries}
 
 
 async def test_a_player_that_always_refuses_for_its_rate_loses_after_one_more_try() -> None:
     ended = await play(limiter(1, for_ever=True), max_retries=3)
     assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
-    # Ours, its own, its own once more when it wanted that, and the one request of the excused try.
-    assert (spelt(ended.hostile.heard), ended.handed_back) == (4, {})
+    # Our method, the player's own, its own again as its Retry-After says, and the one request of the excused try.
+    assert (times_asked_to_choose(ended.hostile.heard), ended.handed_back) == (4, {})
 
 
 async def test_a_player_that_refuses_the_first_request_for_its_rate_is_asked_once_more_within_its_try() -> None:
     ended = await play(limiter(0, for_ever=True), max_retries=3)
     assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
-    assert spelt(ended.hostile.heard) == 2
+    assert times_asked_to_choose(ended.hostile.heard) == 2

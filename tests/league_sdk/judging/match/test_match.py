@@ -19,7 +19,7 @@ from tests.league_sdk.judging.scripted import (
     SILENCE,
     A,
     B,
-    Table,
+    ScriptedMatch,
     at,
     brief,
     choice,
@@ -45,26 +45,26 @@ NOTHING = {"drawn_number": None, "number_parity": None, "choices": {A: None, B: 
 async def test_a_match_of_even_odd_ends_by_its_rules(
     choices: tuple[str, str], number: int, status: str, winner: str | None, reason: str
 ) -> None:
-    table = Table(moves={A: [choice(choices[0])], B: [choice(choices[1])]}, number=number)
-    played = await table.play()
+    scripted = ScriptedMatch(moves={A: [choice(choices[0])], B: [choice(choices[1])]}, number=number)
+    played = await scripted.play()
     details = {
         "drawn_number": number,
         "number_parity": ("even", "odd")[number % 2],
         "choices": dict(zip((A, B), choices, strict=True)),
     }
     assert played == Verdict(status, winner, reason, details, ())
-    assert (table.types(A), table.types(B)) == (COURSE, COURSE)
+    assert (scripted.types(A), scripted.types(B)) == (COURSE, COURSE)
     over = {"status": status, "winner_player_id": winner, **details, "reason": reason}
     for player in (A, B):
-        (last,) = table.to(player, "GAME_OVER")
+        (last,) = scripted.to(player, "GAME_OVER")
         assert last.message["game_result"] == over
         assert (last.message["attempt"], last.limit_s) == (1, 5)
 
 
 async def test_both_are_asked_at_the_same_moment() -> None:
-    table = Table(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
-    await table.play()
-    assert [(one.at, one.player_id, one.type) for one in table.sent] == [
+    scripted = ScriptedMatch(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
+    await scripted.play()
+    assert [(one.at, one.player_id, one.type) for one in scripted.sent] == [
         (0, A, "GAME_INVITATION"),
         (0, B, "GAME_INVITATION"),
         (1, A, "CHOOSE_PARITY_CALL"),
@@ -75,9 +75,9 @@ async def test_both_are_asked_at_the_same_moment() -> None:
 
 
 async def test_the_public_sees_the_states_in_order() -> None:
-    table = Table(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
-    await table.play()
-    shown = [tuple(one[name] for name in ("state", "joined", "locked_in", "view")) for one in table.published]
+    scripted = ScriptedMatch(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
+    await scripted.play()
+    shown = [tuple(one[name] for name in ("state", "joined", "locked_in", "view")) for one in scripted.published]
     changes = [now for before, now in zip([None, *shown], shown, strict=False) if now != before]
     view = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
     assert changes == [
@@ -98,13 +98,13 @@ async def test_the_public_sees_the_states_in_order() -> None:
 async def test_no_choice_is_public_before_the_draw() -> None:
     """Every state of the log, after every change, up to the moment the number is drawn."""
     rude = choice({"parity_choice": "odd", "i_wanted": "even"})
-    table = Table(moves={A: [choice("evens"), choice("even")], B: [rude, SILENCE, choice("odd")]}, number=8)
-    await table.play()
-    assert table.drawn_after is not None
-    before = json.dumps(table.published[: table.drawn_after])
+    scripted = ScriptedMatch(moves={A: [choice("evens"), choice("even")], B: [rude, SILENCE, choice("odd")]}, number=8)
+    await scripted.play()
+    assert scripted.drawn_after is not None
+    before = json.dumps(scripted.published[: scripted.drawn_after])
     assert [word for word in ('"even"', '"odd"', '"evens"', '\\"odd\\"') if word in before] == []
     # The whole of it is told afterwards, in order and without a gap.
-    entries = table.entries()
+    entries = scripted.entries()
     assert [entry["n"] for entry in entries] == list(range(len(entries)))
     answers = [entry["body"] for entry in entries if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"]
     told = [answer["result"]["parity_choice"] for answer in answers if answer]
@@ -112,13 +112,15 @@ async def test_no_choice_is_public_before_the_draw() -> None:
 
 
 async def test_a_choice_stays_hidden_while_the_other_player_does_not_answer() -> None:
-    table = Table(moves={B: [SILENCE] * 4})
-    await table.play()
-    last = table.to(B, "GAME_ERROR")[-1]
-    answers = [entry for one in table.published[: last.published] for entry in one["entries"] if entry["sender"] == A]
+    scripted = ScriptedMatch(moves={B: [SILENCE] * 4})
+    await scripted.play()
+    last = scripted.to(B, "GAME_ERROR")[-1]
+    answers = [
+        entry for one in scripted.published[: last.published] for entry in one["entries"] if entry["sender"] == A
+    ]
     assert [entry["message_type"] for entry in answers] == ["GAME_JOIN_ACK"]
-    assert table.published[last.published - 1]["locked_in"] == [A]
-    assert [entry["body"] for entry in table.entries() if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"] == [
+    assert scripted.published[last.published - 1]["locked_in"] == [A]
+    assert [entry["body"] for entry in scripted.entries() if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"] == [
         {"result": {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}}, None, None, None, None,
     ]  # fmt: skip
 
@@ -134,28 +136,28 @@ async def test_a_choice_stays_hidden_while_the_other_player_does_not_answer() ->
     ],
 )
 async def test_three_retries_follow_a_silence(kind: str, limit: float, asked: str, tries: list[float]) -> None:
-    table = Table(**{kind: {B: [SILENCE] * 4}})
-    played = await table.play()
-    calls = table.to(B, asked)
+    scripted = ScriptedMatch(**{kind: {B: [SILENCE] * 4}})
+    played = await scripted.play()
+    calls = scripted.to(B, asked)
     assert [(one.at, one.limit_s) for one in calls] == [(moment, limit) for moment in tries]
     assert [one.message["deadline"] for one in calls] == [at(moment + limit) for moment in tries]
     assert [one.message["timestamp"] for one in calls] == [at(moment) for moment in tries]
-    assert {one.message["conversation_id"] for one in table.sent} == {"conv-r1m1-001"}
+    assert {one.message["conversation_id"] for one in scripted.sent} == {"conv-r1m1-001"}
     assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E001", asked, 4)])
     assert played.reason == f"P02 did not answer {asked} in {limit:g} s (tries: 4). Technical loss"
     ends = [moment + limit for moment in tries]
-    assert [(one.at, one.type) for one in table.to(B) if one.at >= tries[0]] == [
+    assert [(one.at, one.type) for one in scripted.to(B) if one.at >= tries[0]] == [
         (tries[0], asked), (ends[0], "GAME_ERROR"), (tries[1], asked), (ends[1], "GAME_ERROR"),
         (tries[2], asked), (ends[2], "GAME_ERROR"), (tries[3], asked), (ends[3], "GAME_ERROR"),
         (ends[3], "GAME_OVER"),
     ]  # fmt: skip
-    assert "GAME_ERROR" not in table.types(A)
+    assert "GAME_ERROR" not in scripted.types(A)
 
 
 async def test_game_error_has_flat_and_nested_fields() -> None:
-    table = Table(joins={B: [SILENCE] * 4})
-    await table.play()
-    errors = [one.message for one in table.to(B, "GAME_ERROR")]
+    scripted = ScriptedMatch(joins={B: [SILENCE] * 4})
+    await scripted.play()
+    errors = [one.message for one in scripted.to(B, "GAME_ERROR")]
     for message, count, moment, again in zip(errors, (1, 2, 3, 3), (5, 11, 18, 27), (6, 13, 22, None), strict=True):
         next_retry_at = None if again is None else at(again)
         assert message == {
@@ -164,7 +166,7 @@ async def test_game_error_has_flat_and_nested_fields() -> None:
             "sender": "referee:REF01",
             "timestamp": at(moment),
             "conversation_id": "conv-r1m1-001",
-            "auth_token": table.brief.seats[1].league_token,
+            "auth_token": scripted.brief.seats[1].league_token,
             "league_id": "league_2025_even_odd",
             "round_id": 1,
             "match_id": "R1M1",
@@ -192,23 +194,25 @@ async def test_game_error_has_flat_and_nested_fields() -> None:
 
 @pytest.mark.parametrize("failure", [REFUSED, RESET])
 async def test_a_player_that_cannot_be_reached_loses_after_seven_seconds(failure: object) -> None:
-    table = Table(joins={B: [failure] * 4})
-    played = await table.play()
-    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0, 1, 3, 7]
+    scripted = ScriptedMatch(joins={B: [failure] * 4})
+    played = await scripted.play()
+    assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0, 1, 3, 7]
     assert faults(played) == [(B, "E009", "GAME_INVITATION", 4)]
-    assert table.to(A, "GAME_OVER")[0].at == 7
+    assert scripted.to(A, "GAME_OVER")[0].at == 7
 
 
 async def test_an_answer_to_a_later_try_plays_on() -> None:
-    table = Table(joins={A: [SILENCE, JOIN], B: [RESET, SILENCE, SILENCE, JOIN]}, moves={A: [SILENCE, choice("odd")]})
-    played = await table.play()
+    scripted = ScriptedMatch(
+        joins={A: [SILENCE, JOIN], B: [RESET, SILENCE, SILENCE, JOIN]}, moves={A: [SILENCE, choice("odd")]}
+    )
+    played = await scripted.play()
     assert (played.status, played.details["choices"], played.faults) == ("DRAW", {A: "odd", B: "odd"}, ())
 
 
 async def test_the_retry_delays_are_settings() -> None:
-    table = Table(joins={B: [REFUSED] * 3}, brief=brief(max_retries=2, retry_base_s=0.5, retry_factor=3))
-    await table.play()
-    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0, 0.5, 2]
+    scripted = ScriptedMatch(joins={B: [REFUSED] * 3}, brief=brief(max_retries=2, retry_base_s=0.5, retry_factor=3))
+    await scripted.play()
+    assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0, 0.5, 2]
 
 
 @pytest.mark.parametrize(
@@ -216,47 +220,47 @@ async def test_the_retry_delays_are_settings() -> None:
     [(130, [(1, 30), (32, 30), (64, 30), (98, 30)]), (40, [(1, 30), (32, 9)]), (31, [(1, 30)]), (20, [(1, 20)])],
 )
 async def test_request_patience_limits_all_tries_together(patience: float, tries: list[tuple[float, float]]) -> None:
-    table = Table(moves={B: [SILENCE] * 4}, brief=brief(request_patience_s=patience))
-    played = await table.play()
-    calls = table.to(B, "CHOOSE_PARITY_CALL")
+    scripted = ScriptedMatch(moves={B: [SILENCE] * 4}, brief=brief(request_patience_s=patience))
+    played = await scripted.play()
+    calls = scripted.to(B, "CHOOSE_PARITY_CALL")
     assert [(one.at, one.limit_s) for one in calls] == tries
     assert [one.message["deadline"] for one in calls] == [at(moment + limit) for moment, limit in tries]
     assert faults(played) == [(B, "E001", "CHOOSE_PARITY_CALL", len(tries))]
-    assert table.to(B, "GAME_ERROR")[-1].message["retry_info"]["next_retry_at"] is None
+    assert scripted.to(B, "GAME_ERROR")[-1].message["retry_info"]["next_retry_at"] is None
 
 
 # -- absent players ---------------------------------------------------------------------------------------
 
 
 async def test_nobody_wins_when_both_players_are_absent() -> None:
-    table = Table(joins={A: [REFUSED] * 4, B: [SILENCE] * 4})
-    played = await table.play()
+    scripted = ScriptedMatch(joins={A: [REFUSED] * 4, B: [SILENCE] * 4})
+    played = await scripted.play()
     assert (played.status, played.winner, played.details) == ("TECHNICAL_LOSS", None, NOTHING)
     assert faults(played) == [(A, "E009", "GAME_INVITATION", 4), (B, "E001", "GAME_INVITATION", 4)]
     assert played.reason == (
         "P01 could not be reached for GAME_INVITATION (tries: 4): nobody listens at its address; "
         "P02 did not answer GAME_INVITATION in 5 s (tries: 4). Technical loss"
     )
-    assert table.drawn_after is None
+    assert scripted.drawn_after is None
 
 
 @pytest.mark.parametrize("absent", [[A], [B], [A, B]])
 async def test_no_show_cancel_cancels_a_match_with_an_absent_player(absent: list[str]) -> None:
-    table = Table(joins={player: [REFUSED] * 4 for player in absent}, brief=brief(no_show="cancel"))
-    played = await table.play()
+    scripted = ScriptedMatch(joins={player: [REFUSED] * 4 for player in absent}, brief=brief(no_show="cancel"))
+    played = await scripted.play()
     assert (played.status, played.winner, played.details) == ("CANCELLED", None, NOTHING)
-    assert [one.message["game_result"]["status"] for one in table.to(A, "GAME_OVER")] == ["CANCELLED"]
+    assert [one.message["game_result"]["status"] for one in scripted.to(A, "GAME_OVER")] == ["CANCELLED"]
 
 
 async def test_no_show_cancel_does_not_apply_after_both_have_joined() -> None:
-    table = Table(moves={A: [SILENCE] * 4}, brief=brief(no_show="cancel"))
-    played = await table.play()
+    scripted = ScriptedMatch(moves={A: [SILENCE] * 4}, brief=brief(no_show="cancel"))
+    played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
 
 
 async def test_a_player_that_refuses_the_invitation_is_not_invited_again() -> None:
-    table = Table(joins={A: [REFUSAL]})
-    played = await table.play()
+    scripted = ScriptedMatch(joins={A: [REFUSAL]})
+    played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert played.faults == (
         Fault(A, "E002", "GAME_INVITATION", 1, Cause.WRONG_MESSAGE, 5, note(Code.REFUSED_INVITATION)),
@@ -264,14 +268,14 @@ async def test_a_player_that_refuses_the_invitation_is_not_invited_again() -> No
     assert played.reason == (
         "P01 gave no valid answer to GAME_INVITATION (tries: 1): it refused the invitation. Technical loss"
     )
-    assert table.types(A) == ["GAME_INVITATION", "GAME_OVER"]
+    assert scripted.types(A) == ["GAME_INVITATION", "GAME_OVER"]
 
 
 async def test_game_over_of_a_technical_loss_has_no_number() -> None:
-    table = Table(moves={B: [SILENCE] * 4})
-    await table.play()
+    scripted = ScriptedMatch(moves={B: [SILENCE] * 4})
+    await scripted.play()
     for player in (A, B):
-        assert table.to(player, "GAME_OVER")[0].message["game_result"] == {
+        assert scripted.to(player, "GAME_OVER")[0].message["game_result"] == {
             "status": "TECHNICAL_LOSS",
             "winner_player_id": A,
             "drawn_number": None,
@@ -295,9 +299,9 @@ async def test_an_own_token_in_a_reply_proves_whose_the_address_is(own: bool, on
         message=JOIN.message | {"auth_token": mine if own else theirs},
         http_status=200 if on_the_connection else None,
     )
-    table = Table(joins={A: [join]}, brief=brief(a=seat))
-    await table.play()
-    assert table.log.proofs == ({A: tokens.digest(mine)} if own and on_the_connection else {})
+    scripted = ScriptedMatch(joins={A: [join]}, brief=brief(a=seat))
+    await scripted.play()
+    assert scripted.log.proofs == ({A: tokens.digest(mine)} if own and on_the_connection else {})
 
 
 @pytest.mark.parametrize(("way", "status"), [("inbox", None), ("bridge", 200)])
@@ -307,16 +311,16 @@ async def test_a_token_proves_no_address_over_a_line_of_its_own(way: str, status
     seat = {"token_digests": (tokens.digest(mine),), "unproven": (tokens.digest(mine),)}
     wire = Wire(path="", shape="canonical", method="x", id=1, session=False, status=200, content_type="", way=way)
     join = replace(JOIN, message=JOIN.message | {"auth_token": mine}, http_status=200, wire=(wire,))
-    table = Table(joins={A: [join]}, brief=brief(a=seat))
-    await table.play()
-    assert table.log.proofs == {}
-    told = [one for one in table.entries() if one.get("wire")]
+    scripted = ScriptedMatch(joins={A: [join]}, brief=brief(a=seat))
+    await scripted.play()
+    assert scripted.log.proofs == {}
+    told = [one for one in scripted.entries() if one.get("wire")]
     assert [(one["wire"][0]["way"], one["http_status"]) for one in told] == [(way, status)]
 
 
 async def test_a_token_that_is_already_proven_is_not_reported() -> None:
     mine = "tok_" + "a" * 32
     join = replace(JOIN, message=JOIN.message | {"auth_token": mine}, http_status=200)
-    table = Table(joins={A: [join]}, brief=brief(a={"token_digests": (tokens.digest(mine),)}))
-    await table.play()
-    assert table.log.proofs == {}
+    scripted = ScriptedMatch(joins={A: [join]}, brief=brief(a={"token_digests": (tokens.digest(mine),)}))
+    await scripted.play()
+    assert scripted.log.proofs == {}

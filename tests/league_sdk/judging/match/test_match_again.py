@@ -12,7 +12,7 @@ from tests.league_sdk.judging.scripted import (
     SILENCE,
     A,
     B,
-    Table,
+    ScriptedMatch,
     at,
     brief,
     choice,
@@ -26,17 +26,17 @@ SENTENCE = 'parity_choice must be exactly "even" or "odd".'
 
 
 async def test_an_illegal_choice_is_asked_again_at_once() -> None:
-    table = Table(moves={A: [choice("evens"), choice("even")]})
-    played = await table.play()
+    scripted = ScriptedMatch(moves={A: [choice("evens"), choice("even")]})
+    played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
-    assert [(one.at, one.type) for one in table.to(A)] == [
+    assert [(one.at, one.type) for one in scripted.to(A)] == [
         (0, "GAME_INVITATION"),
         (1, "CHOOSE_PARITY_CALL"),
         (3, "GAME_ERROR"),
         (3, "CHOOSE_PARITY_CALL"),
         (5, "GAME_OVER"),
     ]
-    error = table.to(A, "GAME_ERROR")[0].message
+    error = scripted.to(A, "GAME_ERROR")[0].message
     names = (
         "error_code",
         "error_name",
@@ -60,8 +60,8 @@ async def test_an_illegal_choice_is_asked_again_at_once() -> None:
 
 
 async def test_a_player_with_illegal_choices_only_loses_after_the_retries() -> None:
-    table = Table(moves={A: [choice(value) for value in ("evens", 7, ["even", "odd"], "heads")]})
-    played = await table.play()
+    scripted = ScriptedMatch(moves={A: [choice(value) for value in ("evens", 7, ["even", "odd"], "heads")]})
+    played = await scripted.play()
     assert (played.status, played.winner, faults(played)) == (
         "TECHNICAL_LOSS",
         B,
@@ -72,14 +72,14 @@ async def test_a_player_with_illegal_choices_only_loses_after_the_retries() -> N
         'parity_choice must be exactly "even" or "odd". Technical loss'
     )
     assert played.details["choices"] == {A: None, B: "odd"}
-    errors = [one.message for one in table.to(A, "GAME_ERROR")]
+    errors = [one.message for one in scripted.to(A, "GAME_ERROR")]
     assert [(one["retry_count"], one["retryable"]) for one in errors] == [(0, True), (1, True), (2, True), (3, False)]
 
 
 async def test_silence_and_illegal_choices_share_the_retries_and_only_silence_waits() -> None:
-    table = Table(moves={A: [SILENCE, choice("x"), SILENCE, choice("x")]})
-    played = await table.play()
-    assert [one.at for one in table.to(A, "CHOOSE_PARITY_CALL")] == [1, 32, 34, 66]
+    scripted = ScriptedMatch(moves={A: [SILENCE, choice("x"), SILENCE, choice("x")]})
+    played = await scripted.play()
+    assert [one.at for one in scripted.to(A, "CHOOSE_PARITY_CALL")] == [1, 32, 34, 66]
     assert faults(played) == [(A, "E004", "CHOOSE_PARITY_CALL", 4)]
 
 
@@ -87,39 +87,39 @@ async def test_silence_and_illegal_choices_share_the_retries_and_only_silence_wa
 
 
 async def test_a_suspended_player_is_invited_once_without_retries() -> None:
-    table = Table(joins={B: [SILENCE]}, brief=brief(b={"suspended": True}))
-    played = await table.play()
+    scripted = ScriptedMatch(joins={B: [SILENCE]}, brief=brief(b={"suspended": True}))
+    played = await scripted.play()
     assert (played.winner, faults(played)) == (A, [(B, "E001", "GAME_INVITATION", 1)])
-    assert [(one.at, one.type) for one in table.to(B)] == [
+    assert [(one.at, one.type) for one in scripted.to(B)] == [
         (0, "GAME_INVITATION"),
         (5, "GAME_ERROR"),
         (5, "GAME_OVER"),
     ]
-    error = table.to(B, "GAME_ERROR")[0].message
+    error = scripted.to(B, "GAME_ERROR")[0].message
     assert (error["retry_count"], error["max_retries"], error["retry_info"]["next_retry_at"]) == (0, 0, None)
 
 
 async def test_a_suspended_player_that_joins_has_all_its_retries() -> None:
-    table = Table(moves={B: [SILENCE, RESET, SILENCE, choice("odd")]}, brief=brief(b={"suspended": True}))
-    played = await table.play()
-    assert (played.status, played.faults, table.log.joined) == ("WIN", (), [A, B])
+    scripted = ScriptedMatch(moves={B: [SILENCE, RESET, SILENCE, choice("odd")]}, brief=brief(b={"suspended": True}))
+    played = await scripted.play()
+    assert (played.status, played.faults, scripted.log.joined) == ("WIN", (), [A, B])
 
 
 async def test_the_opponent_of_a_suspended_player_keeps_its_retries() -> None:
-    table = Table(joins={A: [SILENCE, JOIN]}, brief=brief(b={"suspended": True}))
-    assert (await table.play()).faults == ()
+    scripted = ScriptedMatch(joins={A: [SILENCE, JOIN]}, brief=brief(b={"suspended": True}))
+    assert (await scripted.play()).faults == ()
 
 
 # -- later attempts ---------------------------------------------------------------------------------------
 
 
 async def test_a_player_that_had_joined_counts_as_joined_although_it_refuses() -> None:
-    table = Table(joins={A: [REFUSAL]}, brief=brief(attempt=2, a={"joined_before": True}))
-    played = await table.play()
-    assert (played.status, played.winner, table.log.joined) == ("WIN", A, [B, A][::-1])
-    assert table.types(A) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
-    assert {one.message["conversation_id"] for one in table.sent} == {"conv-r1m1-002"}
-    assert table.to(A, "GAME_OVER")[0].message["attempt"] == 2
+    scripted = ScriptedMatch(joins={A: [REFUSAL]}, brief=brief(attempt=2, a={"joined_before": True}))
+    played = await scripted.play()
+    assert (played.status, played.winner, scripted.log.joined) == ("WIN", A, [B, A][::-1])
+    assert scripted.types(A) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+    assert {one.message["conversation_id"] for one in scripted.sent} == {"conv-r1m1-002"}
+    assert scripted.to(A, "GAME_OVER")[0].message["attempt"] == 2
 
 
 @pytest.mark.parametrize(
@@ -131,26 +131,26 @@ async def test_a_player_that_had_joined_counts_as_joined_although_it_refuses() -
     ],
 )
 async def test_a_player_that_had_joined_may_refuse_a_repeated_invitation(refusal: CallResult) -> None:
-    played = await Table(joins={A: [refusal]}, brief=brief(attempt=2, a={"joined_before": True})).play()
+    played = await ScriptedMatch(joins={A: [refusal]}, brief=brief(attempt=2, a={"joined_before": True})).play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
 
 
 async def test_joined_before_is_ignored_in_the_first_attempt() -> None:
-    table = Table(joins={A: [REFUSAL]}, brief=brief(a={"joined_before": True}))
-    assert (await table.play()).winner == B
+    scripted = ScriptedMatch(joins={A: [REFUSAL]}, brief=brief(a={"joined_before": True}))
+    assert (await scripted.play()).winner == B
 
 
 async def test_a_silent_player_is_absent_although_it_had_joined() -> None:
-    table = Table(joins={A: [REFUSED] * 4}, brief=brief(attempt=2, a={"joined_before": True}))
-    assert faults(await table.play()) == [(A, "E009", "GAME_INVITATION", 4)]
+    scripted = ScriptedMatch(joins={A: [REFUSED] * 4}, brief=brief(attempt=2, a={"joined_before": True}))
+    assert faults(await scripted.play()) == [(A, "E009", "GAME_INVITATION", 4)]
 
 
 async def test_a_busy_player_is_freed_of_the_lost_attempt_and_invited_once_more() -> None:
-    table = Table(joins={B: [REFUSAL, JOIN]}, brief=brief(attempt=3))
-    played = await table.play()
+    scripted = ScriptedMatch(joins={B: [REFUSAL, JOIN]}, brief=brief(attempt=3))
+    played = await scripted.play()
     assert (played.status, played.winner) == ("WIN", A)
-    assert table.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
-    freed, last = (one.message for one in table.to(B, "GAME_OVER"))
+    assert scripted.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+    freed, last = (one.message for one in scripted.to(B, "GAME_OVER"))
     assert (freed["attempt"], last["attempt"]) == (2, 3)
     assert freed["game_result"] == {
         "status": "CANCELLED",
@@ -160,14 +160,14 @@ async def test_a_busy_player_is_freed_of_the_lost_attempt_and_invited_once_more(
         "choices": {A: None, B: None},
         "reason": "the referee of the earlier attempt was lost; the match is played again",
     }
-    assert table.types(A) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+    assert scripted.types(A) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
 
 
 async def test_a_player_that_refuses_twice_loses() -> None:
-    table = Table(joins={B: [REFUSAL, REFUSAL]}, brief=brief(attempt=2))
-    played = await table.play()
+    scripted = ScriptedMatch(joins={B: [REFUSAL, REFUSAL]}, brief=brief(attempt=2))
+    played = await scripted.play()
     assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E002", "GAME_INVITATION", 1)])
-    assert table.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "GAME_OVER"]
+    assert scripted.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "GAME_OVER"]
 
 
 # -- GAME_OVER --------------------------------------------------------------------------------------------
@@ -185,16 +185,16 @@ async def test_a_player_that_refuses_twice_loses() -> None:
     ],
 )
 async def test_game_over_is_sent_again_after_a_failed_connect_only(answers: list[CallResult], sends: int) -> None:
-    table = Table(ends={B: answers})
-    played = await table.play()
-    assert (len(table.to(A, "GAME_OVER")), len(table.to(B, "GAME_OVER"))) == (1, sends)
+    scripted = ScriptedMatch(ends={B: answers})
+    played = await scripted.play()
+    assert (len(scripted.to(A, "GAME_OVER")), len(scripted.to(B, "GAME_OVER"))) == (1, sends)
     assert (played.status, played.winner) == ("WIN", A)
 
 
 async def test_game_over_is_sent_to_both_players_at_once() -> None:
-    table = Table(ends={A: [SILENCE]}, brief=brief(game_over_timeout_s=4))
-    await table.play()
-    assert [(one.player_id, one.at, one.limit_s) for one in table.sent if one.type == "GAME_OVER"] == [
+    scripted = ScriptedMatch(ends={A: [SILENCE]}, brief=brief(game_over_timeout_s=4))
+    await scripted.play()
+    assert [(one.player_id, one.at, one.limit_s) for one in scripted.sent if one.type == "GAME_OVER"] == [
         (A, 3, 4),
         (B, 3, 4),
     ]
@@ -204,8 +204,8 @@ async def test_game_over_is_sent_to_both_players_at_once() -> None:
 
 
 async def test_the_transcript_has_every_message_with_times() -> None:
-    table = Table()
-    await table.play()
+    scripted = ScriptedMatch()
+    await scripted.play()
     rows = [
         (
             one["sender"],
@@ -215,7 +215,7 @@ async def test_the_transcript_has_every_message_with_times() -> None:
             one["elapsed_ms"],
             one["limit_ms"],
         )
-        for one in table.entries()
+        for one in scripted.entries()
     ]
     assert sorted(rows) == sorted(
         row
@@ -229,4 +229,4 @@ async def test_the_transcript_has_every_message_with_times() -> None:
             (player, "REF01", "reply to GAME_OVER", "", 0, 5000),
         )
     )
-    assert [one["n"] for one in table.entries()] == list(range(12))
+    assert [one["n"] for one in scripted.entries()] == list(range(12))

@@ -10,7 +10,7 @@ import pytest
 from league_sdk.judging.match.brief import Brief
 from league_sdk.protocol import schemas
 from league_sdk.rules.draws import CommittedDraw, commitment
-from tests.league_sdk.judging.scripted import REFUSAL, SILENCE, A, B, Table, brief
+from tests.league_sdk.judging.scripted import REFUSAL, SILENCE, A, B, ScriptedMatch, brief
 
 SEED = bytes(range(32))
 
@@ -21,10 +21,10 @@ def committed(play: int = 1, **changes: Any) -> Brief:
 
 @pytest.mark.parametrize("play", [1, 2])
 async def test_the_players_can_check_a_draw_by_what_they_are_told(play: int) -> None:
-    table = Table(brief=committed(play))
-    await table.play()
+    scripted = ScriptedMatch(brief=committed(play))
+    await scripted.play()
     for player in (A, B):
-        (asked,), (over,) = table.to(player, "CHOOSE_PARITY_CALL"), table.to(player, "GAME_OVER")
+        (asked,), (over,) = scripted.to(player, "CHOOSE_PARITY_CALL"), scripted.to(player, "GAME_OVER")
         assert schemas.problems("GAME_OVER", over.message) == []
         told, facts = over.message["game_result"], over.message
         assert asked.message["draw_commitment"] == commitment(bytes.fromhex(told["draw_seed"]))
@@ -35,16 +35,16 @@ async def test_the_players_can_check_a_draw_by_what_they_are_told(play: int) -> 
 
 
 async def test_the_seed_is_revealed_without_a_draw_too() -> None:
-    table = Table(moves={B: [SILENCE] * 4}, brief=committed())
-    await table.play()
-    told = table.to(A, "GAME_OVER")[0].message["game_result"]
+    scripted = ScriptedMatch(moves={B: [SILENCE] * 4}, brief=committed())
+    await scripted.play()
+    told = scripted.to(A, "GAME_OVER")[0].message["game_result"]
     assert (told["status"], told["drawn_number"], told["draw_seed"]) == ("TECHNICAL_LOSS", None, SEED.hex())
 
 
 async def test_game_over_of_a_lost_attempt_reveals_no_seed() -> None:
-    table = Table(joins={A: [REFUSAL, REFUSAL]}, brief=committed(attempt=2))
-    await table.play()
-    lost, end = (one.message for one in table.to(A, "GAME_OVER"))
+    scripted = ScriptedMatch(joins={A: [REFUSAL, REFUSAL]}, brief=committed(attempt=2))
+    await scripted.play()
+    lost, end = (one.message for one in scripted.to(A, "GAME_OVER"))
     assert (lost["attempt"], lost["game_result"]["status"], "draw_seed" in lost["game_result"]) == (
         1,
         "CANCELLED",
@@ -54,15 +54,15 @@ async def test_game_over_of_a_lost_attempt_reveals_no_seed() -> None:
 
 
 async def test_the_seed_is_secret_until_game_over() -> None:
-    table = Table(brief=committed())
-    await table.play()
-    assert not any(SEED.hex() in str(one.message) for one in table.sent if one.type != "GAME_OVER")
-    last = max(one.published for one in table.sent if one.type == "GAME_OVER")
-    assert SEED.hex() not in str(table.published[:last])
+    scripted = ScriptedMatch(brief=committed())
+    await scripted.play()
+    assert not any(SEED.hex() in str(one.message) for one in scripted.sent if one.type != "GAME_OVER")
+    last = max(one.published for one in scripted.sent if one.type == "GAME_OVER")
+    assert SEED.hex() not in str(scripted.published[:last])
 
 
 async def test_game_over_has_no_seed_when_the_match_has_none() -> None:
-    table = Table()
-    await table.play()
-    told = table.to(A, "GAME_OVER")[0].message["game_result"]
+    scripted = ScriptedMatch()
+    await scripted.play()
+    told = scripted.to(A, "GAME_OVER")[0].message["game_result"]
     assert not {"draw_seed", "play"}.intersection(told)

@@ -19,7 +19,7 @@ from league_sdk.protocol.states import ResultStatus
 from league_sdk.transport.client import TimedOut
 from league_sdk.transport.policy import EndpointPolicy
 from tests.league_sdk.judging.match.test_match_turn_based import CALL, OVER, Board, moves
-from tests.league_sdk.judging.scripted import JOIN, REFUSED, SILENCE, A, B, Table, brief
+from tests.league_sdk.judging.scripted import JOIN, REFUSED, SILENCE, A, B, ScriptedMatch, brief
 from tests.league_sdk.judging.staged import WIN, settle
 from tests.league_sdk.judging.starts import START, Link
 
@@ -53,69 +53,69 @@ class Kept(Board):
 
 
 async def test_each_move_is_recorded_before_the_other_player_is_asked() -> None:
-    table = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    played = await table.play()
-    assert [said for what, said, _, _ in table.kept if what == "moves"] == [
+    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    played = await scripted.play()
+    assert [said for what, said, _, _ in scripted.kept if what == "moves"] == [
         [[A, 4]],
         [[A, 4], [B, 1]],
         [[A, 4], [B, 1], [A, 0]],
         [[A, 4], [B, 1], [A, 0], [B, 2]],
     ]
     # Two invitations and one call more each time.
-    assert [sent for what, _, sent, _ in table.kept] == [3, 4, 5, 6, 7]
-    assert table.kept[-1][:2] == ("seal", played)
+    assert [sent for what, _, sent, _ in scripted.kept] == [3, 4, 5, 6, 7]
+    assert scripted.kept[-1][:2] == ("seal", played)
 
 
 async def test_the_last_move_is_hidden_before_the_seal() -> None:
-    table = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    await table.play()
-    before = table.kept[-1][3]
+    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    await scripted.play()
+    before = scripted.kept[-1][3]
     assert "'choice': 2" in before
     assert "'choice': 8" not in before
 
 
 @pytest.mark.parametrize("broken", ["moves", "seal"])
 async def test_no_player_is_told_anything_that_could_not_be_stored(broken: str) -> None:
-    table = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)}, broken=broken)
+    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)}, broken=broken)
     with pytest.raises(ConnectionError):
-        await table.play()
-    types = [one.type for one in table.sent]
+        await scripted.play()
+    types = [one.type for one in scripted.sent]
     assert OVER not in types
     assert types.count(CALL) == (1 if broken == "moves" else 5)
 
 
 @pytest.mark.parametrize("absent", [[SILENCE] * 4, [REFUSED] * 4])
 async def test_a_technical_loss_before_the_first_move_is_sealed(absent: list[Any]) -> None:
-    table = Kept(joins={B: absent})
-    played = await table.play()
-    assert [(what, said) for what, said, _, _ in table.kept] == [("seal", played)]
-    assert (played.winner, table.to(B, OVER)[-1].message["game_result"]["winner_player_id"]) == (A, A)
+    scripted = Kept(joins={B: absent})
+    played = await scripted.play()
+    assert [(what, said) for what, said, _, _ in scripted.kept] == [("seal", played)]
+    assert (played.winner, scripted.to(B, OVER)[-1].message["game_result"]["winner_player_id"]) == (A, A)
 
 
 async def test_the_next_attempt_continues_from_the_recorded_moves() -> None:
     earlier = ((A, 4), (B, 1), (A, 0), (B, 2))
-    table = Kept(moves={A: moves(8)}, brief=replace(brief(attempt=2), moves=earlier))
-    played = await table.play()
-    assert (played.winner, [one.player_id for one in table.to(A, CALL) + table.to(B, CALL)]) == (A, [A])
-    assert table.kept[-1][0] == "seal"
+    scripted = Kept(moves={A: moves(8)}, brief=replace(brief(attempt=2), moves=earlier))
+    played = await scripted.play()
+    assert (played.winner, [one.player_id for one in scripted.to(A, CALL) + scripted.to(B, CALL)]) == (A, [A])
+    assert scripted.kept[-1][0] == "seal"
 
 
 async def test_an_attempt_with_all_moves_on_record_asks_for_none() -> None:
     earlier = ((A, 4), (B, 1), (A, 0), (B, 2), (A, 8))
-    table = Kept(brief=replace(brief(attempt=2), moves=earlier))
-    assert (await table.play()).winner == A
-    assert table.to(A, CALL) + table.to(B, CALL) == []
+    scripted = Kept(brief=replace(brief(attempt=2), moves=earlier))
+    assert (await scripted.play()).winner == A
+    assert scripted.to(A, CALL) + scripted.to(B, CALL) == []
 
 
 @pytest.mark.parametrize("ends", [[JOIN], [REFUSED] * 2, [SILENCE]])
 async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[Any]) -> None:
     sealed = Sealed(1, "conv-of-the-first", ResultStatus.WIN, "x", {"drawn_number": 3}, B)
     told = replace(brief(attempt=3), seals=True, sealed=sealed, draw_seed=bytes(32))
-    table = Table(brief=told, ends={A: ends})
-    played = await announce_sealed(table.talk())
-    assert {one.type for one in table.sent} == {OVER}
+    scripted = ScriptedMatch(brief=told, ends={A: ends})
+    played = await announce_sealed(scripted.talk())
+    assert {one.type for one in scripted.sent} == {OVER}
     for player in (A, B):
-        message = table.to(player, OVER)[0].message
+        message = scripted.to(player, OVER)[0].message
         assert (message["attempt"], message["conversation_id"]) == (1, "conv-of-the-first")
         assert (message["game_result"]["winner_player_id"], message["game_result"]["drawn_number"]) == (B, 3)
     assert (played.status, played.winner) == ("WIN", B)
@@ -224,4 +224,4 @@ async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(line: Line) 
 
 def read_moment() -> Any:
     """Some moment."""
-    return Table().clock.now()
+    return ScriptedMatch().clock.now()

@@ -12,13 +12,13 @@ from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd_numbers import EvenOddNumbers
 from league_sdk.rules.game import Game
 from league_sdk.rules.tic_tac_toe import TicTacToe
-from tests.league_sdk.judging.scripted import REFUSED, SILENCE, A, B, Table, brief
+from tests.league_sdk.judging.scripted import REFUSED, SILENCE, A, B, ScriptedMatch, brief
 
 E, X, O = "", "X", "O"  # noqa: E741 (the letter is the mark)
 
 
 @dataclass
-class Board(Table):
+class Board(ScriptedMatch):
     """A match of another game; the first player's moves and the second's."""
 
     game: Game = field(default_factory=TicTacToe)
@@ -53,26 +53,26 @@ CALL, ERROR, OVER = "GAME_MOVE_CALL", "GAME_ERROR", "GAME_OVER"
 
 
 async def test_only_the_player_to_move_is_asked_and_both_get_game_over() -> None:
-    table = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    played = await table.play()
-    assert table.asked() == [(A, CALL), (B, CALL), (A, CALL), (B, CALL), (A, CALL), (A, OVER), (B, OVER)]
+    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    played = await scripted.play()
+    assert scripted.asked() == [(A, CALL), (B, CALL), (A, CALL), (B, CALL), (A, CALL), (A, OVER), (B, OVER)]
     # Nobody is asked before the other's move is in.
-    assert [one.at for one in table.sent if one.type == CALL] == [1, 3, 5, 7, 9]
+    assert [one.at for one in scripted.sent if one.type == CALL] == [1, 3, 5, 7, 9]
     assert (played.status, played.winner, played.reason) == ("WIN", A, "P01 has 3 in a row after 5 moves")
     assert played.details["board"] == [[X, O, O], [E, X, E], [E, E, X]]
     assert played.details["choices"] == {A: [4, 0, 8], B: [1, 2]}
     for player in (A, B):
-        (last,) = table.to(player, OVER)
+        (last,) = scripted.to(player, OVER)
         result = {"status": "WIN", "winner_player_id": A, **played.details, "reason": played.reason}
         assert last.message["game_result"] == result
 
 
 async def test_a_player_is_shown_the_state_and_its_legal_moves() -> None:
-    table = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    await table.play()
+    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    await scripted.play()
     game = TicTacToe()
     state = game.new_state((A, B))
-    for one, played in zip([one for one in table.sent if one.type == CALL], (4, 1, 0, 2, 8), strict=True):
+    for one, played in zip([one for one in scripted.sent if one.type == CALL], (4, 1, 0, 2, 8), strict=True):
         request = one.message["move_request"]
         assert (one.message["game_type"], request["move_type"]) == ("tic_tac_toe", "place_mark")
         assert request["valid_options"] == game.options(state, one.player_id)
@@ -84,8 +84,8 @@ async def test_a_player_is_shown_the_state_and_its_legal_moves() -> None:
 
 
 async def test_the_public_sees_the_board_move_by_move_and_no_draw_of_a_number() -> None:
-    table = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    await table.play()
+    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    await scripted.play()
     boards: list[Any] = [
         [[E, E, E], [E, E, E], [E, E, E]],
         [[E, E, E], [E, X, E], [E, E, E]],
@@ -94,26 +94,26 @@ async def test_the_public_sees_the_board_move_by_move_and_no_draw_of_a_number() 
         [[X, O, O], [E, X, E], [E, E, E]],
         [[X, O, O], [E, X, E], [E, E, X]],
     ]
-    during = [one for one in table.shown() if one[0] != "WAITING_FOR_PLAYERS"]
+    during = [one for one in scripted.shown() if one[0] != "WAITING_FOR_PLAYERS"]
     assert {state for state, _, _ in during} == {"COLLECTING_CHOICES"}
     seen = [board for _, _, board in during]
     assert [now for before, now in zip([None, *seen], seen, strict=False) if now not in (before, None)] == boards
     # Who has moved is shown for the moment until the board shows how.
     assert [locked for _, locked, _ in during if locked] == [[A], [B], [A], [B], [A]]
-    assert table.drawn_after is None
-    assert [step["state"] for step in table.log.steps] == ["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES"]
+    assert scripted.drawn_after is None
+    assert [step["state"] for step in scripted.log.steps] == ["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES"]
 
 
 async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
-    table = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
-    await table.play()
-    second_call = next(one for one in table.sent if (one.player_id, one.type) == (B, CALL))
-    before = [entry for one in table.published[: second_call.published] for entry in one["entries"]]
+    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    await scripted.play()
+    second_call = next(one for one in scripted.sent if (one.player_id, one.type) == (B, CALL))
+    before = [entry for one in scripted.published[: second_call.published] for entry in one["entries"]]
     assert [entry["message_type"] for entry in before if entry["sender"] == A] == [
         "GAME_JOIN_ACK",
         "GAME_MOVE_RESPONSE",
     ]
-    answers = [entry for entry in table.entries() if entry["message_type"] == "GAME_MOVE_RESPONSE"]
+    answers = [entry for entry in scripted.entries() if entry["message_type"] == "GAME_MOVE_RESPONSE"]
     assert [(entry["sender"], entry["body"]["result"]["move_data"]["choice"]) for entry in answers] == [
         (A, 4), (B, 1), (A, 0), (B, 2), (A, 8),
     ]  # fmt: skip
@@ -123,17 +123,17 @@ async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
 
 
 async def test_an_illegal_move_costs_one_retry() -> None:
-    table = Board(moves={A: moves(4, 0, 8), B: [move(4), *moves(1, 2)]})
-    played = await table.play()
+    scripted = Board(moves={A: moves(4, 0, 8), B: [move(4), *moves(1, 2)]})
+    played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
-    assert table.asked()[:5] == [(A, CALL), (B, CALL), (B, ERROR), (B, CALL), (A, CALL)]
-    (error,) = table.to(B, ERROR)
+    assert scripted.asked()[:5] == [(A, CALL), (B, CALL), (B, ERROR), (B, CALL), (A, CALL)]
+    (error,) = scripted.to(B, ERROR)
     assert (error.message["error_code"], error.message["retry_count"]) == ("E004", 0)
     context = error.message["context"]
     assert (context["field"], context["seen"]) == ("move_data.choice", "4")
     assert (context["expected"], context["legacy_code"]) == ("an empty cell: 0, 1, 2, 3, 5, 6, 7, 8", "G001")
     # The board did not change by it: the same question is asked again.
-    first, again = [one.message for one in table.to(B, CALL)][:2]
+    first, again = [one.message for one in scripted.to(B, CALL)][:2]
     assert again["move_request"] == first["move_request"]
 
 
@@ -141,12 +141,12 @@ async def test_an_illegal_move_costs_one_retry() -> None:
 async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any) -> None:
     """None is an answer without a move: not illegal but incomplete, and not asked again (ruling, section 6)."""
     tries = 1 if wrong is None else 4
-    table = Board(moves={A: moves(0), B: moves(*[wrong] * 4)})
-    played = await table.play()
+    scripted = Board(moves={A: moves(0), B: moves(*[wrong] * 4)})
+    played = await scripted.play()
     code = "E003" if wrong is None else "E004"
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", A)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(B, code, tries)]
-    assert table.asked() == [(A, CALL), *[(B, CALL), (B, ERROR)] * tries, (A, OVER), (B, OVER)]
+    assert scripted.asked() == [(A, CALL), *[(B, CALL), (B, ERROR)] * tries, (A, OVER), (B, OVER)]
     # What had been played stays visible.
     assert played.details["board"] == [[X, E, E], [E, E, E], [E, E, E]]
     assert (played.details["choices"], played.details["to_move"]) == ({A: [0], B: None}, None)
@@ -154,19 +154,19 @@ async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any)
 
 async def test_moves_as_text_and_at_the_top_level_are_read() -> None:
     flat = CallResult(message={"choice": "8"}, body={"result": {"choice": "8"}}, elapsed_s=1.0)
-    table = Board(moves={A: [*moves("4", 0), flat], B: moves(1, 2)})
-    played = await table.play()
+    scripted = Board(moves={A: [*moves("4", 0), flat], B: moves(1, 2)})
+    played = await scripted.play()
     assert (played.status, played.winner, played.details["choices"][A]) == ("WIN", A, [4, 0, 8])
 
 
 @pytest.mark.parametrize(("answer", "code"), [(SILENCE, "E001"), (REFUSED, "E009")])
 async def test_a_player_that_stops_answering_loses_and_the_other_is_not_asked(answer: CallResult, code: str) -> None:
-    table = Board(moves={A: [move(4), *[answer] * 4], B: moves(1)})
-    played = await table.play()
+    scripted = Board(moves={A: [move(4), *[answer] * 4], B: moves(1)})
+    played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(A, code, 4)]
-    assert [player for player, kind in table.asked() if kind == CALL] == [A, B, A, A, A, A]
-    assert table.published[-1]["view"]["board"] == [[E, O, E], [E, X, E], [E, E, E]]
+    assert [player for player, kind in scripted.asked() if kind == CALL] == [A, B, A, A, A, A]
+    assert scripted.published[-1]["view"]["board"] == [[E, O, E], [E, X, E], [E, E, E]]
 
 
 # -- other games ------------------------------------------------------------------------------------------
@@ -176,26 +176,26 @@ async def test_a_long_game_of_connect_four() -> None:
     """All 42 moves: each player is asked 21 times, in turn."""
     columns = [0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2]
     columns += [4, 5, 4, 5, 4, 5, 5, 4, 5, 4, 5, 4, 6, 6, 6, 6, 6, 6]
-    table = Board(game=ConnectFour(), moves={A: moves(*columns[::2]), B: moves(*columns[1::2])}, brief=brief())
-    played = await table.play()
+    scripted = Board(game=ConnectFour(), moves={A: moves(*columns[::2]), B: moves(*columns[1::2])}, brief=brief())
+    played = await scripted.play()
     assert (played.status, played.reason) == ("DRAW", "the board is full and nobody has 4 in a row")
-    assert [player for player, kind in table.asked() if kind == CALL] == [A, B] * 21
-    boards = [one["view"].get("board") for one in table.published]
+    assert [player for player, kind in scripted.asked() if kind == CALL] == [A, B] * 21
+    boards = [one["view"].get("board") for one in scripted.published]
     filled = [sum(cell != E for row in board for cell in row) for board in boards if board]
     assert sorted(set(filled)) == list(range(43))
     assert filled == sorted(filled)
 
 
 async def test_hidden_numbers_are_asked_for_in_parallel_and_hidden_until_the_draw() -> None:
-    table = Board(game=EvenOddNumbers(), moves={A: [move(3, 10.0)], B: [move(5, 20.0)]}, number=7)
-    played = await table.play()
+    scripted = Board(game=EvenOddNumbers(), moves={A: [move(3, 10.0)], B: [move(5, 20.0)]}, number=7)
+    played = await scripted.play()
     assert (played.status, played.winner) == ("WIN", B)
     assert played.reason == "3 + 5 + 7 = 15 (odd), and P02 stands for odd"
-    assert [(one.at, one.player_id) for one in table.sent if one.type == CALL] == [(1, A), (1, B)]
-    assert table.drawn_after is not None
+    assert [(one.at, one.player_id) for one in scripted.sent if one.type == CALL] == [(1, A), (1, B)]
+    assert scripted.drawn_after is not None
     parities = {"parities": {A: "even", B: "odd"}}
-    for one in table.published[: table.drawn_after]:
+    for one in scripted.published[: scripted.drawn_after]:
         assert one["view"] in ({}, parities)
         assert [entry for entry in one["entries"] if entry["message_type"] == "GAME_MOVE_RESPONSE"] == []
-    assert table.published[-1]["view"] == parities | {"choices": {A: 3, B: 5}, "drawn_number": 7, "sum": 15}
-    assert [step["state"] for step in table.log.steps][-1] == "DRAWING_NUMBER"
+    assert scripted.published[-1]["view"] == parities | {"choices": {A: 3, B: 5}, "drawn_number": 7, "sum": 15}
+    assert [step["state"] for step in scripted.log.steps][-1] == "DRAWING_NUMBER"
