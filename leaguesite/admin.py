@@ -63,7 +63,7 @@ class _Permissions(_CheckedIds):
         return f"{kind.name}: {words[verb] if rest == kind.model else obj.name}"
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether other permissions were chosen; those that are not offered are kept, and have not changed."""
+        """Whether other permissions were chosen than ``initial``, of those that the field offers."""
         offered = {str(pk) for pk in self._offered().values_list("pk", flat=True)}
         return super().has_changed([pk for pk in self.prepare_value(initial) or () if str(pk) in offered], data)
 
@@ -106,7 +106,7 @@ class _ChoosesSeveral(AdminMixin):
         return form
 
     def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:
-        """Save the chosen rows; permissions that were given in code or by another tool are not dropped by that."""
+        """Save the chosen rows, and keep permissions that the field does not offer: code or another tool gave them."""
         for name, field in form.fields.items():
             if change and isinstance(field, _Permissions):
                 form.cleaned_data[name] = [*form.cleaned_data[name], *field.besides(getattr(form.instance, name))]

@@ -1,4 +1,4 @@
-"""Which texts of a check have no Hebrew: those of the rules and those of its sentences."""
+"""Finds texts that have no Hebrew translation: those of a check's clauses, and those in its sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODE = re.compile(r"\{\w+\}|\b\w*_\w*\b")
 
 
 def without_hebrew(texts: Iterable[str]) -> list[str]:
-    """The texts with words that are the same in Hebrew as in English."""
+    """Those of the texts that have words and no Hebrew translation."""
     with translation.override("he"):
         return [
             text

@@ -1,4 +1,4 @@
-"""What a game says, in other languages: a package that adds a game may bring its sentences along (docs/games.md)."""
+"""The sentences of games in other languages: a package that adds a game may bring translations (docs/games.md)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 MAX_CHARS = 500
-"""Longer texts are not looked up."""
+"""Longer texts are not translated."""
 _NAME = re.compile(r"%\((\w+)\)[sd]")
 WORD = r"[\w.:+/–-]{1,40}"
-"""What may stand in a place: one word. So a text from a stranger's referee cannot take long to read."""
+"""A regular expression for what may fill a place of a sentence: one word. So no text takes long to match."""
 
 
 def places(sentence: str) -> frozenset[str]:
@@ -33,9 +33,9 @@ def translated(
     """A sentence of a game in another language; None if no game has brought it.
 
     Args:
-        text: in English; with or without its full stop, as the answer then is.
-        brought: what each game has brought: the English with places, and the translation.
-        quote: how what fills a place stands in the sentence.
+        text: in English, with or without a full stop; the translation ends in the same way.
+        brought: for each game, its English sentences with places, and their translations.
+        quote: turns the word that fills a place into its form in the translation, for example isolated.
         filling: a regular expression for what may fill a place.
     """
     wanted = text.rstrip(".")

@@ -5,11 +5,11 @@ seen before, look at what came next then, and choose what came more often. If no
 one. If no pattern says anything, choose what was drawn more often at all.
 
 What it can gain: it finds a draw that repeats itself, such as one that takes turns or a generator that is broken, and
-is then right nearly always. That a draw favours a parity it notices, too, but a plain count (frequency.py) does so
-better: the more one looks for, the more one finds that is not there.
+is then right nearly always. It also notices a draw that favours one parity, but a plain count (frequency.py) does so
+better: whoever looks for many patterns finds some by chance.
 
 What it cannot gain: anything from a fair draw, where what came next says nothing about what comes next now. It finds
-"patterns" there all the same, because every row of coin tosses has some: it is as often right with them as a coin
+"patterns" there all the same, because every row of coin tosses has some: with them it is right as often as a coin
 (docs/strategies.md has the figures). The draws of this league are fair, and can be checked (ruling, section 12).
 """
 
@@ -20,10 +20,10 @@ from typing import Any
 
 from league_sdk.strategies.frequency import Frequency, parities_drawn
 
-LONGEST = 5
+MAX_LENGTH = 5
 """How many parities in a row are compared; with more, 32 and then 64 different rows would hardly ever repeat."""
-SEEN_AT_LEAST = 2
-"""How often a pattern must have been seen: what happened once is no pattern."""
+MIN_SEEN = 2
+"""How often a row of parities must have been seen before to count as a pattern."""
 
 
 class History(Frequency):
@@ -31,7 +31,7 @@ class History(Frequency):
 
     def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         drawn = parities_drawn(context)
-        for length in range(LONGEST, 0, -1):
+        for length in range(MAX_LENGTH, 0, -1):
             expected = leader(followers(drawn, length))
             if expected is not None:
                 return expected
@@ -45,8 +45,8 @@ def followers(drawn: Sequence[str], length: int) -> list[str]:
 
 
 def leader(seen: Sequence[str]) -> str | None:
-    """The parity that came more often; None if there is none, or not enough was seen."""
+    """The parity that came more often; None if both came equally often, or fewer than :data:`MIN_SEEN` were seen."""
     lead = seen.count("even") - seen.count("odd")
-    if len(seen) < SEEN_AT_LEAST or lead == 0:
+    if len(seen) < MIN_SEEN or lead == 0:
         return None
     return "even" if lead > 0 else "odd"

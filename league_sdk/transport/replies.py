@@ -18,7 +18,7 @@ from league_sdk.transport.failures import Broken
 MAX_TEXT_CHARS = 2000
 """How much of an unreadable body is kept for people to read."""
 MAX_END_CHARS = 500
-"""The part of it that is the end of a longer body: a stack trace has its exception there."""
+"""How much of that is the end of a longer body, where a stack trace has its exception."""
 MAX_STREAM_SEARCHES = 20
 """How often an open event stream is searched for the answer; after that the end of the stream is awaited."""
 CHARSETS = {"iso-8859-1": "cp1252", "latin-1": "cp1252"} | {
@@ -32,12 +32,12 @@ class Reply:
     """An HTTP reply.
 
     Attributes:
-        body: the decoded JSON; None when there was none.
-        problem: why the body could not be read, else empty.
+        body: the decoded JSON; None if the body was empty or could not be read.
+        problem: why the body could not be read; empty if it could.
         elapsed_s: seconds since the request was sent.
         headers: names in lower case.
         text: the beginning of a body that could not be read, and the end of a long one.
-        notes: what was wrong with it and tolerated.
+        notes: what was wrong with the reply and was tolerated.
         way: a :class:`league_sdk.protocol.inbox.Way`; empty for a reply to a POST at the agent's address.
     """
 
@@ -53,10 +53,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came over the wire.
+    """An HTTP reply before its body is decoded.
 
     Attributes:
-        old_http: whether it is older than HTTP/1.1.
+        old_http: whether it came in a version of HTTP before 1.1.
         headers: names in lower case; repeated headers are joined, bytes that are not UTF-8 are replaced.
         raw: the body, decompressed; of an event stream the data of the answer.
     """
@@ -67,11 +67,11 @@ class Received:
     raw: bytes
 
     def reply(self, elapsed_s: float, *, more_behind: bool) -> Reply:
-        """Decode it.
+        """The reply with its body decoded.
 
         Args:
             elapsed_s: seconds since the request was sent.
-            more_behind: whether something came after it.
+            more_behind: whether more bytes came after the reply.
         """
         body, problem = _decoded(self.raw, self.headers.get("content-type", ""))
         text = _shortened(self.raw) if problem else ""
@@ -79,7 +79,7 @@ class Received:
         return Reply(self.status, body, problem, elapsed_s, self.headers, text, tuple(notes))
 
     def _oddities(self) -> list[Note]:
-        """What was wrong with it and could be read all the same."""
+        """Notes on what was wrong with a reply that could be read all the same."""
         raw, headers = self.raw, self.headers
         notes: list[Note] = []
         if self.old_http:
@@ -103,12 +103,12 @@ async def receive(
     """Read a reply.
 
     Args:
-        raw_headers: as they came.
-        parts: of the body, as they come.
+        raw_headers: the headers as they came.
+        parts: the pieces of the body, as they come.
 
     Raises:
         Broken: the body is larger than :data:`MAX_ANSWER_BYTES`.
-        zlib.error: it is not compressed as its headers say.
+        zlib.error: the body is not compressed as its headers say.
     """
     headers: dict[str, str] = {}
     for name, value in raw_headers:

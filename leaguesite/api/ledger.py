@@ -21,7 +21,7 @@ from matches.view.rows import FrozenAfter, StandingsRow, time_in
 
 MAX_LIMIT = 1000
 MAX_BYTES = 1024 * 1024
-"""Of the events in one answer; it has at least one, however large."""
+"""The size of the events in one answer; an answer has at least one event, however large."""
 
 
 class Public(TypedDict):
@@ -31,15 +31,15 @@ class Public(TypedDict):
     seq: Annotated[int, says("The number of the event in its league.")]
     kind: Annotated[str, says("Its kind, such as `match_finished`.")]
     at: Annotated[str, time_in("When, in UTC, with microseconds.")]
-    data: Annotated[dict[str, Any], says("What everybody may know of it, as the kind has it.")]
+    data: Annotated[dict[str, Any], says("The facts that everybody may know; which there are depends on the kind.")]
 
 
 class Link(TypedDict):
     """One event as a link of the chain."""
 
     public: Annotated[Public, says("The part that anyone may read.")]
-    private_sha256: Annotated[str, says("The SHA-256 of the other part and its salt, in hex.")]
-    digest: Annotated[str, says("The SHA-256 of both parts and of the digest before, in hex.")]
+    private_sha256: Annotated[str, says("The SHA-256 of the private part and its salt, in hex.")]
+    digest: Annotated[str, says("The SHA-256 over both parts and the digest of the event before, in hex.")]
 
 
 class Points(TypedDict):
@@ -70,7 +70,7 @@ class LedgerPart(TypedDict):
 class Wanted(Schema):
     """Which part of the ledger."""
 
-    after: int = Field(0, ge=0, le=2**53, description="`next` of the answer before; 0 for the beginning.")
+    after: int = Field(0, ge=0, le=2**53, description="`next` of the previous answer; 0 for the beginning.")
     upto: int | None = Field(None, ge=1, le=2**53, description="`last_seq` of the first answer: later events stay out.")
     limit: int = Field(500, ge=1, le=MAX_LIMIT, description="How many events at most.")
 

@@ -1,4 +1,4 @@
-"""Endpoints that only the instructor reads: what the actions of the same paths change."""
+"""Endpoints that only the instructor may read: they show what the actions at the same paths (POST) change."""
 
 from __future__ import annotations
 
@@ -103,7 +103,12 @@ def _name_line(row: NameRefused) -> NameRow:
 
 
 def _read(path: str, row: Any, action: str) -> Callable[[_View], _View]:
-    """The decorator of an endpoint; the metrics know its address by the action of the same path."""
+    """The decorator of an endpoint at ``path``.
+
+    Args:
+        row: the schema of the answer.
+        action: the action of the same path, under whose name the metrics count requests of both.
+    """
     decorator: Callable[[_View], _View] = router.get(
         f"/leagues/{{league_id}}{path}",
         auth=KEY,

@@ -110,7 +110,7 @@ def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
     assert swap(Agent, {"silences": 9}, pk=one.pk, heard_at=None) == 0
 
 
-def test_what_is_json_already_is_inserted_as_it_is() -> None:
+def test_a_text_that_is_json_already_is_inserted_as_it_is() -> None:
     one = agent(1)
     names = [name for name in FIELDS if name != "id"]
     row = [getattr(one, name) for name in names]
@@ -122,7 +122,7 @@ def test_what_is_json_already_is_inserted_as_it_is() -> None:
     assert Agent.objects.filter(spoken__b="%s {}").count() == 1
 
 
-def test_an_insert_may_leave_alone_what_is_there() -> None:
+def test_an_insert_may_skip_rows_that_exist_already() -> None:
     one = agent(1)
     names = ("agent_id", "sha256", "proven", "created_at")
     rows = [(one.pk, letter * 64, letter == "a", NOW) for letter in "abc"]

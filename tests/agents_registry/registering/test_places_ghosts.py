@@ -1,4 +1,4 @@
-"""Players of the lobby that are gone: another program lives at their address by now."""
+"""Players of the lobby that are gone: another player has registered at their address since."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def names_in(league_id: str) -> list[str]:
     return sorted(Agent.objects.filter(league_id=league_id).values_list("name", flat=True))
 
 
-def test_a_player_that_is_gone_does_not_enter_where_another_lives_now() -> None:
+def test_a_player_at_whose_address_another_has_registered_since_does_not_enter_the_league() -> None:
     ghost = make.join("Ghost", port=8101)
     make.join("Living", port=8101)
     make.join("Neighbour", port=8102)
@@ -23,7 +23,7 @@ def test_a_player_that_is_gone_does_not_enter_where_another_lives_now() -> None:
     assert ghost.fresh().notes[-1] == "stayed in the lobby: Living has registered at its address since"
 
 
-def test_a_player_that_registers_again_is_the_one_that_lives_there() -> None:
+def test_the_player_that_registered_last_at_an_address_enters_the_league() -> None:
     make.join("Alpha", port=8101)
     make.join("Beta", port=8101)
     make.join("Alpha", port=8101)

@@ -1,4 +1,4 @@
-"""Whoever says that it listens is pinged at once, so that it knows whether it can be called (ruling, section 13)."""
+"""An agent that registers an address is pinged there at once, so that it knows whether it is reached (ruling, 13)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOME = "203.0.113.5"
     ("given", "pinged"),
     [
         ({"endpoint": f"http://{HOME}:8101/mcp"}, True),
-        # A stranger's address: nobody is called because somebody else names it.
+        # A stranger's address: the site must not call somebody because an agent names the address.
         ({"endpoint": "http://198.51.100.7:8101/mcp"}, False),
         # It has no address.
         ({"delivery": "poll"}, False),

@@ -1,4 +1,4 @@
-"""A small correct player whose methods tests override, the strict player of chapter 8, and helpers to check them."""
+"""A small correct player whose methods tests override, the strict player of 004 chapter 8, and helpers of checks."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def post(url: str, body: Mapping[str, Any]) -> None:
 
 @asynccontextmanager
 async def chapter8(log: Path) -> AsyncIterator[str]:
-    """Run the strict player of chapter 8 as a process, registered as P01 with a league that only accepts it."""
+    """Run the strict player (``tests/bots/chapter8.py``) as a process, registered as P01 at a league of its own."""
 
     async def register(request: web.BaseRequest) -> web.Response:
         body = await request.json()

@@ -24,14 +24,14 @@ ANSWER = {
     "status": "ACCEPTED",
     "player_id": "P01",
 }
-EMPTY: dict[str, Any] = {"jsonrpc": "2.0", "id": 3}
+RPC_FIELDS: dict[str, Any] = {"jsonrpc": "2.0", "id": 3}
 
 
 def call(method: str, params: Any) -> dict[str, Any]:
-    return EMPTY | {"method": method, "params": params}
+    return RPC_FIELDS | {"method": method, "params": params}
 
 
-HEAD = {"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:alpha"}
+ENVELOPE = {"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:alpha"}
 LEGACY = {
     "protocol": "league.v2",
     "message_id": "0f9619ff-8b86-4d01-b42d-00cf4fc964ff",
@@ -40,7 +40,7 @@ LEGACY = {
     "timestamp": "2025-01-01T00:00:00.000Z",
     "payload": {"player_meta": META},
 }
-REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {
+REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {  # by name: the body, and the shape that it has
     "chapter 8": (call("register_player", REGISTER), "canonical"),
     "message type": (call("LEAGUE_REGISTER_REQUEST", REGISTER), "message_type"),
     "002's type": (call("PLAYER_REGISTER_REQUEST", REGISTER), "message_type"),
@@ -54,7 +54,7 @@ REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "handle_message, flat": (call("handle_message", REGISTER), "handle_message"),
     "protocol/message": (call("protocol/message", {"message": REGISTER}), "protocol_message"),
     "league.handle": (
-        call("league.handle", {"envelope": HEAD, "payload": {"player_meta": META}}),
+        call("league.handle", {"envelope": ENVELOPE, "payload": {"player_meta": META}}),
         "league_handle",
     ),
     "mcp_message": (call("mcp_message", REGISTER), "mcp_message"),
@@ -92,7 +92,7 @@ def test_read_takes_json_rpc_at_register_for_json_rpc() -> None:
     assert inbound.read(call("register_player", REGISTER), register=True).shape == "canonical"
 
 
-WHERE: dict[str, tuple[str, ...]] = {
+PATH_OF_MESSAGE: dict[str, tuple[str, ...]] = {  # in the reply to each shape
     "chapter 8": ("result",),
     "message type": ("result",),
     "tools/call": ("result", "structuredContent"),
@@ -103,12 +103,12 @@ WHERE: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", WHERE)
+@pytest.mark.parametrize("name", PATH_OF_MESSAGE)
 def test_reply_puts_the_token_where_the_sender_of_each_shape_looks(name: str) -> None:
     part: Any = inbound.reply(inbound.read(REGISTRATIONS[name][0]), ANSWER)
-    if WHERE[name]:
+    if PATH_OF_MESSAGE[name]:
         assert (part["jsonrpc"], part["id"]) == ("2.0", 3)
-    for step in WHERE[name]:
+    for step in PATH_OF_MESSAGE[name]:
         part = part[step]
     assert (part["auth_token"], part["player_id"], part["status"]) == ("the token", "P01", "ACCEPTED")
 

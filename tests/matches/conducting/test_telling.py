@@ -1,4 +1,4 @@
-"""Broadcasts to players that are MCP servers: asked once what they are, told in their way, and ended politely."""
+"""Broadcasts to players that may be MCP servers: the site finds out once which tools they have, and calls those."""
 
 from __future__ import annotations
 
@@ -58,18 +58,21 @@ class Player:
 
 
 def retold(found: Memory) -> tuple[bytes, tuple[str, ...]]:
+    """The broadcast as a call of the tool that was found, and the arguments for which no message has a value."""
     tool = found.own.get("ROUND_ANNOUNCEMENT") or Tool("notify_round")
     body, unfilled = tool.call("tools_list", ROUND, 7)
     return rpc.dumps(body), unfilled
 
 
 def parcel(learned: Mapping[str, Any] | None = None, **changes: Any) -> Parcel:
+    """A broadcast to the player, of which ``learned`` is known from earlier broadcasts."""
     body = rpc.dumps(rpc.call("notify_round", ROUND, 7))
     known = {"kind": "ROUND_ANNOUNCEMENT", "registration": "5.1", "retold": retold, "learned": learned or {}}
     return Parcel(7, URL, **{"body": body, "limit_s": 10.0, **known, **changes})
 
 
 def stateless(body: dict[str, Any]) -> Any:
+    """The answers of an MCP server of the stateless version, with one tool."""
     if body["method"] == "server/discover":
         return ok(body, supportedVersions=[STATELESS_VERSION], capabilities={})
     if body["method"] == "tools/list":
@@ -86,7 +89,7 @@ async def test_an_mcp_server_is_asked_once_and_hears_the_first_broadcast() -> No
     assert (found.registration, found.spoken["ROUND_ANNOUNCEMENT"]) == ("5.1", "tools_list")
     assert found.learned is not None and found.learned["mcp"] == STATELESS_VERSION
     assert found.notes == ("ROUND_ANNOUNCEMENT: no message has a value for mood",)
-    # The next one is encoded as it was found, in another process.
+    # The next broadcast goes to the tool at once, also from another process.
     player.heard.clear()
     other = Telling(player)  # type: ignore[arg-type]
     body = rpc.dumps(Tool("newRound", "", (Argument("roundId", "integer", required=True),)).call("", ROUND, 8)[0])
@@ -95,14 +98,14 @@ async def test_an_mcp_server_is_asked_once_and_hears_the_first_broadcast() -> No
     assert "_meta" in player.told[-1]
 
 
-async def test_a_player_that_understands_is_never_asked() -> None:
+async def test_a_player_that_understands_a_broadcast_is_not_asked_for_its_tools() -> None:
     player = Player(lambda body: ok(body, status="received"))
     telling = Telling(player)  # type: ignore[arg-type]
     assert not await telling.tell(player, parcel())
     assert player.heard == ["notify_round"]
 
 
-async def test_a_plain_player_that_does_not_understand_is_asked_once_for_all() -> None:
+async def test_a_player_that_is_no_mcp_server_is_asked_only_once_for_its_tools() -> None:
     player = Player(lambda body: error(-32601, "Method not found"))
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
@@ -136,7 +139,7 @@ async def test_a_session_is_kept_for_the_next_broadcast_and_ended() -> None:
     assert player.deleted == ["s1"]
 
 
-async def test_a_server_that_wants_a_new_session_each_time_gains_little() -> None:
+async def test_a_server_that_loses_its_sessions_is_asked_for_its_tools_a_limited_number_of_times() -> None:
     player = Player(lambda body: None)
 
     def answer(body: dict[str, Any]) -> Any:
@@ -155,7 +158,7 @@ async def test_a_server_that_wants_a_new_session_each_time_gains_little() -> Non
     assert player.heard == ["notify_round"]
 
 
-async def test_a_slow_answer_to_discover_is_cut_off_and_costs_the_player_its_broadcast_only() -> None:
+async def test_a_player_that_answers_discover_too_late_loses_this_broadcast_only() -> None:
     def answer(body: dict[str, Any]) -> Any:
         return TimedOut("slow", connected=True) if body["method"] == "server/discover" else error(-32601, "no")
 
@@ -179,7 +182,7 @@ async def test_a_tool_that_fails_is_quoted_to_the_owner_once() -> None:
     assert not await telling.tell(player, known)
 
 
-async def test_a_failed_connection_is_the_senders_to_try_again() -> None:
+async def test_a_failed_connection_is_raised_so_that_the_sender_tries_again() -> None:
     player = Player(lambda body: NotReached("no connection", connected=False))
     with pytest.raises(NotReached):
         await Telling(player).tell(player, parcel())  # type: ignore[arg-type]
