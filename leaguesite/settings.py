@@ -35,6 +35,8 @@ LEAGUE_DEFAULT_ID = "league_2025_even_odd"
 LEAGUE_DEMO_ID = "demo"
 # Settings of new leagues that differ from the defaults of the protocol, by name.
 LEAGUE_NEW_LEAGUES: dict[str, object] = {}
+# The games that new leagues can have; None: all that are installed. `--config` sets both (leaguesite/hosting).
+LEAGUE_GAMES: tuple[str, ...] | None = None
 LEAGUE_PUBLIC_URL = os.environ.get("LEAGUE_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 # Ports on this machine that no agent may have as its address. Each process adds its own.
 LEAGUE_REFUSED_PORTS = [int(port) for port in listed("LEAGUE_REFUSED_PORTS")]

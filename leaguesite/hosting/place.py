@@ -16,6 +16,7 @@ from leaguesite.environment import LOOPBACK, UnusableData, security
 from leaguesite.hosting.addresses import EVERYWHERE, host_of, is_elsewhere, is_free, names_of_this_machine
 from matches.league import opening
 from matches.models import League
+from matches.view.offered import offered_games
 
 _CREATE = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
 
@@ -146,7 +147,9 @@ def _refuse_encoding() -> None:
 def ensure_league() -> None:
     """Create a league that agents can register for, unless there are leagues already."""
     if not League.objects.filter(demo=False).exists():
-        opening.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
+        offered = list(offered_games())
+        game = "even_odd" if "even_odd" in offered else offered[0]
+        opening.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025", game_type=game)
 
 
 def check_migrations() -> str:

@@ -53,4 +53,6 @@ def rebuild() -> int:
 def _adopt(site: dict[str, Any]) -> None:
     if site and projection.site() != site:
         settings.LEAGUE_PUBLIC_URL = site["public_url"]
+        settings.LEAGUE_DEFAULT_ID = site["default_league_id"]
         settings.LEAGUE_NEW_LEAGUES = site["new_leagues"]
+        settings.LEAGUE_GAMES = None if site["games"] is None else tuple(site["games"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 from django import forms
+from django.conf import settings as site
 from django.core.validators import BaseValidator
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -18,13 +19,13 @@ from unfold.widgets import (
 )
 
 from league_sdk.protocol.league_settings import LeagueSettings
-from league_sdk.rules.registry import games
 from matches.desk.forms import set_choices
 from matches.desk.setting_labels import CHOICES, LABELS, hint, limits
 from matches.league import entry
 from matches.league.errors import Invalid
 from matches.league.opening import check_settings
 from matches.models import League
+from matches.view.offered import offered_games
 
 if TYPE_CHECKING:
     _ModelForm = forms.ModelForm[League]
@@ -111,17 +112,20 @@ class LeagueForm(_ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "game_type" in self.fields:
-            set_choices(self, "game_type", [(name, game.display_name) for name, game in sorted(games().items())])
+            offered = sorted(offered_games().items())
+            set_choices(self, "game_type", [(name, game.display_name) for name, game in offered])
         if "league_id" in self.fields:
             self.fields["league_id"].required = False
             self.fields["league_id"].help_text = _(
                 "Agents name the league by this. Empty: it is made from the name; letters, digits, - and _."
             )
+        # A new league begins with the settings of the site's configuration.
+        self._usual = site.LEAGUE_NEW_LEAGUES if self.instance._state.adding else {}
         for _group, names in GROUPS:
             for name in names:
                 self.fields[name] = _field(name)
-                if name in self.instance.settings:
-                    self.initial[name] = self.instance.settings[name]
+                if name in (known := {**self._usual, **self.instance.settings}):
+                    self.initial[name] = known[name]
 
     def clean(self) -> dict[str, Any]:
         """Validate all settings together; an error is shown at its field."""
@@ -133,7 +137,9 @@ class LeagueForm(_ModelForm):
         given = {name: cleaned.get(name) for _group, names in GROUPS for name in names}
         defaults = LeagueSettings()
         settings = {
-            name: value for name, value in given.items() if value not in (None, "") and value != getattr(defaults, name)
+            name: value
+            for name, value in given.items()
+            if value not in (None, "") and (value != getattr(defaults, name) or name in self._usual)
         }
         try:
             self.instance.settings = check_settings(settings)

@@ -21,7 +21,6 @@ from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.transcript import is_storable
-from league_sdk.rules.registry import games
 from matches.formats.round_robin import matches_of, rounds_of
 from matches.league import making
 from matches.league.effects import changed, record
@@ -29,6 +28,7 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.league.leagues import get_league, move, named, refuse_over
 from matches.models import League
 from matches.view import readiness
+from matches.view.offered import offered_games
 
 
 def check_settings(values: Any) -> dict[str, Any]:
@@ -72,17 +72,18 @@ def create_league(
         Invalid: an id, game or setting that is not usable.
         ActionRefused: the id is taken.
     """
-    checked = check_settings(settings or {})
+    checked = check_settings(_with_usual(settings, {} if demo else site.LEAGUE_NEW_LEAGUES))
     if league_id == site.LEAGUE_DEMO_ID and not demo:
         raise Invalid(
             _("The id %(id)s is kept for the demo league: choose another.") % {"id": isolated(league_id)},
             field="league_id",
         )
     _refuse_unstorable(display_name, "display_name")
-    if game_type not in games():
+    offered = offered_games()
+    if game_type not in offered:
         raise Invalid(
             _("There is no game %(game)s. Games: %(games)s.")
-            % {"game": isolated(game_type), "games": isolated(", ".join(sorted(games())))},
+            % {"game": isolated(game_type), "games": isolated(", ".join(sorted(offered)))},
             field="game_type",
         )
     league = League(
@@ -100,6 +101,11 @@ def create_league(
         changed(league.pk)
         transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
     return league
+
+
+def _with_usual(given: Any, usual: dict[str, Any]) -> Any:
+    """The settings of a new league: those that were given, and the site's own for the others."""
+    return {**usual, **given} if isinstance(given, dict) else given or dict(usual)
 
 
 def _check_fields(league: League) -> None:

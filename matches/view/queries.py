@@ -18,6 +18,7 @@ from league_sdk.rules.registry import describe, games
 from matches.events.history import Outcome
 from matches.models import League, Match, Message, Round
 from matches.view import readiness
+from matches.view.offered import offered_games
 from matches.view.public_answers import for_public
 from matches.view.rows import (
     AgentRow,
@@ -352,4 +353,5 @@ def _agent_line(agent: Agent, known: readiness.Readiness) -> AgentRow:
 
 def game_registry() -> dict[str, Any]:
     """The games registry (ruling, section 7)."""
-    return {"game_registry": describe()}
+    offered = offered_games()
+    return {"game_registry": {name: game for name, game in describe().items() if name in offered}}

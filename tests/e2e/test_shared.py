@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from league_sdk.repositories import (
     RoundsRepository,
     StandingsRepository,
 )
+from tests.e2e.ports import free_port
 from tests.e2e.site import UNHURRIED, Player, Site, site_with_players, wait_for
 from tests.places import ROOT
 
@@ -141,3 +143,33 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     finally:
         site.close()
     assert not (site.data / "SHARED").exists()
+
+
+def test_a_configuration_is_read_at_the_start_and_written_as_the_site_is(tmp_path: Path) -> None:
+    config = Path(shutil.copytree(ROOT / "examples" / "config", tmp_path / "config"))
+    system = config / "system.json"
+    given = json.loads(system.read_text())
+    given["timeouts"]["move_timeout_sec"] = 12
+    system.write_text(json.dumps(given))
+    site = Site(tmp_path / "data", "--no-demo", "--referees", "0", "--config", str(config))
+    try:
+        assert [league["league_id"] for league in site.get("/leagues")] == ["league_2025_even_odd"]
+        site.create(LEAGUE)
+        shared = site.data / "SHARED" / "config"
+        wait_for("the league has its file", (shared / "leagues" / f"{LEAGUE}.json").exists)
+        assert ConfigLoader(shared).load_system().timeouts.move_timeout_sec == 12
+        assert json.loads(system.read_text()) == given
+    finally:
+        site.close()
+
+
+def test_a_mistake_in_a_configuration_ends_the_start_and_changes_nothing(tmp_path: Path) -> None:
+    config = Path(shutil.copytree(ROOT / "examples" / "config", tmp_path / "config"))
+    (config / "system.json").write_text("{}")
+    data = tmp_path / "data"
+    command = [sys.executable, "manage.py", "host", "--port", str(free_port()), "--data", str(data), "--config", config]
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    sentence = f"{config / 'system.json'}: field schema_version is missing."
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, f"CommandError: {sentence}")
+    assert not (data / "league.sqlite3").exists()

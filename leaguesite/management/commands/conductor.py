@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser
+from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import tracing
+from leaguesite.environment import UnusableData
 from leaguesite.hosting.conductor import conduct
+from leaguesite.hosting.configuration import use
 from leaguesite.hosting.place import require_redis
 from leaguesite.observing import logs
 
@@ -18,11 +20,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--data", help="folder of the site (default: data)")
+        parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
         parser.add_argument("--port", type=int, default=0, help="answer /health and /metrics there (default: nowhere)")
         parser.add_argument("--host", default="127.0.0.1", help="the address of that port")
 
     def handle(self, **options: Any) -> None:
         require_redis()
+        try:
+            use(options["config"])
+        except UnusableData as error:
+            raise CommandError(str(error)) from None
         port = options["port"]
         logs.start("conductor", name=f"conductor-{port}" if port else "conductor")
         tracing.start("conductor")

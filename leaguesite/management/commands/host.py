@@ -12,6 +12,7 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from league_sdk import tracing
 from leaguesite.environment import UnusableData
 from leaguesite.hosting.addresses import EVERYWHERE, UnusableUrl, public_url
+from leaguesite.hosting.configuration import open_leagues, use
 from leaguesite.hosting.place import lock_data_folder, migrate_database, require_port
 from leaguesite.login.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.observing import logs
@@ -32,6 +33,7 @@ class Command(BaseCommand):
             "--referee-port", type=int, default=8001, help="the first port of theirs; each takes the next free one"
         )
         parser.add_argument("--data", help="folder for everything the site writes (default: data)")
+        parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
         parser.add_argument(
             "--demo", action="store_true", default=True, help="run a league that plays itself until a real one starts"
         )
@@ -51,11 +53,13 @@ class Command(BaseCommand):
     def _host(self, options: dict[str, Any]) -> None:
         host, port = options["host"], options["port"]
         url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
+        configuration = use(options["config"])
         # The lock is held until the process ends, however it does.
         lock_data_folder(settings.DATA_DIR, f"process {os.getpid()}, port {port}")
         logs.start("web", name="host")
         tracing.start("host")
         migrate_database()
+        open_leagues(configuration)
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
         from leaguesite.hosting import shared  # noqa: PLC0415

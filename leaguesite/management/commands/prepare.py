@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser
+from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
+from leaguesite.environment import UnusableData
+from leaguesite.hosting.configuration import open_leagues, use
 from leaguesite.hosting.place import ensure_league, migrate_database
 from leaguesite.login.accounts import INSTRUCTOR, ensure_accounts
 
@@ -24,10 +26,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--data", help="folder of the site (default: data)")
+        parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
 
     def handle(self, **options: Any) -> None:
+        try:
+            configuration = use(options["config"])
+        except UnusableData as error:
+            raise CommandError(str(error)) from None
         with _one_at_a_time():
             migrate_database()
+            open_leagues(configuration)
             first = ensure_accounts()
             ensure_league()
         if first.password:

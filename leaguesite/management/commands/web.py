@@ -8,7 +8,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import tracing
+from leaguesite.environment import UnusableData
 from leaguesite.hosting.addresses import UnusableUrl, public_url
+from leaguesite.hosting.configuration import use
 from leaguesite.hosting.place import require_port, require_redis
 from leaguesite.observing import logs
 
@@ -24,6 +26,7 @@ class Command(BaseCommand):
             "--public-url", help="the address students use, the proxy's; default: LEAGUE_PUBLIC_URL, else host and port"
         )
         parser.add_argument("--data", help="folder of the site (default: data)")
+        parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
 
     def handle(self, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -36,6 +39,7 @@ class Command(BaseCommand):
         tracing.start("web")
         try:
             url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
-        except UnusableUrl as error:
+            use(options["config"])
+        except (UnusableUrl, UnusableData) as error:
             raise CommandError(str(error)) from None
         Web(host=host, port=port, public_url=url).run()

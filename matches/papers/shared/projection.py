@@ -215,7 +215,12 @@ class Projection:
 
 def site() -> dict[str, Any]:
     """What the files say of the site itself; it stands in its command line, not in the database."""
-    return {"public_url": settings.LEAGUE_PUBLIC_URL, "new_leagues": settings.LEAGUE_NEW_LEAGUES}
+    return {
+        "public_url": settings.LEAGUE_PUBLIC_URL,
+        "default_league_id": settings.LEAGUE_DEFAULT_ID,
+        "new_leagues": settings.LEAGUE_NEW_LEAGUES,
+        "games": None if settings.LEAGUE_GAMES is None else list(settings.LEAGUE_GAMES),
+    }
 
 
 _AGENT = ("kind", "code", "league_id", "display_name", "version", "game_types", "max_concurrent", "registered_at")
