@@ -24,7 +24,7 @@ def endpoint_policy(more_ports: Iterable[int] = ()) -> EndpointPolicy:
         more_ports: ports of this machine that are refused beside the site's own, such as those of its referees.
     """
     site = find_target(settings.LEAGUE_PUBLIC_URL)
-    own_ports = {*settings.LEAGUE_REFUSED_PORTS, *more_ports, *([site.number] if site is not None else [])}
+    own_ports = {*settings.LEAGUE_REFUSED_PORTS, *more_ports, *([site.called_port] if site is not None else [])}
     own_hosts = {*settings.LEAGUE_ENDPOINTS["own_hosts"], *_outward(), *([site.host] if site is not None else [])}
     return EndpointPolicy.from_params(
         settings.LEAGUE_ENDPOINTS
@@ -39,7 +39,7 @@ def endpoint_policy(more_ports: Iterable[int] = ()) -> EndpointPolicy:
 def ports_of(urls: Iterable[str]) -> set[int]:
     """The ports in addresses; an address that cannot be read (stored by an older version) is ignored."""
     targets = (find_target(url) for url in urls)
-    return {target.number for target in targets if target is not None}
+    return {target.called_port for target in targets if target is not None}
 
 
 def read_endpoint(value: object, *, caller: str, field: str, proxied: bool = False) -> Address:

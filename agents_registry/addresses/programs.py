@@ -166,7 +166,7 @@ def program(endpoint: str, addresses: Iterable[str], gateways: frozenset[str]) -
     if target is None:
         return Program(frozenset({endpoint}), ())
     leads_to = tuple(addresses) if _is_looked_up(target) else (target.host,) if target.ip is not None else ()
-    places = {f"{_one_spelling(host)}|{target.number}" for host in leads_to or (target.host,)}
+    places = {f"{_one_spelling(host)}|{target.called_port}" for host in leads_to or (target.host,)}
     return Program(_keys(places, target, gateways), leads_to)
 
 

@@ -120,7 +120,7 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         target = replace(target, path=DEFAULT_PATH)
         notes.append(note(Code.PATH_ADDED, path=DEFAULT_PATH))
     host = "127.0.0.1" if target.host in LOOPBACK_NAMES else target.host
-    key = f"{host}|{target.number}{one_path(target.path)}?{target.query}"
+    key = f"{host}|{target.called_port}{one_path(target.path)}?{target.query}"
     if max(len(target.url), len(key)) > MAX_ENDPOINT_CHARS:
         raise wrong
     return Address(url=target.url, key=key, notes=tuple(map(str, notes)))

@@ -23,8 +23,9 @@ from league_sdk.protocol.tokens import new_token
 from league_sdk.strategies.base import Strategy
 
 ENDPOINT = "http://127.0.0.1/mcp"
-"""What messages say of addresses: nobody listens there."""
-TOLD_LIMIT_S = 5.0
+"""The address in messages where one is required; nobody listens there, as players are called in this process."""
+BROADCAST_TIMEOUT_S = 5.0
+"""How long a player may take to answer a message around its matches, such as ROUND_ANNOUNCEMENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Sent:
     """One message to a player and what came of it.
 
     Attributes:
-        message, answer: both; the answer is None if none came in time or it was an error.
-        elapsed_s: seconds until then.
+        message: what was sent.
+        answer: what came back; None if nothing came in time, or an error.
+        elapsed_s: seconds until the answer, or until it was given up.
         problem: what was wrong with the answer; empty if nothing was.
     """
 
@@ -56,15 +58,16 @@ class Entrant:
         name: as the table shows it.
         player: answers its messages.
         mistakes: calls of its strategy that gave no legal move.
-        answered: how many messages it has answered; took_s: seconds for all of them.
+        called: how many messages it was sent, answered or not.
+        took_s: seconds for all of them.
         slowest_s: seconds for the slowest one.
-        worst: the worst message so far.
+        worst: the message with the worst answer so far (:attr:`Sent.badness`).
     """
 
     name: str
     player: Player
     mistakes: list[Mistake] = field(default_factory=list)
-    answered: int = 0
+    called: int = 0
     took_s: float = 0.0
     slowest_s: float = 0.0
     worst: Sent | None = None
@@ -88,7 +91,7 @@ class Entrant:
 
     @property
     def teller(self) -> Teller:
-        """Builds what the league tells it."""
+        """Builds the league's messages to this player."""
         return Teller(self.player_id, self.player.league_token)
 
     def seat(self, role: str, row: Row) -> Seat:
@@ -128,7 +131,7 @@ class Entrant:
         return CallResult(message=answer, http_status=200, body=rpc.result(1, answer), elapsed_s=elapsed_s)
 
     def _note(self, sent: Sent) -> None:
-        self.answered += 1
+        self.called += 1
         self.took_s += sent.elapsed_s
         self.slowest_s = max(self.slowest_s, sent.elapsed_s)
         if self.worst is None or sent.badness > self.worst.badness:

@@ -16,7 +16,7 @@ from league_sdk.judging.match.ending import Verdict
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.match.play import play_match
 from league_sdk.ledger.standings import Result, Row, Scoring, count, give_ranks, order
-from league_sdk.local.entrants import ENDPOINT, TOLD_LIMIT_S, Entrant
+from league_sdk.local.entrants import BROADCAST_TIMEOUT_S, ENDPOINT, Entrant
 from league_sdk.local.telling import LEAGUE_ID, Pairing
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import ROLES
@@ -108,17 +108,17 @@ class LocalLeague:
             pairings = self._pairings(number)
             for one in self.entrants:
                 announced = one.teller.round_announcement(number, pairings, self.game.game_type, ENDPOINT)
-                await one.call(announced, TOLD_LIMIT_S)
+                await one.call(announced, BROADCAST_TIMEOUT_S)
             for pairing in pairings:
                 await self._play(number, pairing)
                 on_match(self.played)
             table = self.table()
             for one in self.entrants:
-                await one.call(one.teller.standings_update(number, table), TOLD_LIMIT_S)
+                await one.call(one.teller.standings_update(number, table), BROADCAST_TIMEOUT_S)
                 following = number + 1 if number < rounds else None
-                await one.call(one.teller.round_completed(number, pairings, following), TOLD_LIMIT_S)
+                await one.call(one.teller.round_completed(number, pairings, following), BROADCAST_TIMEOUT_S)
         for one in self.entrants:
-            await one.call(one.teller.league_completed(rounds, self.played, self.table()), TOLD_LIMIT_S)
+            await one.call(one.teller.league_completed(rounds, self.played, self.table()), BROADCAST_TIMEOUT_S)
 
     def _pairings(self, number: int) -> list[Pairing]:
         """The matches of a round; who begins changes from round to round."""

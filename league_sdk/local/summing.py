@@ -40,7 +40,7 @@ def summary(league: LocalLeague, *, rounds: int, took_s: float) -> dict[str, Any
 def _row(row: Any, entrant: Entrant) -> dict[str, Any]:
     names = ("rank", "tied_rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
     shown = {name: getattr(row, name) for name in (*names, "technical_losses")}
-    mean_ms = 1000 * entrant.took_s / entrant.answered if entrant.answered else None
+    mean_ms = 1000 * entrant.took_s / entrant.called if entrant.called else None
     return {
         **shown,
         **_share(row.wins, row.draws, row.played),

@@ -163,9 +163,9 @@ class EndpointPolicy(BaseModel, frozen=True):
             allowed = f"only {', '.join(self.schemes) or 'no'} addresses are called"
             raise Forbidden(PLAIN_ONLY if self.schemes == SCHEMES else allowed)
         if target.ip is not None:
-            self.check_ip(target.ip, target.number)
+            self.check_ip(target.ip, target.called_port)
         else:
-            self._check_port(target.number, own=target.host in self.own_hosts or machine.is_own_name(target.host))
+            self._check_port(target.called_port, own=target.host in self.own_hosts or machine.is_own_name(target.host))
         return target
 
     def check_ip(self, address: str | IP, port: int) -> None:

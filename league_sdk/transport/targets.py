@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 class Unreadable(ValueError):
-    """This cannot be the address of an agent; the text says why, in words for its owner."""
+    """A text that cannot be the address of an agent; the message says why, in words for the agent's owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Target:
     Attributes:
         scheme: in lower case; not checked against any list.
         host: a name in lower case without a dot at its end, or an IP address without brackets.
-        ip: the host, when it is an IP address; one that IPv6 wraps (``::ffff:192.0.2.7``) as itself.
+        ip: the host, if it is an IP address; an IPv4 address inside IPv6 (``::ffff:192.0.2.7``) is given as IPv4.
         port: as given, None when none is.
         path: with its slash, empty when there is none.
         query: without its question mark.
@@ -54,8 +54,8 @@ class Target:
     query: str
 
     @property
-    def number(self) -> int:
-        """The port that is called."""
+    def called_port(self) -> int:
+        """The port that a call goes to: the given one, or the usual one of the scheme."""
         return self.port if self.port is not None else 443 if self.scheme == "https" else 80
 
     @property
@@ -76,7 +76,7 @@ def read_target(url: str) -> Target:
     """Parse an address in ASCII; a name in another script must be in the form of name servers (``xn--…``).
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: the text is no such address.
     """
     if not url.isascii() or not url.isprintable() or not _NOT_IN_A_URL.isdisjoint(url):
         raise Unreadable(UNREADABLE)

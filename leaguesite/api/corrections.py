@@ -37,16 +37,16 @@ class CorrectionWanted(Schema):
     points: int = Field(0, description="For points: -1000 to 1000.")
     matches_become: str = Field("", description="For withdraw and disqualify: keep, void or lose.")
     preview: bool = Field(False, description="Only say what it would do.")
-    fingerprint: str | None = Field(None, description="That of a preview: refused when it would do something else now.")
+    fingerprint: str | None = Field(None, description="That of a preview; refused if something else would change now.")
 
 
 class Undo(Schema):
-    """Why a correction is undone."""
+    """Why a correction is undone, and whether only to show what that would do."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     reason: str = Field(description="3 to 300 characters; everybody reads it.")
     preview: bool = Field(False, description="Only say what it would do.")
-    fingerprint: str | None = Field(None, description="That of a preview: refused when it would do something else now.")
+    fingerprint: str | None = Field(None, description="That of a preview; refused if something else would change now.")
 
 
 class RowAfter(StandingsRow):
@@ -108,7 +108,7 @@ def list_corrections(request: HttpRequest, league_id: str) -> HttpResponse:
     response={200: PreviewShown | CorrectionRow} | REFUSED,
 )
 def undo(request: HttpRequest, league_id: str, number: int, wanted: Undo) -> HttpResponse:
-    """Put everything back that a correction changed. Of several of one match or player undo the latest first."""
+    """Put everything back that a correction changed. Of several of one match or one player, undo the latest first."""
     league = get_league(league_id)
     if wanted.preview:
         plan = correction_queries.plan_to_undo(league, number, checked_reason(wanted.reason))

@@ -55,7 +55,7 @@ class Imported(TypedDict):
 
 
 def _files(**schemas: Any) -> dict[str, Any]:
-    """What the document says of an answer that is a file, by media type."""
+    """What the OpenAPI document says of an answer that is a file, by media type."""
     content = {media: {"schema": schema} for media, schema in schemas.items()}
     return {"responses": {200: {"description": "The file.", "content": content}}}
 

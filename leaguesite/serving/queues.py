@@ -61,8 +61,8 @@ def queue_of(scope: HTTPScope, body: Any) -> Queue:
     """Choose where a request waits.
 
     Args:
-        scope: its head.
-        body: a file with its whole body, at the start, where it is left.
+        scope: method, path and headers of the request (ASGI).
+        body: a file with the request's whole body, at its start; afterwards it is at its start again.
     """
     path = scope["path"]
     if paths.is_agent_path(path):

@@ -9,7 +9,7 @@ const ago = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "narro
 const clock = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
 const minute = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 const utcClock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" });
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export function setText(element, text) {
   if (element && element.textContent !== text) element.textContent = text;
@@ -120,7 +120,7 @@ export function morph(fragment, next) {
 
 function placesOf(fragment) {
   const places = new Map();
-  if (!calm.matches) for (const row of fragment.querySelectorAll("tr[id]")) places.set(row.id, row.getBoundingClientRect().top + scrollY);
+  if (!reducedMotion.matches) for (const row of fragment.querySelectorAll("tr[id]")) places.set(row.id, row.getBoundingClientRect().top + scrollY);
   return places;
 }
 
@@ -136,7 +136,7 @@ function slide(before) {
 
 function tint(elements) {
   const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
-  const easing = calm.matches ? "step-end" : "ease-in"; // without motion the tint disappears at once, at the end
+  const easing = reducedMotion.matches ? "step-end" : "ease-in"; // without motion the tint disappears at once, at the end
   // no final keyframe: the colour fades to the element's own background, which may be marked
   for (const element of elements) element.animate([{ backgroundColor: colour, offset: 0 }], { duration: TINT_MS, easing });
 }

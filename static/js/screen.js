@@ -7,7 +7,7 @@ const main = document.querySelector("main.screen");
 const stage = document.querySelector("[data-stage]");
 const line = document.querySelector("[data-rotation-line]");
 const word = document.querySelector("[data-rotation-word]");
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 let mode = ""; // wall, play, reveal or finale; a new mode begins with its first scene
 let shown = ""; // the name of the visible scene
@@ -67,8 +67,8 @@ function drawLine() {
   const passed = 1 - left / SCENE_MS;
   running?.cancel();
   running = null;
-  line.style.transform = at(calm.matches ? 1 : passed);
-  if (!held && !calm.matches) running = line.animate([{ transform: at(passed) }, { transform: at(1) }], { duration: left, fill: "forwards" });
+  line.style.transform = at(reducedMotion.matches ? 1 : passed);
+  if (!held && !reducedMotion.matches) running = line.animate([{ transform: at(passed) }, { transform: at(1) }], { duration: left, fill: "forwards" });
 }
 
 addEventListener("keydown", (event) => {
@@ -85,6 +85,6 @@ addEventListener("keydown", (event) => {
 // Morphing removes the attributes that this script sets: set them again before the next paint.
 const seen = new MutationObserver(show);
 seen.observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-scene", "data-shown"] });
-calm.addEventListener("change", run);
+reducedMotion.addEventListener("change", run);
 main.dataset.rotating = "";
 show();

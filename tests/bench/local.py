@@ -16,8 +16,8 @@ from league_sdk.rules.registry import games
 from league_sdk.strategies import Frequency, Random
 
 RUNS, MATCHES = 7, 300
-AIM = 300
-"""Matches a second of Even/Odd."""
+AIM_MATCHES_PER_S = 300
+"""For Even/Odd."""
 
 
 def rate(game_type: str, matches: int) -> float:
@@ -39,7 +39,7 @@ def main() -> int:
         matches = MATCHES if game.hidden else MATCHES // 5
         figures[game_type] = statistics.median(rate(game_type, matches) for _ in range(RUNS))
         print(f"{game_type}: {figures[game_type]:,.0f} matches a second (median of {RUNS})")
-    return 0 if figures["even_odd"] >= AIM else 1
+    return 0 if figures["even_odd"] >= AIM_MATCHES_PER_S else 1
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 QUICK, LONG = 300, 66_000
 SHARDS = 4
 ID = {"type": ["string", "number", "null"]}
-HEAD = {"type": "object", "required": ["jsonrpc", "id"], "properties": {"jsonrpc": {"const": "2.0"}, "id": ID}}
+RPC_RESPONSE = {"type": "object", "required": ["jsonrpc", "id"], "properties": {"jsonrpc": {"const": "2.0"}, "id": ID}}
 
 
 def reply_schema(error: dict[str, Any]) -> Draft202012Validator:
@@ -34,7 +34,7 @@ def reply_schema(error: dict[str, Any]) -> Draft202012Validator:
     }
     whole = {"type": "object", "additionalProperties": False, "properties": properties | error["properties"]}
     return Draft202012Validator(
-        HEAD
+        RPC_RESPONSE
         | {
             "oneOf": [
                 {"required": ["result"], "properties": {"result": {"type": "object"}}},

@@ -1,4 +1,4 @@
-"""A league and an agent that are played, for the tests of the bridge."""
+"""A simulated league and a simulated agent, for the tests of the bridge."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Asked:
 
 
 class Place:
-    """A server that answers as it is told.
+    """A server that answers as a test says.
 
     Args:
         says: the answer to a call.
@@ -85,7 +85,7 @@ class Place:
 
 
 def message(number: int = 7, seconds_left: float = 10.0, **http: Any) -> dict[str, Any]:
-    """One of an inbox."""
+    """One message of an inbox, as a poll of the league returns it."""
     request = {"jsonrpc": "2.0", "method": "choose_parity", "params": {"match_id": "R1M1"}, "id": number}
     return {"cursor": "7", "seconds_left": seconds_left, "request": request, "http": {"id": 1001, **http}}
 
@@ -96,14 +96,16 @@ def ok(body: Any) -> tuple[int, bytes]:
 
 
 class League:
-    """Gives these polls one after the other, then says that another program took over; keeps what is brought.
+    """A league's inbox: answers polls one after the other, and at last says that another program took over (409).
 
     Args:
-        polls: a list of messages, or another answer.
-        wants: answers to so many messages before the end.
+        polls: the answer to each poll: a list of messages, or any other answer.
+        wants: how many messages must be answered before the 409.
 
     Attributes:
-        refusals: what is said to the first answers instead.
+        brought: the responses that came.
+        all_here: set when ``wants`` messages were answered.
+        refusals: what is answered to the first responses in place of taking them.
     """
 
     def __init__(self, *polls: Said | list[dict[str, Any]], wants: int = 1) -> None:
@@ -130,7 +132,7 @@ class League:
 
 
 def relayed(league: Place, agent: str) -> str:
-    """Run a relay to its end; why it ended."""
+    """Run a relay to its end; returns why it ended."""
     return Relay("Ada", urlsplit(league.url), "/inbox", TOKEN, Server(agent)).run()
 
 
@@ -143,6 +145,6 @@ def accepted(asked: Asked) -> Said:
 
 
 def entering(name: str, agent: Place) -> dict[str, Any]:
-    """A registration."""
+    """The request by which an agent registers."""
     meta = {"display_name": name, "contact_endpoint": agent.url}
     return {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {"player_meta": meta}}

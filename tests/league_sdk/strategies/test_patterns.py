@@ -14,7 +14,7 @@ OPTIONS = ["even", "odd"]
 
 
 def choices_against(numbers: list[int]) -> list[str]:
-    """What it chooses before each of these numbers, knowing those before."""
+    """What the strategy chooses before each of these numbers is drawn, knowing the numbers before it."""
     strategy = History(random.Random(1))
     return [strategy.choose(OPTIONS, {"numbers_drawn": numbers[:at]}) for at in range(len(numbers))]
 

@@ -234,7 +234,7 @@ def test_every_library_reads_the_host_that_was_checked(url: str) -> None:
     # How aiohttp's session reads it.
     called = yarl.URL(target.url)
     # The connector takes the host as it is, or what the resolver returns for it.
-    assert (called.raw_host, called.port, called.scheme) == (target.host, target.number, target.scheme)
+    assert (called.raw_host, called.port, called.scheme) == (target.host, target.called_port, target.scheme)
     assert (called.raw_user, called.raw_password) == (None, None)
     # How httpx reads it, and what it passes on.
     passed = httpx.URL(target.url)

@@ -106,26 +106,26 @@ def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
         transaction.set_rollback(True)
 
 
-def another_life() -> None:
-    """The same id, the same numbers, another league."""
+def new_league_of_the_same_id() -> None:
+    """The league is deleted; another league has its id, and events with the same numbers."""
     League.objects.all().delete()
     make.open_league("fall")
     record("fall", EventKind.PAUSED)
 
 
-def afresh() -> None:
-    """As the demo does it."""
+def demo_begins_afresh() -> None:
+    """The league begins afresh with its first event, as the demo does."""
     Event.objects.all().delete()
     record("fall", EventKind.DEMO_AFRESH)
 
 
-def an_older_copy() -> None:
-    """From a backup made before the last event; something else happened since."""
+def restored_backup() -> None:
+    """The league is restored from a backup made before its last event, and another event has happened since."""
     Event.objects.filter(seq=2).delete()
     Event.objects.create(league_id="fall", seq=2, kind="paused", at=timezone.now())
 
 
-@pytest.mark.parametrize("change", [another_life, afresh, an_older_copy])
+@pytest.mark.parametrize("change", [new_league_of_the_same_id, demo_begins_afresh, restored_backup])
 def test_a_feed_begins_anew_when_the_league_was_reset_or_restored(client: Client, change: Any) -> None:
     make.open_league("fall")
     record("fall", EventKind.PAUSED)

@@ -1,4 +1,4 @@
-"""Rate limits: a caller in a loop gets 429, and two hundred students behind the same address never do."""
+"""Rate limits: a caller in a loop is answered 429, and two hundred students behind the same address never are."""
 
 from __future__ import annotations
 
