@@ -22,7 +22,7 @@ LINKING = [*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 SUFFIXES = "py|md|toml|conf|html|js|mjs|yaml|service|in|po"
 MADE_LATER = ("data/", "dist/", "restored/", "keys/", "league/", "SHARED/", "requirements/…", "deploy/.env")
 """Beginnings of paths that exist on a running site only."""
-ELSEWHERE = {"FILE.py", "league.json", "ledger.json", "league.zip", "ports.json", "figures.json"}
+ELSEWHERE = {"FILE.py", "bot.py", "league.json", "ledger.json", "league.zip", "ports.json", "figures.json"}
 OTHERS = {"URL_OF_THE_BOARD", "HASH_THAT_YOU_KEPT", "my_games", "static_configs", "scrape_configs"}
 OTHERS |= {
     "league_restored",

@@ -1,0 +1,43 @@
+"""``docs/operations.md`` says how long a league takes: its table is the formula beside it."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from league_sdk.rules.connect_four import COLUMNS, ROWS
+from matches.formats.round_robin import matches_of, planned_round, rounds_of
+from tests.places import ROOT
+
+TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+PLAYERS = (10, 20, 30, 60, 100)
+AT_LEAST_S, PER_MATCH_S = 0.15, 0.01
+"""What a round of a league costs this site, as measured (docs/performance.md)."""
+QUESTIONS = {"Even/Odd": 1, "Tic-Tac-Toe": 9, "Connect Four": 42}
+"""How many moves the longest match of a round has, one after the other."""
+
+
+def in_words(seconds: float) -> str:
+    return f"{math.ceil(seconds)} s" if seconds < 100 else f"{math.ceil(seconds / 60)} min"
+
+
+def league_s(players: int, questions: int, think_s: float) -> float:
+    """How long all rounds of a league take."""
+    together = len(planned_round(players, 1).pairings)
+    return rounds_of(players) * (max(AT_LEAST_S, PER_MATCH_S * together) + questions * think_s)
+
+
+@pytest.mark.parametrize("players", PLAYERS)
+def test_a_row_is_what_the_formula_says(players: int) -> None:
+    slow = [in_words(league_s(players, questions, 1)) for questions in QUESTIONS.values()]
+    cells = [players, rounds_of(players), matches_of(players), in_words(league_s(players, 0, 0)), *slow]
+    assert f"| {' | '.join(map(str, cells))} |\n" in TEXT
+
+
+def test_the_formula_on_the_page_has_these_figures() -> None:
+    [formula] = re.findall(r"^    seconds = .*$", TEXT, re.MULTILINE)
+    said = f"rounds x (max({AT_LEAST_S}, {PER_MATCH_S} x matches of a round) + moves x seconds an answer takes)"
+    assert formula.partition("= ")[2] == said
+    assert QUESTIONS["Connect Four"] == ROWS * COLUMNS
