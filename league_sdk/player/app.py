@@ -10,12 +10,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from league_sdk.dialling import Ended
 from league_sdk.player.agent import Player
+from league_sdk.player.configured import given_on
 from league_sdk.player.dry_run import dry_run
 from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory
@@ -55,10 +56,16 @@ class Ways:
     exit_with_parent: bool = False
 
 
-def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentParser:
+def _parser(own_strategy: bool, *, known: Collection[str], dry_run: bool = False) -> argparse.ArgumentParser:
+    """The parser of a command line; ``known`` are options that need not be given."""
     parser = argparse.ArgumentParser(description="A player of the league.")
-    parser.add_argument("--league", required=not dry_run, help="the league's address: http://127.0.0.1:8000/mcp")
-    parser.add_argument("--name", required=not dry_run, default="Rehearsal", help="the name on the table")
+    needed = {name: name not in known and not dry_run for name in ("league", "name")}
+    parser.add_argument("--league", required=needed["league"], help="the league's address: http://127.0.0.1:8000/mcp")
+    parser.add_argument("--name", required=needed["name"], default="Rehearsal", help="the name on the table")
+    parser.add_argument(
+        "--config", type=Path, metavar="FOLDER", help="take name, games, port and league from agents/agents_config.json"
+    )
+    parser.add_argument("--player", metavar="ID", help="which player of that file, such as P01")
     parser.add_argument(
         "--dry-run", action="store_true", help="play a match here, without league and port, and say how"
     )
@@ -265,8 +272,18 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         With ``--dry-run`` 0 when every reply was a valid answer, else 1.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(strategy is not None, dry_run="--dry-run" in given)
+    try:
+        known, problem = given_on(given), ""
+    except ValueError as error:
+        known, problem = {}, str(error)
+    parser = _parser(strategy is not None, known=known, dry_run="--dry-run" in given)
+    if problem:
+        parser.error(problem)
+    # What is typed counts more than what stands in a file.
+    games_known = known.pop("game", None)
+    parser.set_defaults(**known)
     options = parser.parse_args(given)
+    options.game = options.game or games_known
     try:
         options.league = "" if options.dry_run else league_address(options.league)
     except ValueError as error:
