@@ -11,9 +11,10 @@ from pathlib import Path
 
 from league_sdk.transport.targets import IP
 
-_ELSEWHERE = {
+_NOT_OWN_ERRORS = {
     getattr(errno, name, None) for name in ("EADDRNOTAVAIL", "WSAEADDRNOTAVAIL", "EAFNOSUPPORT", "WSAEAFNOSUPPORT")
 }
+"""What binding a socket to an address fails with if the address is not this machine's."""
 _FAR_AWAY = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses reserved for documentation: nobody has them, so the route to them is the default route."""
 
@@ -25,7 +26,7 @@ def is_own(address: IP) -> bool:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.bind((str(address), 0))
     except OSError as error:
-        return error.errno not in _ELSEWHERE
+        return error.errno not in _NOT_OWN_ERRORS
     return True
 
 

@@ -27,13 +27,13 @@ from tests.bench.processes import LEAGUE, Bench, running
 from tests.bench.queries import UNLIMITED, register, standings_query
 
 PLAYERS, SUBSCRIPTIONS, PAIRS, CALLS = 30, 200, 7, 300
-LEAGUES = 18
-"""Players of the leagues in which players that are MCP servers play."""
-CLIENTS = 4
-"""Whose the subscriptions are: nobody may have all of them."""
+MCP_PLAYERS = 18
+"""How many players a league has in which all players are MCP servers."""
+MCP_CLIENTS = 4
+"""How many clients share the subscriptions: the site allows none of them to have all."""
 HANDSHAKE = "2025-11-25"
-LIMITS = {"calls": 1.3, "players": 1.3, "subscriptions": 1.0}
-"""How many times the processor time of the other of a pair each may take."""
+MAX_RATIOS = {"calls": 1.3, "players": 1.3, "subscriptions": 1.0}
+"""How many times the processor time of the same without MCP each may take."""
 
 
 class Asker:
@@ -52,7 +52,7 @@ class Asker:
             headers={"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {self._token}"},
         )
         opened = self._post(
-            rpc.call("initialize", {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": NAMED}, 1)
+            rpc.call("initialize", {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT_INFO}, 1)
         )
         self._session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": HANDSHAKE}
         self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, self._session)
@@ -90,7 +90,7 @@ class Asker:
         return self._bench.host.cpu_s() - before
 
 
-NAMED = {"name": "bench", "version": "1"}
+CLIENT_INFO = {"name": "bench", "version": "1"}
 
 
 def calls(folder: Path, pairs: int) -> dict[str, list[float]]:
@@ -111,7 +111,7 @@ def calls(folder: Path, pairs: int) -> dict[str, list[float]]:
 
 def players(folder: Path, pairs: int) -> list[float]:
     """The ratios of a league of players that are MCP servers to one of plain players: site and referees."""
-    runs = play_in_turn(folder, LEAGUES, ("plain", "mcp"), pairs)
+    runs = play_in_turn(folder, MCP_PLAYERS, ("plain", "mcp"), pairs)
     used = {kind: [run["cpu_s"]["host"] + run["cpu_s"]["referees"] for run in of] for kind, of in runs.items()}
     return [mcp / plain for mcp, plain in zip(used["mcp"], used["plain"], strict=True)]
 
@@ -161,7 +161,7 @@ def subscriptions(folder: Path, pairs: int) -> list[float]:
     leagues = {f"{kind}_{number}": "plain" for number in range(pairs + 1) for kind in ("browsers", "subscriptions")}
     used: dict[str, list[float]] = {"browsers": [], "subscriptions": []}
     with running(folder, PLAYERS, leagues) as bench:
-        tokens = [register(bench, 20_001 + number)["auth_token"] for number in range(CLIENTS)]
+        tokens = [register(bench, 20_001 + number)["auth_token"] for number in range(MCP_CLIENTS)]
         for league in leagues:
             kind = league.partition("_")[0]
             browsers = kind == "browsers"
@@ -184,8 +184,8 @@ def main() -> int:
         for way, ratios in found.items() if isinstance(found, dict) else [(name, found)]:
             ratio = statistics.median(ratios)
             each = ", ".join(f"{one:.2f}" for one in ratios)
-            print(f"{name} ({way}): {ratio:.2f} times the other, at most {LIMITS[name]} ({each})", flush=True)
-            good = good and ratio <= LIMITS[name]
+            print(f"{name} ({way}): {ratio:.2f} times the other, at most {MAX_RATIOS[name]} ({each})", flush=True)
+            good = good and ratio <= MAX_RATIOS[name]
     return 0 if good else 1
 
 

@@ -66,7 +66,11 @@ async def outcome(
 
 
 def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
-    """By the end of a host's address, what a connection to it ends with."""
+    """Make connections fail.
+
+    Args:
+        numbers: ``to_1`` is the ``errno`` for a host whose address ends with ``.1``, and so on.
+    """
 
     async def connect(addr_infos: Any, **_: object) -> object:
         number = numbers["to_" + addr_infos[0][4][0].rpartition(".")[2]]

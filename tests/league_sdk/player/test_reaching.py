@@ -37,7 +37,7 @@ async def test_a_player_that_nobody_calls_says_so_and_dials_out() -> None:
     assert said == [f"Alpha: the league did not call {HERE} within 0 s, so messages are fetched, too"]
 
 
-async def test_where_there_are_no_inboxes_a_player_that_listens_goes_on_and_another_one_ends() -> None:
+async def test_without_inboxes_at_the_league_a_player_that_listens_goes_on_and_one_that_does_not_ends() -> None:
     said: list[str] = []
     await keep_reachable(Player("Alpha"), HERE, say=said.append, call_wait_s=0)
     with pytest.raises(Ended, match="no inboxes"):
@@ -72,7 +72,7 @@ def test_without_a_data_folder_nothing_is_kept() -> None:
     assert again.auth_token == ""
 
 
-def test_a_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+def test_a_token_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path) -> None:
     kept = KeptTokens(tmp_path, LEAGUE)
     kept.keep(Player("Alpha", auth_token="tok_1"))
     (file,) = tmp_path.iterdir()
@@ -96,7 +96,7 @@ async def test_only_a_message_with_the_league_token_shows_that_the_league_can_ca
         stranger = Player("Beta", auth_token="tok_own", league_token="tok_league")
         await stranger.note_call(said)
         assert not stranger.called.is_set()
-    # One that comes before the answer to the registration counts, too.
+    # A call that comes before the answer to the registration counts, too, once the league token is known.
     assert not player.called.is_set()
     player.accept({"player_id": "P01", "auth_token": "tok_own", "league_token": "tok_league"})
     await early

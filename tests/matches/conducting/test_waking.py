@@ -1,4 +1,4 @@
-"""How long nobody looked at the rows."""
+"""How long the conductor made no look, for example because its machine slept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Clocks:
     wall: float
 
 
-def test_how_long_it_slept_is_told_by_the_clock_that_saw_more() -> None:
+def test_the_time_slept_is_by_the_clock_that_moved_further() -> None:
     clocks = Clocks(monotonic=50.0, wall=1000.0)
     looks = waking.Looks(monotonic=lambda: clocks.monotonic, wall=lambda: clocks.wall)
     assert (looks.slept_s(), looks.made(), looks.recent) == (0.0, 1000.0, True)

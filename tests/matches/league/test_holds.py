@@ -1,4 +1,4 @@
-"""What goes on by itself after faults that no match has to do with: holds, a site that was killed."""
+"""Held matches are tried again by themselves, and matches go on after the site was killed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ABOUT = {"league_id": "fall", "message_type": "ROUND_COMPLETED", "conversation_i
 
 
 class Kept(logging.Handler):
-    """Keeps records as they would stand in the file."""
+    """Keeps log records as they would be in the log file."""
 
     def __init__(self) -> None:
         super().__init__()
