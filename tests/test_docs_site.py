@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from leaguesite.docs import plain, sources
+from leaguesite.docs.built import hashes
 from tests.places import ROOT
 
 PAGES = sources.pages(ROOT)
@@ -55,6 +56,17 @@ def test_no_page_asks_another_host_for_anything(built: Path) -> None:
         asked += [(style.name, address) for address in used if "//" in address and not address.startswith("data:")]
     assert asked == []
     assert [path.name for path in built.rglob("*") if path.suffix in (".woff", ".woff2", ".ttf", ".map")] == []
+
+
+def test_what_a_page_runs_is_allowed_by_its_hashes_alone(built: Path) -> None:
+    """What needs 'unsafe-inline' would be refused by the browser: handlers and styles in attributes, <style>."""
+    for page in PAGES:
+        html = html_of(built, page)
+        outside = re.sub(r"<(script|pre|code)\b.*?</\1>", "", html, flags=re.DOTALL)
+        assert re.findall(r"<style|<[^>]*\s(?:style|on[a-z]+)=", outside) == [], page
+        bare = [tag for tag in re.findall(r"<script\b[^>]*>", html) if "src=" not in tag and "json" not in tag]
+        assert set(bare) == {"<script>"}, page
+        assert hashes(html.encode()) != []
 
 
 def test_every_page_is_in_the_list(built: Path) -> None:
