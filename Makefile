@@ -51,6 +51,7 @@ lint: setup  ## ruff, mypy, import-linter
 
 bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.shared
 	$(BIN)/python -m tests.bench.local
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.dialling

@@ -151,7 +151,7 @@ class Projection:
                 files[done.league_id].put_match(self._tree, match, messages)
                 for kind, code, text in _lines(done, match, messages):
                     # A student's referee may name anybody in a transcript.
-                    if (kind == Kind.PLAYER or code in referees) and is_name(code):
+                    if code in (match.player_ids if kind == Kind.PLAYER else referees) and is_name(code):
                         logs[code].append(text)
             for code, lines in logs.items():
                 self._tree.append(f"logs/agents/{code}.log.jsonl", lines)

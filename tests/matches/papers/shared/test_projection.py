@@ -474,3 +474,41 @@ def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
     make.finish_round(place)
     site.update()
     assert_like_new(root)
+
+
+# Hostile ----------------------------------------------------------------------------------------
+
+
+def test_what_was_said_in_a_match_that_is_being_played_is_in_no_file(root: Path) -> None:
+    place = make.playing(players=4)
+    match = place.match("R1M1")
+    said = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
+    assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(said,)) == "ok"
+    assert match.messages.filter(entry__body__parity_choice="geheim").exists()
+    with_transcripts(place, "R1M2")
+    projection(root).update()
+    assert b"geheim" not in b"".join(content(root).values())
+    assert f"logs/agents/{match.player_a.code}.log.jsonl" not in content(root)
+
+
+@pytest.mark.parametrize(
+    "named", ["../../evil", "player:../../evil", "player:P99", "referee:REF99", "evil", "", "a:b:c"]
+)
+def test_whom_a_referee_names_in_a_transcript_gets_no_file_by_that(root: Path, named: str) -> None:
+    place = make.playing(players=4)
+    match = place.match("R1M1")
+    lines = [make.line(0, sender=named, recipient=named), make.line(1, sender="REF01", recipient=match.player_a.code)]
+    make.report(match, match.player_a.code, transcript=lines)
+    projection(root).update()
+    logs = [path for path in content(root) if path.startswith("logs/agents/")]
+    assert logs == [f"logs/agents/{match.player_a.code}.log.jsonl", "logs/agents/REF01.log.jsonl"]
+    assert [path.name for path in root.parent.iterdir()] == ["SHARED"]
+
+
+def test_names_are_contents_and_never_paths(root: Path) -> None:
+    opening.create_league(league_id="fall", display_name="../../evil\u202e<script>")
+    make.join("../../evil", "fall")
+    projection(root).update()
+    assert ConfigLoader(root / "config").get_player_by_id("P01").display_name == "../../evil"
+    assert not any("evil" in path for path in content(root))
+    assert [path.name for path in root.parent.iterdir()] == ["SHARED"]
