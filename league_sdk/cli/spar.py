@@ -13,7 +13,9 @@ from rich.text import Text
 from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, out, plain, print_json, say
 from league_sdk.cli.options import Json, is_file, known_games
 from league_sdk.cli.starting import started
-from league_sdk.conformance.practice import House, Practice, Step, practise
+from league_sdk.conformance.house import House
+from league_sdk.conformance.practice import Practice, practise
+from league_sdk.conformance.steps import Step
 from league_sdk.conformance.subject import DEFAULT_GAME, Subject
 from league_sdk.player.loading import NotLoaded
 from league_sdk.protocol.messages import ROLES
@@ -55,7 +57,7 @@ def spar(
     house = House(against, house_agent(against, game))
     role = ROLES[1] if second else ROLES[0]
 
-    def show(step: Step) -> None:
+    def show(step: Step, _view: object) -> None:
         if not as_json:
             _show(step, whole=verbose)
 

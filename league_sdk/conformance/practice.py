@@ -8,32 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from league_sdk import match_messages
-from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.fault import Fault
 from league_sdk.asking.reading import read_move, read_yes
 from league_sdk.asking.request import Request
-from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.house import House
 from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.opening import opened
 from league_sdk.conformance.posts import Posts
-from league_sdk.conformance.side import RESERVE_S, CheckSide
+from league_sdk.conformance.side import RESERVE_S
+from league_sdk.conformance.steps import OnStep, Step, WatchedSide
 from league_sdk.conformance.subject import Limits, Subject
+from league_sdk.protocol import tokens
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.messages import ROLES, MessageType
+from league_sdk.protocol.sentences import _, say
 from league_sdk.protocol.states import ResultStatus
-from league_sdk.protocol.transcript import body_for_transcript
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import get_game
 from league_sdk.simulated_league import REFEREE_ENDPOINT, Identity, Match, SimulatedLeague, result_of
-from league_sdk.strategies.base import Strategy
 from league_sdk.transport.client import Caller
 
 SCHEMA = 1
@@ -41,28 +40,13 @@ NOT_PLAYED = "NOT_PLAYED"
 """The status of a match that could not be played to its end, through no fault of the agent's."""
 MAX_STEPS = 400
 """How many messages are shown; a game in turns has two for each move."""
+OVERTAKEN_EVERY_S, OVERTAKEN_END_S = 0.2, 2.0
+"""How often it is looked whether the agent is due in a match, and how long it is then told that this one is over."""
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One message to the agent, or a move of the house agent.
-
-    Attributes:
-        message_type: what was sent; empty for a move of the house agent.
-        sent, came: the bodies, without secrets and cut at 4 KiB.
-        elapsed_ms: milliseconds until the answer or giving up; None for a move of the house agent.
-        http_status: of the answer; None when there was none.
-        problem: why there was no answer, or what was wrong with it; empty if nothing was.
-        move: the house agent's move.
-    """
-
-    message_type: str
-    sent: Any = None
-    came: Any = None
-    elapsed_ms: int | None = None
-    http_status: int | None = None
-    problem: str = ""
-    move: Any = None
+_OVERTAKEN = _("the agent is due in a match")
+_NOT_SHOWN = _(
+    "another agent is registered at this address too, and the one that answered did not send the auth_token of this one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +57,13 @@ class Practice:
         endpoint: the agent's address.
         game_type: what was played. opponent: the name of the house agent.
         role: PLAYER_A, who begins in games with turns, or PLAYER_B.
+        players: the ids of PLAYER_A and PLAYER_B; one of them is the agent's.
+        player_id: the agent's.
         status: WIN, DRAW, LOSS or TECHNICAL_LOSS of the agent, or :data:`NOT_PLAYED`.
         reason: why, in a sentence.
+        reason_words: the same as JSON, for whoever translates it, of a match that could not be played.
+        result: ``game_result`` as the agent was told it; empty of a match that could not be played.
+        faults: why the agent did not play, as a referee reports it; empty if it did.
         view: the public view of the game at the end.
         started_at: UTC. took_s: seconds.
         steps: everything in order.
@@ -84,8 +73,13 @@ class Practice:
     game_type: str
     opponent: str
     role: str
+    players: tuple[str, str]
+    player_id: str
     status: str
     reason: str
+    reason_words: Any
+    result: Mapping[str, Any]
+    faults: tuple[Mapping[str, Any], ...]
     view: Mapping[str, Any]
     started_at: str
     took_s: float
@@ -98,30 +92,18 @@ class Practice:
 
     def to_json(self) -> dict[str, Any]:
         """The report as a dict for JSON."""
-        return {"schema": SCHEMA, **asdict(self), "view": dict(self.view), "steps": [asdict(one) for one in self.steps]}
+        return {"schema": SCHEMA, **asdict(self)}
 
 
-@dataclass(slots=True)
-class House:
-    """The house agent: a strategy that is told what a player would be told.
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How a match ended for the agent; attributes as those of :class:`Practice`."""
 
-    Attributes:
-        name: as the report calls it.
-        strategy: how it moves.
-    """
-
-    name: str
-    strategy: Strategy
-
-    async def move(self, game: Game, state: State, me: str, context: dict[str, Any]) -> Any:
-        """Its move; a search runs in a thread, so that nobody waits for it."""
-        options = game.options(state, me)
-        if game.hidden:
-            ask = partial(self.strategy.choose, options, context)
-        else:
-            ask = partial(self.strategy.move, options, game.view(state, me), context)
-        move = ask() if self.strategy.quick else await asyncio.to_thread(ask)
-        return move if move in options else options[0]
+    status: str
+    reason: str
+    reason_words: Any = None
+    result: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[Mapping[str, Any], ...] = ()
 
 
 async def practise(
@@ -131,7 +113,7 @@ async def practise(
     *,
     game_type: str,
     role: str = ROLES[0],
-    on_step: Callable[[Step], None] = lambda step: None,
+    on_step: OnStep = lambda step, view: None,
 ) -> Practice:
     """Play one practice match.
 
@@ -143,11 +125,13 @@ async def practise(
         role: of the agent.
         on_step: told of everything as it happens.
 
+    A match that is overtaken (``subject.is_overtaken``) ends at once, whatever is being waited for.
+
     Raises:
         KeyError: there is no such game here.
         OSError: the address of ours that the subject names cannot be listened on.
     """
-    game, begun, started_at = get_game(game_type), time.monotonic(), datetime.now(UTC)
+    game = get_game(game_type)
     limits = subject.limits
     async with opened(subject, client) as (line, posts):
         league = SimulatedLeague(
@@ -157,20 +141,7 @@ async def practise(
             join_s=limits.join_s,
             move_s=limits.move_s,
         )
-        playing = _Playing(line, posts, limits, league, league.match(role), house, on_step)
-        status, reason = await playing.play()
-    return Practice(
-        subject.url,
-        game_type,
-        house.name,
-        role,
-        status,
-        reason,
-        game.view(playing.state, None),
-        stamp(started_at),
-        round(time.monotonic() - begun, 3),
-        tuple(playing.steps),
-    )
+        return await _Playing(line, posts, subject, league, league.match(role), house, on_step).report()
 
 
 @dataclass(slots=True)
@@ -179,12 +150,13 @@ class _Playing:
 
     line: Line
     posts: Posts
-    limits: Limits
+    subject: Subject
     league: SimulatedLeague
     match: Match
     house: House
-    on_step: Callable[[Step], None]
+    on_step: OnStep
     steps: list[Step] = field(default_factory=list)
+    joined_with: str = field(default="", repr=False)
     state: State = field(init=False)
 
     def __post_init__(self) -> None:
@@ -195,22 +167,70 @@ class _Playing:
         return self.league.game
 
     @property
+    def limits(self) -> Limits:
+        return self.subject.limits
+
+    @property
     def me(self) -> str:
         """The agent's id; the house agent is its opponent."""
         return self.league.who.player_id
 
-    async def play(self) -> tuple[str, str]:
-        """Play to the end; the status of the agent, and why."""
+    async def report(self) -> Practice:
+        """Play, and tell what came of it."""
+        begun, started_at = time.monotonic(), datetime.now(UTC)
+        end = await self.play()
+        return Practice(
+            self.subject.url,
+            self.game.game_type,
+            self.house.name,
+            self.match.role,
+            self.league.players(self.match),
+            self.me,
+            end.status,
+            end.reason,
+            end.reason_words,
+            end.result,
+            end.faults,
+            self.game.view(self.state, None),
+            stamp(started_at),
+            round(time.monotonic() - begun, 3),
+            tuple(self.steps),
+        )
+
+    async def play(self) -> _End:
+        """Play to the end; how it ended for the agent."""
         try:
-            fault = await self._invite()
-            while fault is None and self.game.outcome(self.state) is None:
-                fault = await self._turn()
-            return await self._end(fault)
+            return await self._end(await self._unless_overtaken(self._to_the_end()))
         except Stopped as stopped:
             # Who was left in a match may refuse the next one.
-            self.line.extend(self.limits.game_over_s)
-            await self._tell_end({"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"})
-            return NOT_PLAYED, f"{stopped.reason}."
+            limit_s = OVERTAKEN_END_S if self.subject.is_overtaken() else self.limits.game_over_s
+            self.line.extend(limit_s)
+            over = {"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"}
+            await self._tell_end(over, limit_s)
+            return _End(NOT_PLAYED, f"{stopped.reason}.", stopped.reason.to_json())
+
+    async def _to_the_end(self) -> Fault | None:
+        """Play until the game is decided; why the agent did not play on, or None if it did."""
+        fault = await self._invite()
+        while fault is None and self.game.outcome(self.state) is None:
+            fault = await self._turn()
+        return fault
+
+    async def _unless_overtaken(self, play: Coroutine[Any, Any, Fault | None]) -> Fault | None:
+        """What ``play`` returns.
+
+        Raises:
+            Stopped: the agent is due in a match; ``play`` was cancelled in the midst of what it waited for.
+        """
+        task = asyncio.ensure_future(play)
+        try:
+            while not (await asyncio.wait([task], timeout=OVERTAKEN_EVERY_S))[0]:
+                if self.subject.is_overtaken():
+                    raise Stopped(say(_OVERTAKEN))
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _invite(self) -> Fault | None:
         """Invite the agent; why it does not play, or None if it does."""
@@ -221,7 +241,13 @@ class _Playing:
             partial(read_yes, player_id=self.me, limit_s=limit_s),
             limit_s,
         )
-        return joined if isinstance(joined, Fault) else None
+        if isinstance(joined, Fault):
+            return joined
+        wanted = self.subject.shown_by
+        if wanted and not (self.joined_with and tokens.digest(self.joined_with) in wanted):
+            # Somebody else's program may listen here: what it does is not shown to whoever only names its address.
+            raise Stopped(say(_NOT_SHOWN))
+        return None
 
     async def _turn(self) -> Fault | None:
         """Have everybody move whose turn it is, or draw the number; why the agent did not move, or None."""
@@ -238,10 +264,10 @@ class _Playing:
         other = self.league.opponent_id
         if other in movers:
             moves[other] = await self.house.move(self.game, self.state, other, self._context(other))
-            if not self.game.hidden:
-                self._note(Step("", move=moves[other]))
         for mover in movers:
             self.state = self.game.apply(self.state, mover, moves[mover])
+        if other in movers and not self.game.hidden:
+            self._note(Step("", move=moves[other]))
         return None
 
     async def _move(self) -> Any | Fault:
@@ -254,8 +280,8 @@ class _Playing:
             self.limits.move_s,
         )
 
-    async def _end(self, fault: Fault | None) -> tuple[str, str]:
-        """Tell the agent how the match ended; its status, and why."""
+    async def _end(self, fault: Fault | None) -> _End:
+        """Tell the agent how the match ended; what it was told."""
         outcome = self.game.outcome(self.state) if fault is None else None
         if outcome is not None:
             result = result_of(outcome)
@@ -264,14 +290,19 @@ class _Playing:
             status = ResultStatus.TECHNICAL_LOSS.value
             reason = f"{fault.sentence}. Technical loss" if fault is not None else "Technical loss"
             result = {"status": status, "winner_player_id": self.league.opponent_id, "reason": reason}
-        await self._tell_end(result)
-        return status, str(result["reason"])
+        await self._tell_end(result, self.limits.game_over_s)
+        return _End(
+            status,
+            str(result["reason"]),
+            result=result,
+            faults=() if fault is None else (fault.to_report(),),
+        )
 
-    async def _tell_end(self, result: dict[str, Any]) -> None:
+    async def _tell_end(self, result: dict[str, Any], limit_s: float) -> None:
         """Send GAME_OVER; a game that was not played out says what there was of it."""
         message = self.league.result(self.match, self.game.unfinished(self.state) | result)
-        side = self._side(MessageType.GAME_OVER, self.limits.game_over_s)
-        await side.tell(message, limit_s=self.limits.game_over_s, hidden=False)
+        side = self._side(MessageType.GAME_OVER, limit_s)
+        await side.tell(message, limit_s=limit_s, hidden=False)
 
     async def _ask(
         self,
@@ -294,14 +325,19 @@ class _Playing:
         self.line.check_alive()
         return answer
 
-    def _side(self, answer_type: MessageType, limit_s: float) -> CheckSide:
+    def _side(self, answer_type: MessageType, limit_s: float) -> WatchedSide:
         kept = self.posts.open(self.match, self.league.who)
         patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)
         invites = answer_type == MessageType.GAME_JOIN_ACK
         how = {"choice_field": self.game.choice_field}
         to = self.league.receiver(self.match)
-        return _WatchedSide(self.line, to, kept, limits, invites, how, note=self._note)
+        return WatchedSide(self.line, to, kept, limits, invites, how, note=self._note, join=self._joined)
+
+    def _joined(self, message: Mapping[str, Any]) -> None:
+        """Keep the auth_token of the answer to the invitation."""
+        token = message.get("auth_token")
+        self.joined_with = token if isinstance(token, str) else ""
 
     def _context(self, player_id: str) -> dict[str, Any]:
         """What the house agent knows beside the options and the board."""
@@ -319,37 +355,4 @@ class _Playing:
     def _note(self, step: Step) -> None:
         if len(self.steps) < MAX_STEPS:
             self.steps.append(step)
-            self.on_step(step)
-
-
-@dataclass(slots=True)
-class _WatchedSide(CheckSide):
-    """Asks the agent, and notes every message with what came of it."""
-
-    note: Callable[[Step], None] = field(default=lambda step: None, kw_only=True)
-
-    async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
-        # What stops the line ends the match only where an answer is needed.
-        with suppress(Stopped):
-            self._note(message, await self.line.ask(message, limit_s=limit_s, patient=False))
-        return None
-
-    def came(
-        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
-    ) -> None:
-        CheckSide.came(self, result, asked=asked, answer_type=answer_type, limit_s=limit_s, hidden=hidden)
-        if self.decisive is not None:
-            self._note(self.message, self.decisive)
-
-    def _note(self, message: Mapping[str, Any], exchange: Exchange) -> None:
-        problem = "" if exchange.answered else f"{exchange.in_words()}"
-        self.note(
-            Step(
-                str(message["message_type"]),
-                body_for_transcript(message),
-                body_for_transcript(exchange.came),
-                exchange.elapsed_ms,
-                exchange.status,
-                problem,
-            )
-        )
+            self.on_step(step, self.game.view(self.state, None))

@@ -88,6 +88,8 @@ class Subject:
         stays: players: it is behind a gateway, where another path is another program.
         dials_out: the agent fetches what is sent; ``url`` is not called then, and the client leads to its inbox.
         is_overtaken: players: whether the agent is due in a match: the check stops then, and ends its own matches.
+        shown_by: players in a practice match: the SHA-256 of auth_tokens, one of which the answer to the invitation
+            must carry; empty if nobody else can be at its address.
         farewell: players: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
         manager_port: referees: where the league manager listens; 0 for a free port.
         register_wait_s: referees: seconds to wait for the registration with that league manager.
@@ -108,6 +110,7 @@ class Subject:
     stays: bool = False
     dials_out: bool = False
     is_overtaken: Callable[[], bool] = lambda: False
+    shown_by: Collection[str] = ()
     farewell: bool = True
     manager_port: int = 0
     register_wait_s: float = DEFAULT_REGISTER_WAIT_S

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from league_sdk.conformance.practice import House, Practice, Step, practise
+from league_sdk.conformance.house import House
+from league_sdk.conformance.practice import Practice, practise
+from league_sdk.conformance.steps import Step
 from league_sdk.conformance.subject import NOBODY, Subject
+from league_sdk.protocol import tokens
 from league_sdk.protocol.messages import ROLES
 from league_sdk.rules.registry import games
 from league_sdk.simulated_league import Identity
@@ -16,7 +20,7 @@ from league_sdk.strategies import AlwaysEven, AlwaysOdd, Random
 from league_sdk.strategies.house import STRENGTHS, house_agent
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.league_sdk.conformance.agents import BRIEF, Agent, Params
+from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params
 from tests.league_sdk.conformance.playing import started
 
 
@@ -107,6 +111,52 @@ async def test_whoever_watches_is_told_of_each_step_as_it_happens() -> None:
     heard = list[Step]()
     async with started(Random(), "connect_four") as url:
         house = House("easy", house_agent("easy", "connect_four"))
-        practice = await practised(url, house, "connect_four", on_step=heard.append)
+        practice = await practised(url, house, "connect_four", on_step=lambda step, view: heard.append(step))
     assert tuple(heard) == practice.steps
     assert any(step.move is not None and not step.message_type for step in heard)
+
+
+async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() -> None:
+    made, due = NeverMoves(), list[str]()
+
+    def heard(step: Step, _view: object) -> None:
+        due.append(step.message_type)
+
+    async with listening(made.serve) as url:
+        client = Client(agent_type="check")
+        limits = replace(BRIEF, move_s=300, request_patience_s=900, overall_s=900)
+        subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(due))
+        practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=heard)
+        made.over.set()
+        await client.aclose()
+    assert (practice.status, practice.reason) == ("NOT_PLAYED", "the agent is due in a match.")
+    assert practice.reason_words == {"text": "the agent is due in a match", "facts": {}}
+    assert made.methods[-1] == "notify_match_result"
+    assert made.seen[-1]["game_result"]["status"] == "CANCELLED"
+
+
+@pytest.mark.parametrize(("shown", "status"), [(TOKEN, "played"), ("tok_" + "b" * 32, "NOT_PLAYED")])
+async def test_at_an_address_of_several_the_agent_shows_its_token_before_it_is_played_with(
+    shown: str, status: str
+) -> None:
+    agent = Agent()
+    async with listening(agent.serve) as url:
+        client = Client(agent_type="check")
+        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, shown_by={tokens.digest(shown)})
+        practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
+        await client.aclose()
+    assert ("played" if practice.played else practice.status) == status
+    assert agent.choices == (1 if practice.played else 0)
+
+
+async def test_what_is_said_is_there_again_for_translators() -> None:
+    made = NeverMoves()
+    async with listening(made.serve) as url:
+        practice = await practised(url, House("x", AlwaysOdd()))
+        made.over.set()
+    [fault] = practice.faults
+    assert (fault["player_id"], fault["cause"], fault["message_type"]) == ("P01", "DEADLINE", "CHOOSE_PARITY_CALL")
+    asked = [step for step in practice.steps if step.problem]
+    assert asked[0].problem_words == {"text": "no answer within {limit} s", "facts": {"limit": "0.5"}}
+    assert practice.result["winner_player_id"] == "P02"
+    assert practice.players == ("P01", "P02")

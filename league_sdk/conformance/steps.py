@@ -1,0 +1,82 @@
+"""The steps of a practice match, each noted as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.asking.call_result import CallResult
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.line import Stopped
+from league_sdk.conformance.side import CheckSide
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Note
+from league_sdk.protocol.sentences import Sentence
+from league_sdk.protocol.transcript import body_for_transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One message to the agent, or a move of the house agent.
+
+    Attributes:
+        message_type: what was sent; empty for a move of the house agent.
+        sent, came: the bodies, without secrets and cut at 4 KiB.
+        elapsed_ms: milliseconds until the answer or giving up; None for a move of the house agent.
+        http_status: of the answer; None when there was none.
+        problem: why there was no answer, or what was wrong with it; empty if nothing was.
+        problem_words: the same as JSON, for whoever translates it: a sentence, a note or a text.
+        move: the house agent's move.
+    """
+
+    message_type: str
+    sent: Any = None
+    came: Any = None
+    elapsed_ms: int | None = None
+    http_status: int | None = None
+    problem: str = ""
+    problem_words: Any = None
+    move: Any = None
+
+
+OnStep = Callable[[Step, Mapping[str, Any]], None]
+"""Told of a step as it happens, and of the public view of the game after it."""
+
+
+@dataclass(slots=True)
+class WatchedSide(CheckSide):
+    """Asks the agent, and notes every message with what came of it."""
+
+    note: Callable[[Step], None] = field(default=lambda step: None, kw_only=True)
+    join: Callable[[Mapping[str, Any]], None] = field(default=lambda message: None, kw_only=True)
+
+    async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
+        # What stops the line ends the match only where an answer is needed.
+        with suppress(Stopped):
+            self._note(message, await self.line.ask(message, limit_s=limit_s, patient=False))
+        return None
+
+    def came(
+        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+    ) -> None:
+        CheckSide.came(self, result, asked=asked, answer_type=answer_type, limit_s=limit_s, hidden=hidden)
+        if self.decisive is not None:
+            if self.invites:
+                self.join(self.decisive.message)
+            self._note(self.message, self.decisive)
+
+    def _note(self, message: Mapping[str, Any], exchange: Exchange) -> None:
+        words = "" if exchange.answered else exchange.in_words()
+        self.note(
+            Step(
+                str(message["message_type"]),
+                body_for_transcript(message),
+                body_for_transcript(exchange.came),
+                exchange.elapsed_ms,
+                exchange.status,
+                str(words),
+                words.to_json() if isinstance(words, Sentence | Note) else words,
+            )
+        )
