@@ -34,6 +34,7 @@ PAGES = {
     "ws/leagues/<slug:league_id>/screen/": LivePage("screen"),
     "ws/leagues/<slug:league_id>/join/": LivePage("join"),
     "ws/checks/<uuid:item>/": LivePage("check"),
+    "ws/practice/<uuid:item>/": LivePage("practice"),
 }
 """The application of each socket by its address."""
 pages = URLRouter(

@@ -51,6 +51,8 @@ _NEVER_ONE = {
     # The largest cross table, and how often a student may ask for a check.
     "With more than %(n)s players this table would be too large to read. Each player's page has all its matches.",
     "You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.",
+    # Constants.
+    "%(count)d practice matches in %(minutes)d minutes are the most: ask for the next one at %(time)s UTC.",
     # A constant.
     "held for %(limit)s s after %(count)s lost referees",
     # A text that is longer than a limit.

@@ -31,6 +31,7 @@ from leaguesite.api import (  # noqa: F401 - each module adds its operations to 
     leagues,
     ledger,
     papers,
+    practice,
     protocol,
     staff,
 )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from matches.audience.views import audience, check, mine
+from matches.audience.views import audience, check, mine, practice
 
 urlpatterns = [
     path("", audience.index, name="index"),
@@ -9,6 +9,8 @@ urlpatterns = [
     path("check/", check.check),
     path("check/<uuid:check_id>", check.check_report, name="check_report"),
     path("check/<uuid:check_id>.json", check.check_json, name="check_json"),
+    path("practice/<uuid:practice_id>", practice.practice_report, name="practice_report"),
+    path("practice/<uuid:practice_id>.json", practice.practice_json, name="practice_json"),
     path("leagues/<slug:league_id>/", audience.of("board"), name="board"),
     path("leagues/<slug:league_id>/matches/<slug:match_id>/", audience.of("match"), name="match"),
     path(
@@ -28,4 +30,5 @@ urlpatterns = [
     path("leagues/<slug:league_id>/mine/", mine.mine, name="mine"),
     path("leagues/<slug:league_id>/mine/close", mine.close, name="mine_close"),
     path("leagues/<slug:league_id>/mine/again", mine.again, name="mine_again"),
+    path("leagues/<slug:league_id>/mine/practice", mine.practise, name="mine_practise"),
 ]

@@ -26,7 +26,7 @@ from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
 from matches.checks import ways
 from matches.checks.runs import INSTRUCTOR, REGISTRATION, changed
-from matches.checks.taking import place_of
+from matches.checks.turns import place_of
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState, CheckWay
 
@@ -77,7 +77,7 @@ def ask(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        shown_token = _token_of(token, caller) if token else None
+        shown_token = token_of(token, caller) if token else None
         agent = shown_token.agent if shown_token is not None else None
         if role and role not in CheckRole.values:
             raise Invalid(_("There is no role %(role)s.") % {"role": isolated(role[:40])}, field="role")
@@ -108,7 +108,13 @@ def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> 
         return [queue_agent(agent, Check(asked_by=INSTRUCTOR, due_at=now, created_at=now)) for agent in agents]
 
 
-def _token_of(token: str, caller: Caller) -> AgentToken:
+def token_of(token: str, caller: Caller) -> AgentToken:
+    """The row of an auth_token that a caller has shown.
+
+    Raises:
+        NotAllowed: 403, it is nobody's.
+        TooManyChecks: 429, too many wrong ones came from there.
+    """
     wait = attempts.refuse_secret(TOKEN, caller.ip, token)
     if wait is not None:
         raise TooManyChecks(too_many_attempts(wait.seconds))

@@ -14,20 +14,18 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
 from agents_registry.registering import learned
-from league_sdk.conformance.checking import check
-from league_sdk.conformance.listener import own_address
+from league_sdk.conformance.practice import NOT_PLAYED
 from league_sdk.conformance.report import Clause, Report
-from league_sdk.conformance.subject import NOBODY, Identity, Limits, Subject
 from league_sdk.transport.client import Caller, Client
 from league_sdk.transport.httpx_client import HttpxClient
-from matches.checks import relaying, runs, taking, tending
+from matches.checks import performing, relaying, runs, taking, tending
+from matches.checks.performing import OnClause, OnReport
 from matches.checks.taking import Job, Relayed
 from matches.inbox.calling import AgentLine, InboxLine
 from matches.inbox.finding import FirstCall
@@ -37,46 +35,6 @@ from matches.push import nudge
 logger = logging.getLogger(__name__)
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
-OnClause = Callable[[Clause], None]
-
-
-async def _check(job: Job, client: Caller, on_clause: OnClause) -> Report:
-    identity = None
-    if job.player_id:
-        identity = Identity(job.player_id, job.league_id, job.league_token, known=True)
-    subject = Subject(
-        url=job.endpoint,
-        role=job.role,
-        game_types=job.game_types,
-        identity=identity,
-        dialect=job.dialect,
-        dials_out=job.agent is not None,
-        tokens=job.tokens,
-        own_tokens=job.own_tokens,
-        ready_in=job.ready_in,
-        on_posts=job.on_posts,
-        listen=await _listen(job),
-        limits=Limits.of_league(job.rules),
-        stays=job.stays,
-        is_overtaken=job.is_overtaken,
-        # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
-        farewell=identity is None,
-        # Do not wait: nobody can start a referee with the address of a league manager that exists only during a check.
-        register_wait_s=0,
-    )
-    return await check(subject, client, on_clause)
-
-
-async def _listen(job: Job) -> str | None:
-    """Where the agent's own calls are heard; None: at our address on the way to the agent's."""
-    if job.agent is None:
-        return None
-    # A line has no address: we are heard where the agent came from, or else where agents find this site.
-    host = f"[{job.seen_from}]" if ":" in job.seen_from else job.seen_from
-    try:
-        return await own_address(f"http://{host}" if host else settings.LEAGUE_PUBLIC_URL)
-    except OSError:
-        return NOBODY
 
 
 def _keep_for_league(job: Job, report: Report) -> None:
@@ -95,6 +53,41 @@ def _keep_for_league(job: Job, report: Report) -> None:
     learned.learn_dialect(agent_id=number, spoken=memory.spoken, learned=memory.shared(), registration=registration)
 
 
+def _end_practice(job: Job, report: dict[str, Any]) -> None:
+    """Keep the report of a practice match; one that gave way to a match is played again later."""
+    if job.is_overtaken() and report["status"] == NOT_PLAYED:
+        runs.yield_to_match(check_id=job.check_id, run=job.run)
+    else:
+        runs.finish_practice(check_id=job.check_id, run=job.run, report=report)
+
+
+@dataclass(slots=True)
+class _News:
+    """What a check has found so far, or a practice match has played.
+
+    Attributes:
+        came: set when there is something new.
+    """
+
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+    clauses: list[dict[str, Any]] = field(default_factory=list)
+    played: dict[str, Any] = field(default_factory=dict)
+
+    def tell_clause(self, clause: Clause) -> None:
+        """A clause was decided."""
+        self.clauses.append(clause.to_json())
+        self.came.set()
+
+    def tell(self, played: dict[str, Any]) -> None:
+        """A step was played."""
+        self.played = played
+        self.came.set()
+
+    def found(self) -> dict[str, Any]:
+        """The report so far."""
+        return self.played or {"clauses": list(self.clauses)}
+
+
 @dataclass(slots=True)
 class Checker:
     """Claims and runs checks.
@@ -104,20 +97,24 @@ class Checker:
         in_thread: runs database work in the conductor's thread.
         draining: whether no new check may be started, because the process is about to stop.
         check: how an agent is checked.
+        play: how it plays a practice match.
         look_interval_s: how often it looks for due checks without being woken.
         min_look_interval_s: the pause between two looks, however often it is woken.
         show_interval_s: the pause between two writes of the progress of one check.
         run_timeout_s: for one check. A correct agent takes under 20 s; a silent one takes the sum of the time limits.
+        practice_timeout_s: for one practice match.
     """
 
     client: Client
     in_thread: InThread
     draining: Callable[[], bool]
-    check: Callable[[Job, Caller, OnClause], Coroutine[Any, Any, Report]] = _check
+    check: Callable[[Job, Caller, OnClause], Coroutine[Any, Any, Report]] = performing.check
+    play: Callable[[Job, Caller, OnReport], Coroutine[Any, Any, dict[str, Any]]] = performing.play
     look_interval_s: float = 1.0
     min_look_interval_s: float = 0.2
     show_interval_s: float = 0.3
     run_timeout_s: float = 120.0
+    practice_timeout_s: float = 300.0
     _running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
     _overtaken: set[UUID] = field(default_factory=set)
     _posts: dict[UUID, Relayed] = field(default_factory=dict)
@@ -191,31 +188,33 @@ class Checker:
         return taken
 
     async def _run(self, job: Job) -> None:
-        clauses: list[dict[str, Any]] = []
-        news = asyncio.Event()
-
-        def heard(clause: Clause) -> None:
-            clauses.append(clause.to_json())
-            news.set()
-
+        news = _News()
         caller = FirstCall(self._caller(job))
-        showing = asyncio.create_task(self._keep_showing(job, clauses, news))
-        report: Report | None = None
-        problem = ""
+        showing = asyncio.create_task(self._keep_showing(job, news))
+        report: Report | dict[str, Any] | None = None
+        problem, limit_s = "", self.practice_timeout_s if job.opponent else self.run_timeout_s
         try:
-            async with asyncio.timeout(self.run_timeout_s):
-                report = await self.check(job, caller, heard)
+            async with asyncio.timeout(limit_s):
+                report = await (
+                    self.play(job, caller, news.tell) if job.opponent else self.check(job, caller, news.tell_clause)
+                )
         except TimeoutError:
-            problem = _("The check did not end within %(limit)d s.") % {"limit": self.run_timeout_s}
+            problem = _("The check did not end within %(limit)d s.") % {"limit": limit_s}
+            if job.opponent:
+                problem = _("The practice match did not end within %(limit)d s.") % {"limit": limit_s}
         except Exception:
             logger.exception("the check %s failed", job.check_id)
             problem = _("The check itself failed; the site's log says why.")
+            if job.opponent:
+                problem = _("The practice match itself failed; the site's log says why.")
         finally:
             showing.cancel()
             await caller.aclose()
 
         def end() -> None:
-            if job.is_overtaken() and (report is None or not report.can_play):
+            if isinstance(report, dict):
+                _end_practice(job, report)
+            elif job.is_overtaken() and (report is None or not report.can_play) and not job.opponent:
                 # A match of the agent comes first; what the check found until then is no verdict.
                 runs.give_back([(job.check_id, job.run)])
             elif report is None:
@@ -253,12 +252,12 @@ class Checker:
 
         return AgentLine(client, job.agent, job.rules.connect_grace_s, may_call)
 
-    async def _keep_showing(self, job: Job, clauses: list[dict[str, Any]], news: asyncio.Event) -> None:
-        """Store the clauses that were decided so far, so that open pages show the progress."""
+    async def _keep_showing(self, job: Job, news: _News) -> None:
+        """Store what was found or played so far, so that open pages show the progress."""
         while True:
-            await news.wait()
-            news.clear()
-            show = partial(runs.progress, check_id=job.check_id, run=job.run, clauses=list(clauses))
+            await news.came.wait()
+            news.came.clear()
+            show = partial(runs.progress, check_id=job.check_id, run=job.run, **news.found())
             try:
                 await self._in_db(show)
             except Exception:

@@ -42,7 +42,7 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
         RuleError: E002, too many answers of this player are on their way already.
         InvalidFormat: E002, it is too long to be passed on.
     """
-    running = Check.objects.filter(state=CheckState.RUNNING, role=CheckRole.PLAYER)
+    running = Check.queue.filter(state=CheckState.RUNNING, role=CheckRole.PLAYER)
     checks = list(running.filter(Q(agent=player) | Q(endpoint_key=player.endpoint_key)))
     if not checks:
         return False

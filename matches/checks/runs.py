@@ -1,4 +1,5 @@
-"""WRITES: a running check: its progress, its end, and its return to the queue; each by compare-and-swap on its run."""
+"""WRITES: a running check or practice match: its progress, its end, and its return to the queue; each by
+compare-and-swap on its run."""
 
 from __future__ import annotations
 
@@ -28,6 +29,8 @@ REGISTRATION = "registration"
 MAX_REPORTS_PER_ADDRESS = 20
 MAX_REPORTS_WITHOUT_AGENT = 1000
 """Reports on addresses at which no agent is registered; older ones are deleted."""
+MAX_PRACTICES_PER_AGENT, MAX_PRACTICES = 20, 1000
+"""Reports of practice matches; older ones are deleted."""
 
 called_programs: dict[UUID, frozenset[str]] = {}
 """The program that each check of this process calls, as it was found when the check began."""
@@ -45,9 +48,29 @@ def give_back(running: Iterable[tuple[UUID, int]]) -> None:
             _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
 
 
+def yield_to_match(*, check_id: UUID, run: int) -> None:
+    """RUNNING to WANTED: a practice match gives way, and is played from its beginning later; to FAILED after
+    :data:`MAX_RUNS`, so that it does not delay one match after the other."""
+    if run < MAX_RUNS:
+        give_back([(check_id, run)])
+    else:
+        fail(check_id=check_id, run=run, problem=_("What the league asks of the agent came first, three times."))
+
+
+def refuse(*, check: Check, problem: str, now: datetime) -> bool:
+    """WANTED to FAILED: a practice match that may not be played any more."""
+    with transaction.atomic():
+        refused = Check.practices.filter(pk=check.pk, state=CheckState.WANTED).update(
+            state=CheckState.FAILED, problem=_one_line(problem), finished_at=now
+        )
+        if refused:
+            changed(check)
+        return bool(refused)
+
+
 def expire(now: datetime) -> None:
     """Queue checks whose claim has timed out again, or fail them after :data:`MAX_RUNS`."""
-    lost = Check.objects.filter(state=CheckState.RUNNING, claimed_until__lt=now)
+    lost = Check.queue.filter(state=CheckState.RUNNING, claimed_until__lt=now)
     for check in lost.defer("report"):
         if check.runs >= MAX_RUNS:
             fail(check_id=check.pk, run=check.runs, problem=_("It broke off three times."), now=now)
@@ -55,10 +78,30 @@ def expire(now: datetime) -> None:
             changed(check)
 
 
-def progress(*, check_id: UUID, run: int, clauses: list[dict[str, Any]]) -> bool:
-    """Show what a running check has found so far; false when the run has been lost."""
+def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
+    """Show what a running check has found so far, or what was played; false when the run has been lost.
+
+    Args:
+        found: the parts of the report, such as ``clauses`` or ``steps``.
+    """
     with transaction.atomic():
-        return _move(check_id, run, report=storable({"clauses": clauses}))
+        return _move(check_id, run, report=storable(found))
+
+
+def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
+    """RUNNING to DONE with the report of a practice match, which is all that comes of it; false if the run is lost."""
+    with transaction.atomic():
+        done = _move(
+            check_id,
+            run,
+            state=CheckState.DONE,
+            report=storable(report),
+            claimed_until=None,
+            finished_at=now or timezone.now(),
+        )
+        if done:
+            _forget_old_practices(check_id)
+        return done
 
 
 def finish(
@@ -102,7 +145,7 @@ def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None)
 
 
 def _move(check_id: UUID, run: int, **changes: Any) -> bool:
-    moved = Check.objects.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
+    moved = Check.queue.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
     if moved and "state" in changes:
         called_programs.pop(check_id, None)
         transaction.on_commit(nudge)
@@ -120,7 +163,7 @@ def _note_outcome(check_id: UUID, report: dict[str, Any], found: Note | str | No
     # Short: it stands in a column of the desk, and the report says the rest.
     why = next((clause["why"] for clause in clauses if clause["verdict"] == "fails"), report["summary"])
     problem = "" if answered else str(found or _one_line(why.partition(". ")[0]))
-    over_line = agent_of_line(Check.objects.only("endpoint_key").get(pk=check_id).endpoint_key) is not None
+    over_line = agent_of_line(Check.queue.only("endpoint_key").get(pk=check_id).endpoint_key) is not None
     found_instead: str | None = None
     if not over_line:
         found_instead = "" if report["can_play"] else problem or (None if found is None else str(found))
@@ -133,7 +176,10 @@ def _note_outcome(check_id: UUID, report: dict[str, Any], found: Note | str | No
 
 
 def _agents_at(check_id: UUID) -> Any:
-    check = Check.objects.only("endpoint_key", "role").get(pk=check_id)
+    """The agents that a check tells of; a practice match tells of none."""
+    check = Check.objects.only("endpoint_key", "role").filter(pk=check_id).first()
+    if check is None:
+        return Agent.objects.none()
     # What came over an agent's own line says nothing of others that are registered at its address.
     agent_pk = agent_of_line(check.endpoint_key)
     told = {"endpoint_key": check.endpoint_key} if agent_pk is None else {"pk": agent_pk}
@@ -153,6 +199,14 @@ def _forget_old(check_id: UUID) -> None:
         (ended.filter(address=address), MAX_REPORTS_PER_ADDRESS),
         (ended.filter(agent=None), MAX_REPORTS_WITHOUT_AGENT),
     ):
+        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[kept:])
+        ended.filter(pk__in=old).delete()
+
+
+def _forget_old_practices(check_id: UUID) -> None:
+    ended = Check.practices.filter(state__in=[CheckState.DONE, CheckState.FAILED])
+    agent = Check.practices.values_list("agent", flat=True).get(pk=check_id)
+    for some, kept in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
         old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[kept:])
         ended.filter(pk__in=old).delete()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -10,19 +9,18 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.programs import Program
 from agents_registry.models import Agent, Kind
-from agents_registry.rate_limits.attempts import network_of
 from agents_registry.registering import credentials, seats
 from league_sdk.dialects.words import READY
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import IN_PLAY, MatchState
-from league_sdk.transport.lookups import zone
-from matches.checks import relaying, runs, ways
+from matches.checks import practising, relaying, runs, ways
+from matches.checks.turns import Busy, turn_of
 from matches.checks.ways import Target
 from matches.models import Check, CheckState, League, Match
 from matches.push.nudge import nudge
@@ -33,12 +31,10 @@ Relayed = Callable[[str, Mapping[str, Any]], None]
 MAX_RUNNING = 8
 RESERVED_FOR_LEAGUES = 2
 """Of :data:`MAX_RUNNING`, for checks that a league demands: whoever has not passed them in time does not play."""
-MAX_RUNNING_AFTER_REGISTRATION = 2
-"""Of :data:`MAX_RUNNING`, for checks that registrations asked for by themselves; one of a place while others wait."""
-MAX_RUNNING_PER_REQUESTER = 2
-"""Running checks of one place, and of one requester, while others wait: the check of a slow agent takes two minutes."""
-CLAIM_TIMEOUT_S = 150.0
+CLAIM_TIMEOUT_S, PRACTICE_CLAIM_TIMEOUT_S = 150.0, 330.0
 """A claim that is older is void: the process that made it has probably died."""
+RESERVED_FOR_CHECKS = RESERVED_FOR_LEAGUES + 1
+"""A practice match never takes the last place that a check could have."""
 MAX_MATCH_DELAY_S = 30.0
 """An agent under check gets no match for so long at most, as a slow agent could delay its round by its own check."""
 
@@ -66,6 +62,10 @@ class Job:
         ready_in: the way of speaking in which it has said that it is ready; empty if it has not.
         on_posts: told what takes the answers that it sends to the league manager.
         keys: of the program behind the address of an agent whose line is used, which is called if the line is gone.
+        opponent: of a practice match, how strong the house agent is; empty for a check.
+        second: whether the house agent is PLAYER_A.
+        shown_by: of a practice match at an address that others name too, the digests of the agent's tokens, one of
+            which its answer to the invitation must carry.
     """
 
     check_id: UUID
@@ -90,6 +90,14 @@ class Job:
     ready_in: str = ""
     on_posts: Callable[[Relayed], None] = lambda relayed: None
     keys: frozenset[str] = frozenset()
+    opponent: str = ""
+    second: bool = False
+    shown_by: frozenset[str] = frozenset()
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether it stops as soon as its agent is due in a match: nobody but its student waits for it."""
+        return self.asked_by == runs.REGISTRATION or self.opponent != ""
 
 
 def occupied() -> set[str]:
@@ -98,7 +106,7 @@ def occupied() -> set[str]:
     This lasts 30 s at most. Without it anybody could make another's agent lose by having it checked as a round starts.
     """
     lately = timezone.now() - timedelta(seconds=MAX_MATCH_DELAY_S)
-    checks = Check.objects.filter(state=CheckState.RUNNING, started_at__gt=lately)
+    checks = Check.queue.filter(state=CheckState.RUNNING, started_at__gt=lately)
     running = list(checks.only("endpoint", "way", "agent_id"))
     gateways = programs.gateways() if running else frozenset()
     return {key for check in running for key in programs.held(_called(check, gateways))}
@@ -119,34 +127,38 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     """Take the checks that are due, at most ``room``: WANTED to RUNNING, one per address, none whose match is due.
 
     Checks that a league demands come first, and the last :data:`RESERVED_FOR_LEAGUES` places are kept for them. A place
-    or a requester with :data:`MAX_RUNNING_PER_REQUESTER` running checks waits for everybody else (our choice).
+    or a requester with :data:`MAX_RUNNING_PER_REQUESTER` running checks waits for everybody else (our choice). Practice
+    matches come last, at most :data:`MAX_PRACTICES_RUNNING` at a time.
     """
     runs.expire(now)
-    due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now)
+    due = Check.queue.filter(state=CheckState.WANTED, due_at__lte=now)
     if room < 1 or not due.exists():
         return []
     # A check calls a program as a match does, by whatever address: one that plays, or is about to, is left alone.
     gateways = programs.gateways()
     playing = _playing(gateways)
-    busy = _Busy(Check.objects.filter(state=CheckState.RUNNING).values_list("address", "asked_by"))
+    busy = Busy(Check.queue.filter(state=CheckState.RUNNING).only("address", "asked_by", "opponent"))
     leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
     waiting = [
         (_is_demanded(check, leagues), check, target, behind)
-        for check in due.defer("report").select_related("agent__league").order_by("due_at", "created_at")
+        for check in practising.playable(due.defer("report").select_related("agent__league"), now)
         if (behind := programs.find((target := ways.of_check(check)).endpoint, gateways, nudge))
         and playing.isdisjoint(programs.free_for(behind.keys) | {programs.oneself(check.agent_id or 0)})
     ]
-    lately = places(asked_lately(now))
-    waiting.sort(key=lambda one: (not one[0], _turn(one[1], lately)))
+    wanted = {target.address for _demanded, check, target, _behind in waiting if not check.is_practice}
+    turn = turn_of([check for _demanded, check, _target, _behind in waiting], now)
+    waiting.sort(key=lambda one: (not one[0], turn(one[1])))
     jobs: list[Job] = []
     for more in (False, True):
         for demanded, check, target, behind in waiting:
-            kept = 0 if demanded and not more else RESERVED_FOR_LEAGUES
+            kept = RESERVED_FOR_CHECKS if check.is_practice else 0 if demanded and not more else RESERVED_FOR_LEAGUES
             if len(jobs) >= room - kept or target.address in busy.addresses or not busy.has_room(check, alone=more):
                 continue
+            if check.is_practice and target.address in wanted:
+                continue
             if _claim(check, target, now):
-                busy.add(target.address, check.asked_by)
-                jobs.append(_pinned(_job(check), check, behind))
+                busy.add(check)
+                jobs.append(_pinned(_job(check, behind.keys, gateways), check, behind))
     return jobs
 
 
@@ -155,7 +167,9 @@ def _pinned(job: Job, check: Check, behind: Program) -> Job:
     name = programs.looked_up(check.endpoint)
     job = replace(job, pinned=((name, behind.addresses),) if name else ())
     if job.agent is not None:
-        return replace(job, keys=frozenset() if check.agent is None or check.agent.is_inbox_only else behind.keys)
+        # A practice match is over when the line is gone: whoever has a line need not be who is at the address.
+        alone = check.is_practice or check.agent is None or check.agent.is_inbox_only
+        return replace(job, keys=frozenset() if alone else behind.keys)
     runs.called_programs[check.pk] = behind.keys
     return replace(job, stays=programs.is_behind_gateway(behind.keys))
 
@@ -169,7 +183,7 @@ def falls_back(job: Job) -> bool:
     if not job.keys or job.check_id in runs.called_programs:
         return bool(job.keys)
     gateways = programs.gateways()
-    others = Check.objects.filter(state=CheckState.RUNNING).exclude(pk=job.check_id).only("endpoint", "way", "agent_id")
+    others = Check.queue.filter(state=CheckState.RUNNING).exclude(pk=job.check_id).only("endpoint", "way", "agent_id")
     busy = _playing(gateways).union(*(programs.held(_called(check, gateways)) for check in others))
     if not busy.isdisjoint(programs.free_for(job.keys)):
         return False
@@ -177,33 +191,27 @@ def falls_back(job: Job) -> bool:
     return True
 
 
-def asked_lately(now: datetime) -> QuerySet[Check]:
-    """READ: the checks that registrations have asked for within an hour."""
-    return Check.objects.filter(asked_by=runs.REGISTRATION, created_at__gt=now - timedelta(hours=1))
+def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
+    """READ: the ids of running checks and practice matches that give way: their agent is due in a match.
 
-
-def places(checks: QuerySet[Check]) -> Counter[str]:
-    """READ: how many of these checks are of each place."""
-    return Counter(place_of(address) for address in checks.values_list("address", flat=True))
-
-
-def _turn(check: Check, lately: Mapping[str, int]) -> int:
-    """0 for a check that somebody asked for; of the others those of places that have had few come first."""
-    return 1 + lately[place_of(check.address)] if check.asked_by == runs.REGISTRATION else 0
-
-
-def overtaken(jobs: Iterable[Job]) -> set[UUID]:
-    """READ: the ids of running checks that registrations asked for and whose agent is due in a match."""
-    asked = [job for job in jobs if job.asked_by == runs.REGISTRATION]
+    A practice match also gives way to a check that waits for its address.
+    """
+    asked = [job for job in jobs if job.gives_way]
     if not asked:
         return set()
+    practices = [job.check_id for job in asked if job.opponent]
+    due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now or timezone.now())
+    addresses = Check.practices.filter(pk__in=practices, address__in=due.values("address"))
+    waited_for = set(addresses.values_list("pk", flat=True)) if practices else set()
     playing = _playing(programs.gateways())
     called = {
         job.check_id: runs.called_programs.get(job.check_id, frozenset())
         | ({programs.oneself(job.agent)} if job.agent is not None else frozenset())
         for job in asked
     }
-    return {check_id for check_id, keys in called.items() if not playing.isdisjoint(programs.free_for(keys))}
+    return waited_for | {
+        check_id for check_id, keys in called.items() if not playing.isdisjoint(programs.free_for(keys))
+    }
 
 
 def _playing(gateways: frozenset[str]) -> set[str]:
@@ -216,60 +224,25 @@ def _playing(gateways: frozenset[str]) -> set[str]:
     return playing
 
 
-def place_of(address: str) -> str:
-    """The owner of a checked address as far as it can be told: an IPv4 address, an IPv6 network or a DNS zone.
-
-    Args:
-        address: host and port of a check.
-    """
-    return network_of(zone(address.partition("|")[0]))
-
-
-class _Busy:
-    """Counts the running checks by address, by place and by requester."""
-
-    def __init__(self, running: Iterable[tuple[str, str]]) -> None:
-        self.addresses: set[str] = set()
-        self._running: Counter[str] = Counter()
-        self._after_registration = 0
-        for address, asked_by in running:
-            self.add(address, asked_by)
-
-    def add(self, address: str, asked_by: str) -> None:
-        """Count one more check."""
-        self.addresses.add(address)
-        self._running.update(self._names(address, asked_by))
-        self._after_registration += asked_by == runs.REGISTRATION
-
-    def has_room(self, check: Check, *, alone: bool) -> bool:
-        """Whether neither its place nor its requester has too many running checks; ``alone``: nobody else waits."""
-        max_running = MAX_RUNNING_PER_REQUESTER
-        if check.asked_by == runs.REGISTRATION:
-            if self._after_registration >= MAX_RUNNING_AFTER_REGISTRATION:
-                return False
-            max_running = 1
-        return alone or all(self._running[name] < max_running for name in self._names(check.address, check.asked_by))
-
-    @staticmethod
-    def _names(address: str, asked_by: str) -> list[str]:
-        # An owner can have any number of names in a zone, and of addresses in an IPv6 network: count them as one.
-        asker = [] if asked_by in ("", runs.INSTRUCTOR, runs.REGISTRATION) else [f"for {network_of(asked_by)}"]
-        return [f"at {place_of(address)}", *asker]
-
-
 def _is_demanded(check: Check, leagues: Collection[str]) -> bool:
     """Whether a league waits for this check, even if the student asked for it first."""
     agent = check.agent
+    if check.is_practice:
+        return False
     return check.asked_by == "" or (agent is not None and agent.kind == check.role and agent.league_id in leagues)
 
 
-def _job(check: Check) -> Job:
+def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
     agent = check.agent
     games = tuple(check.game_types)
     about = Job(check.pk, check.runs + 1, check.role, check.endpoint, games, asked_by=check.asked_by)
+    about = replace(about, opponent=check.opponent, second=check.second)
     if agent is None or agent.kind != check.role:
         return about
-    if agent.kind == Kind.PLAYER and not ways.is_line(check.way):
+    if check.is_practice:
+        if not ways.is_line(check.way) and seats.is_shared(agent, keys, gateways):
+            about = replace(about, shown_by=_digests({agent.pk}))
+    elif agent.kind == Kind.PLAYER and not ways.is_line(check.way):
         agent = seats.who_is_at(agent)
     league = agent.league or League.objects.filter(pk=agent.promised_league_id).first()
     if ways.is_line(check.way):
@@ -283,7 +256,7 @@ def _job(check: Check) -> Job:
         dialect=agent.dialect,
         ready_in=agent.spoken.get(READY, ""),
         tokens=_tokens(check, agent),
-        own_tokens=_digests(relaying.may_name_no_match(check)),
+        own_tokens=_digests(_may_name_no_match(check, agent)),
         rules=league.rules if league is not None else LeagueSettings(),
     )
 
@@ -291,9 +264,14 @@ def _job(check: Check) -> Job:
 def _tokens(check: Check, agent: Agent) -> frozenset[str]:
     """Of the agent, and of all that are registered at the same address: readiness belongs to who listens there."""
     here = {agent.pk}
-    if not ways.is_line(check.way):
+    if not ways.is_line(check.way) and not check.is_practice:
         here.update(Agent.objects.filter(endpoint_key=check.endpoint_key).values_list("pk", flat=True))
     return _digests(here)
+
+
+def _may_name_no_match(check: Check, agent: Agent) -> set[int]:
+    known = relaying.may_name_no_match(check)
+    return known & {agent.pk} if check.is_practice else known
 
 
 def _digests(agents: Collection[int]) -> frozenset[str]:
@@ -302,9 +280,10 @@ def _digests(agents: Collection[int]) -> frozenset[str]:
 
 def _claim(check: Check, target: Target, now: datetime) -> bool:
     """Take a check that was waiting, by the way that was found for it; false if another process has taken it."""
+    timeout_s = PRACTICE_CLAIM_TIMEOUT_S if check.is_practice else CLAIM_TIMEOUT_S
     try:
         with transaction.atomic():
-            taken = Check.objects.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
+            taken = Check.queue.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
                 state=CheckState.RUNNING,
                 endpoint=target.endpoint,
                 endpoint_key=target.key,
@@ -313,10 +292,11 @@ def _claim(check: Check, target: Target, now: datetime) -> bool:
                 runs=F("runs") + 1,
                 report={},
                 started_at=now,
-                claimed_until=now + timedelta(seconds=CLAIM_TIMEOUT_S),
+                claimed_until=now + timedelta(seconds=timeout_s),
             )
             if taken:
                 check.endpoint, check.endpoint_key, check.way = target.endpoint, target.key, target.way
+                check.address = target.address
                 runs.changed(check)
             return bool(taken)
     except IntegrityError:

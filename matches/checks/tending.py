@@ -14,7 +14,7 @@ from league_sdk.protocol.states import AgentState, LeagueState
 from matches.checks import ways
 from matches.checks.asking import queue_agent
 from matches.checks.runs import REGISTRATION
-from matches.checks.taking import asked_lately, place_of, places
+from matches.checks.turns import asked_lately, place_of, places
 from matches.models import Check, CheckState
 from matches.view import readiness
 

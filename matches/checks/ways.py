@@ -17,7 +17,7 @@ class Target:
     Attributes:
         endpoint: the address; ``inbox://`` for an agent that has none.
         key: whom the report tells of: all agents at this address, or the one agent of this line.
-        address: one check at a time; the part before the bar is its place (:func:`matches.checks.taking.place_of`).
+        address: one check at a time; the part before the bar is its place (:func:`matches.checks.turns.place_of`).
         way: one of :data:`matches.models.LINES`, or that of the check.
     """
 

@@ -1,7 +1,7 @@
 """The tables of leagues: columns and constraints, no actions."""
 
 from matches.models.audit import AuditEntry, Via
-from matches.models.check import LINES, Check, CheckAnswer, CheckRole, CheckState, CheckWay
+from matches.models.check import LINES, Check, CheckAnswer, CheckRole, CheckState, CheckWay, Opponent
 from matches.models.desk import Correction, CorrectionKind, Notice, Role, RoleName
 from matches.models.lead import Lead
 from matches.models.league import Event, League, Match, Message, Round
@@ -26,6 +26,7 @@ __all__ = [
     "Match",
     "Message",
     "Notice",
+    "Opponent",
     "Role",
     "RoleName",
     "Round",

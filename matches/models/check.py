@@ -1,4 +1,4 @@
-"""Conformance checks of agents and their reports."""
+"""The queue of what is done with agents outside any league: conformance checks, and practice matches."""
 
 from __future__ import annotations
 
@@ -38,10 +38,34 @@ LINES = (CheckWay.POLL, CheckWay.WEBSOCKET, CheckWay.INBOX)
 """The ways of a check that goes to the agent's inbox."""
 
 
-class Check(models.Model):
-    """One run of the conformance check against one address, outside any league.
+class Opponent(models.TextChoices):
+    """Whom an agent plays in a practice match: a house agent of this strength (``league_sdk.strategies.house``)."""
 
-    Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue.
+    EASY = "easy", _("easy")
+    MEDIUM = "medium", _("medium")
+    HARD = "hard", _("hard")
+
+
+class ChecksOnly(models.Manager["Check"]):
+    """The checks: what is said of agents is read here, and no practice match is among it."""
+
+    def get_queryset(self) -> models.QuerySet[Check]:
+        return super().get_queryset().filter(opponent="")
+
+
+class PracticesOnly(models.Manager["Check"]):
+    """The practice matches."""
+
+    def get_queryset(self) -> models.QuerySet[Check]:
+        return super().get_queryset().exclude(opponent="")
+
+
+class Check(models.Model):
+    """One run of the conformance check against one address, or one practice match, outside any league.
+
+    Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue. A
+    practice match is a row with an ``opponent``. It waits, is claimed and gives way as a check does, and says nothing
+    of its agent: so ``objects`` has the checks only, and whoever works on the queue asks for ``queue``.
     """
 
     check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -57,6 +81,10 @@ class Check(models.Model):
     withheld = models.BooleanField(
         default=False, help_text="Who asked had not shown that the agent is theirs: its report leaves out what came."
     )
+    opponent = models.CharField(
+        _("opponent"), max_length=8, choices=Opponent.choices, blank=True, default="", help_text="Empty for a check."
+    )
+    second = models.BooleanField(default=False, help_text="Of a practice match: the house agent is PLAYER_A.")
     state = models.CharField(max_length=8, choices=CheckState.choices, default=CheckState.WANTED)
     runs = models.PositiveSmallIntegerField(default=0)
     report = models.JSONField(default=dict)
@@ -68,14 +96,28 @@ class Check(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
+    objects = ChecksOnly()
+    practices = PracticesOnly()
+    queue = models.Manager["Check"]()
+
     class Meta:
         constraints = [
             models.CheckConstraint(name="check_role", condition=Q(role__in=CheckRole.values)),
             models.CheckConstraint(name="check_state", condition=Q(state__in=CheckState.values)),
             models.CheckConstraint(
                 name="check_done_has_verdict",
-                condition=Q(state=CheckState.DONE, passed__isnull=False)
-                | ~Q(state=CheckState.DONE) & Q(passed__isnull=True),
+                condition=Q(state=CheckState.DONE, opponent="", passed__isnull=False)
+                | ~Q(state=CheckState.DONE, opponent="") & Q(passed__isnull=True),
+            ),
+            models.CheckConstraint(name="check_opponent", condition=Q(opponent__in=["", *Opponent.values])),
+            models.CheckConstraint(
+                name="check_practice_of_player",
+                condition=Q(opponent="", second=False) | ~Q(opponent="") & Q(role=CheckRole.PLAYER),
+            ),
+            models.UniqueConstraint(
+                name="check_one_practice",
+                fields=["agent"],
+                condition=~Q(opponent="") & Q(state__in=[CheckState.WANTED, CheckState.RUNNING]),
             ),
             # One at a time per address, whatever two conductors do.
             models.UniqueConstraint(
@@ -89,7 +131,12 @@ class Check(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role} {self.endpoint} {self.state}"
+        return f"{self.role} {self.endpoint} {self.opponent} {self.state}"
+
+    @property
+    def is_practice(self) -> bool:
+        """Whether it is a practice match."""
+        return self.opponent != ""
 
 
 class CheckAnswer(models.Model):

@@ -197,7 +197,7 @@ def _endpoint_key(league: League, item: Any) -> str:
 def _insert_checks(document: LeagueDocument, rows: Rows) -> None:
     """Insert the checks of the agents; a check that this site has already is left as it is."""
     ids = [item.check_id for item in document["checks"]]
-    here = {str(check_id) for check_id in Check.objects.filter(pk__in=ids).values_list("pk", flat=True)}
+    here = {str(check_id) for check_id in Check.queue.filter(pk__in=ids).values_list("pk", flat=True)}
     document["checks"] = [item for item in document["checks"] if item.check_id not in here]
 
     def more(item: Any) -> dict[str, Any]:

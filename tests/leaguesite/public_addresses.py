@@ -7,9 +7,9 @@ from django.urls.resolvers import RoutePattern
 
 from leaguesite.api.routes import api
 
-PRIVATE = {"check_report", "check_json"}
+PRIVATE = {"check_report", "check_json", "practice_report", "practice_json"}
 """Only for who knows an id that cannot be guessed."""
-POSTED = {"mine_close", "mine_again"}
+POSTED = {"mine_close", "mine_again", "mine_practise"}
 """Forms: there is nothing to read."""
 EXAMPLES = {
     "match_id": "R1M1",
@@ -40,7 +40,7 @@ def api_addresses(league_id: str) -> list[str]:
     addresses = []
     for path, operations in api.get_openapi_schema()["paths"].items():
         reading = operations.get("get")
-        if reading is None or reading.get("security") or "check_id" in path:
+        if reading is None or reading.get("security") or "check_id" in path or "practice_id" in path:
             continue
         addresses.append(_filled(path, league_id))
     return addresses

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from matches.audience.pages import board, charts, index, join, match, past, player, screen
+from matches.audience.pages import board, charts, index, join, match, past, player, practice, screen
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.checks import report
 from matches.models import League
@@ -41,7 +41,7 @@ KINDS: dict[str, Kind] = {
     "screen": Kind(screen.FRAGMENTS, screen.context),
     "replay": Kind(past.FRAGMENTS, past.context),
 }
-"""The kinds of a league's pages. The list of leagues and the reports of checks are not among them."""
+"""The kinds of a league's pages. The list of leagues and reports of checks and practice matches are others."""
 
 
 def fragments(key: PageKey, language: str) -> dict[str, str] | None:
@@ -49,6 +49,8 @@ def fragments(key: PageKey, language: str) -> dict[str, str] | None:
     with translation.override(language):
         if key.kind == "check":
             return report.fragments(str(key.item), language)
+        if key.kind == "practice":
+            return practice.fragments(str(key.item), language)
         context = context_of(key)
         if context is None:
             return None
@@ -63,7 +65,9 @@ def render_fragments(names: tuple[str, ...], context: dict[str, Any]) -> dict[st
 def context_of(key: PageKey) -> dict[str, Any] | None:
     """The template context of a page, or None when the page does not exist."""
     if key.kind == "check":
-        return _check(key)
+        return _live_while_running(key, report.report_page(str(key.item)), "check")
+    if key.kind == "practice":
+        return _live_while_running(key, practice.context(str(key.item)), "practice")
     if key.kind == "index":
         return index.context(key)
     league = League.objects.filter(pk=key.league_id).first()
@@ -72,9 +76,8 @@ def context_of(key: PageKey) -> dict[str, Any] | None:
     return KINDS[key.kind].context(sight.view(league, staff=key.staff), key)
 
 
-def _check(key: PageKey) -> dict[str, Any] | None:
-    """The context of a check's report, or None. A finished check never changes, so its page has no socket."""
-    context = report.report_page(str(key.item))
-    if context is None or not context["check"]["running"]:
+def _live_while_running(key: PageKey, context: dict[str, Any] | None, name: str) -> dict[str, Any] | None:
+    """The context of a check's report, or of a practice match's. A finished one never changes, and needs no socket."""
+    if context is None or not context[name]["running"]:
         return context
     return context | {"socket_path": socket_path(key)}

@@ -13,7 +13,8 @@ class PageKey(NamedTuple):
 
     Attributes:
         kind: a name of ``matches.audience.pages.KINDS``.
-        item: the id of the match, player or check that the page shows; of the replay the number of an event.
+        item: the id of the match, player, check or practice match that the page shows; of the replay the number of an
+            event.
         staff: whether the page shows what a frozen board hides.
     """
 
@@ -24,8 +25,8 @@ class PageKey(NamedTuple):
 
     @property
     def topic(self) -> str | None:
-        """The league or check whose changes affect this page; None: changes of any league."""
-        return f"check:{self.item}" if self.kind == "check" else self.league_id
+        """The league, check or practice match whose changes affect this page; None: changes of any league."""
+        return f"check:{self.item}" if self.kind in ("check", "practice") else self.league_id
 
 
 _PATHS = {
@@ -34,6 +35,7 @@ _PATHS = {
     "match": "leagues/{league}/matches/{item}/",
     "player": "leagues/{league}/players/{item}/",
     "check": "checks/{item}/",
+    "practice": "practice/{item}/",
 }
 
 

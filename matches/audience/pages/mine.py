@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Q
+from django.db.models.fields.json import KT
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -21,18 +24,23 @@ from agents_registry.models import Agent
 from agents_registry.words import reach, reach_for_all
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
-from matches.audience.pages import notices, trial
+from league_sdk.rules.registry import games
+from matches.audience.pages import notices, practice, trial
 from matches.audience.pages.exchanges import Exchange, Line, exchanges
 from matches.audience.pages.parts import Player
 from matches.audience.pages.player import PlayerMatch
+from matches.checks import practising
 from matches.conducting import trials
 from matches.events.history import Outcome
-from matches.models import Check, League, Match, Message
+from matches.models import Check, League, Match, Message, Opponent
 from matches.view import queries, readiness, sight
 from matches.view.readiness import UNABLE, Ready
 from matches.words import states
 from matches.words.match import own_words
 from matches.words.told import told
+
+SHOWN_PRACTICES = 5
+"""The latest practice matches that the page lists."""
 
 
 def context(
@@ -68,6 +76,7 @@ def context(
         "match": chosen,
         "exchanges": _exchanges(chosen, agent, proven=proven) if chosen is not None else [],
         "foreign": chosen is not None and chosen.referee is not None and not chosen.referee.sends_progress,
+        "practice": _practice(agent) if proven else None,
         "trial": trial.shown(sent_again) if sent_again is not None else None,
         "part": address(league, agent.code, chosen.match_id if chosen is not None else "") + "&part=1",
     }
@@ -117,6 +126,57 @@ def _match(league: League, match: Match, agent: Agent, outcome: Outcome | None, 
         outcome,
         # The opponent's own words are not shown.
         own_words=own_words(outcome, {agent.code: said.get(agent.code, "")}, owned=agent.code) if outcome else (),
+    )
+
+
+class Played(NamedTuple):
+    """A practice match: its report, who it was with, how it ended, and when it was asked for."""
+
+    url: str
+    house: str
+    game: str
+    result: str
+    at: datetime
+
+
+class Practice(NamedTuple):
+    """What the form of a practice match offers, and the latest ones.
+
+    Attributes:
+        wait: why none can be asked for now; empty if one can.
+        open: the report of the one that is not over yet; empty without.
+    """
+
+    games: list[tuple[str, str]]
+    opponents: list[tuple[str, Any]]
+    wait: str
+    open: str
+    played: list[Played]
+
+
+def _practice(agent: Agent) -> Practice:
+    # Without its report, which is long: the page asks again every few seconds.
+    latest = Check.practices.filter(agent=agent).order_by("-created_at").defer("report")
+    rows = list(latest.annotate(status=KT("report__status"))[:SHOWN_PRACTICES])
+    names = {name: game.display_name for name, game in games().items()}
+    played = [
+        Played(
+            reverse("practice_report", args=[row.pk]),
+            practice.house(row.opponent),
+            names.get(row.game_types[0], row.game_types[0]),
+            practice.result(row, row.status),
+            row.created_at,
+        )
+        for row in rows
+    ]
+    open_one = next((one.url for one, row in zip(played, rows, strict=True) if row.finished_at is None), "")
+    at = practising.next_at(agent, timezone.now())
+    return Practice(
+        [(name, names[name]) for name in practising.games_of(agent)],
+        list(Opponent.choices),
+        practising.too_many(at) if at is not None else "",
+        open_one,
+        played,
     )
 
 

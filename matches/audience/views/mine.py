@@ -1,4 +1,4 @@
-"""The page "My agent", opened with an agent's token or a personal code instead of an account; and trials."""
+"""The page "My agent", opened with an agent's token or a personal code instead of an account; trials, practice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -19,6 +20,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches.audience.pages import exchanges
 from matches.audience.pages import mine as pages
+from matches.checks import practising
 from matches.conducting import trials
 from matches.league import refusing
 from matches.league.errors import ActionRefused, NotFound
@@ -70,6 +72,32 @@ def again(request: HttpRequest, league_id: str) -> HttpResponse:
     except ActionRefused as refusal:
         return _page(request, league, opened, asked, refused=refusal.sentence, status=refusal.status)
     return HttpResponseRedirect(pages.address(league, asked["agent"], asked["match"]) + "#trial", status=303)
+
+
+@never_cache
+@require_POST
+def practise(request: HttpRequest, league_id: str) -> HttpResponse:
+    """Have the agent play a practice match, and go to its report."""
+    league = _league(league_id)
+    opened = own.opened(league, own.shown_by(request.session, league))
+    if opened is None:
+        return _ask_for_secret(request, league, status=403)
+    asked = request.POST
+    agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
+    if agent is None:
+        raise Http404
+    try:
+        practice = practising.ask(
+            agent=agent,
+            proven=opened.proven,
+            asked_by=sender_of(request).ip,
+            opponent=asked.get("opponent", ""),
+            game_type=asked.get("game_type", ""),
+            second=asked.get("begins") == "house",
+        )
+    except ActionRefused as refusal:
+        return _page(request, league, opened, asked, refused=refusal.sentence, status=refusal.status)
+    return HttpResponseRedirect(reverse("practice_report", args=[practice.pk]), status=303)
 
 
 def _league(league_id: str) -> League:

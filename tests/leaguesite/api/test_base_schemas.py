@@ -17,6 +17,7 @@ from django.utils import timezone
 from agents_registry.models import Agent, NameRefused
 from league_sdk.protocol import schemas
 from leaguesite.observing import health
+from matches.checks import runs, taking
 from matches.league import losses
 from matches.models import Check, Match
 from tests import factories as make
@@ -58,7 +59,8 @@ def test_every_field_says_what_it_means_and_of_which_type_it_is() -> None:
     ]
     assert [where for where, field in fields if not field.get("description")] == []
     any_json = {where for where, field in fields if not {"type", "anyOf", "enum", "const", "$ref"} & field.keys()}
-    assert any_json == {"TranscriptEntry.body", "ClauseRow.sent", "ClauseRow.came"}
+    bodies = {"TranscriptEntry.body", "ClauseRow.sent", "ClauseRow.came", "StepRow.sent", "StepRow.came"}
+    assert any_json == bodies | {"StepRow.move"}
 
 
 def test_every_schema_has_a_name_of_its_own() -> None:
@@ -165,12 +167,23 @@ def run_a_league(caller: Caller) -> None:
     read_all(caller, "spring")
     caller.post(f"{path}/stop")
     caller.post("/api/leagues", {"league_id": "summer"})
-    for number in range(2):
-        make.join(f"Guest {number}", "summer", port=8200 + number)
+    guests = [make.join(f"Guest {number}", "summer", port=8200 + number) for number in range(2)]
+    practise(caller, guests[0].token)
     caller.post("/api/leagues/summer/start", {"auto_advance": True})
     caller.post("/api/referees/REF01/trust", {"trusted": True})
     caller.post("/api/gateways", {"host": "192.0.2.7"})
     caller.post("/api/checks", {"endpoint": "http://192.0.2.8:8101/mcp", "role": "player"})
+
+
+def practise(caller: Caller, token: str) -> None:
+    """Have an agent practise, and read the report."""
+    practice = caller.post("/api/practice", {"auth_token": token})["practice_id"]
+    [job] = [one for one in taking.take(now=timezone.now()) if one.opponent]
+    step = {"message_type": "GAME_OVER", "sent": {}, "came": {}, "elapsed_ms": 3, "http_status": 200, "move": None}
+    steps = [step | {"problem": "", "problem_words": None}]
+    report = {"schema": 1, "status": "WIN", "view": {}, "steps": steps, "faults": [], "result": {}, "took_s": 0.1}
+    runs.finish_practice(check_id=job.check_id, run=job.run, report=report)
+    caller.get(f"/api/practice/{practice}")
 
 
 def steer(caller: Caller) -> None:

@@ -203,6 +203,7 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
     expected += ["post /api/referees/{referee_id}/trust", "get /api/gateways", "post /api/gateways"]
     expected += ["get /api/checks/{check_id}", "post /api/checks"]
+    expected += ["get /api/practice/{practice_id}", "post /api/practice"]
     corrections = "/api/leagues/{league_id}/corrections"
     expected += [f"get {corrections}", f"post {corrections}", f"post {corrections}/{{number}}/undo"]
     expected += [f"{verb} /api/leagues/{{league_id}}/notices" for verb in ("get", "post")]

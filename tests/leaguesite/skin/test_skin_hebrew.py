@@ -33,6 +33,7 @@ from matches.models import Check, League, Match
 from tests import factories as make
 from tests import rich
 from tests.leaguesite.skin.latin import ALLOWED, GAMES, PROTOCOL, latin, texts_of, times_without_zone
+from tests.matches.practised import REPORTS, practised
 from tests.matches.reports import EXCHANGES, by_the_rules
 from tests.matches.view.test_roles import EVERYBODY, LINES
 
@@ -44,13 +45,17 @@ PAGES = {
     "index": ((),),
     "check": ((),),
     "check_report": (),
+    "practice_report": (),
     **{name: tuple((league,) for league in LEAGUES) for name in ("board", "charts", "screen", "replay", "embed")},
     **{name: tuple((league,) for league in LEAGUES) for name in ("join", "mine")},
     "match": tuple((league, match) for league in ("fall", "spring") for match in ("R1M1", "R1M2")),
     "player": tuple((league, player) for league in LEAGUES for player in ("P01", "P02", "P04")),
 }
 """The public pages by the name of their route, with the arguments of each."""
-NO_PAGES = {"mine_close", "mine_again", "protocol", "check_json", "match_messages", "replay_fragments", "join_kit"}
+NO_PAGES = {
+    *("mine_close", "mine_again", "mine_practise", "protocol", "check_json", "practice_json"),
+    *("match_messages", "replay_fragments", "join_kit"),
+}
 """Routes that answer with no page, or in English only, as the protocol does."""
 OWN = ("wrong game", "both were right", "it was the right one", "late", "Not so", "gone", "nobody listens at")
 """What the instructor and the agents of the tests wrote."""
@@ -189,6 +194,18 @@ def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> No
     check = rich.check(make.join("Checked", make.open_league("fall").pk).agent, passed=False)
     Check.objects.filter(pk=check.pk).update(role=role.name, report=by_the_rules(role, what).to_json())
     wrong = strange(reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL)
+    assert wrong == [], "\n".join(wrong)
+
+
+MARKS = frozenset(("X", "O", "KeyError", "x'"))
+"""On the board, and in an agent's own words."""
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_no_report_of_a_practice_match_has_english_in_hebrew(kind: str) -> None:
+    practice = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
+    path = reverse("practice_report", args=[practice.pk])
+    wrong = strange(reader(), written(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
     assert wrong == [], "\n".join(wrong)
 
 

@@ -108,5 +108,5 @@ def test_only_the_staffs_projector_names_students() -> None:
 
 def test_every_socket_serves_a_kind_of_page_that_these_tests_cover() -> None:
     served = {page._kind for page in PAGES.values()}
-    assert served <= {*pages.KINDS, "index", "check"}
+    assert served <= {*pages.KINDS, "index", "check", "practice"}
     assert League.objects.count() == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -24,54 +22,17 @@ from leaguesite.asgi import application
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.checks import asking, taking, tending
-from matches.checks.carrying_out import Checker, OnClause
+from matches.checks.performing import OnClause
 from matches.checks.report import FRAGMENTS
 from matches.checks.taking import Job
 from matches.league import lifecycle
-from matches.live import hub as hubs
 from matches.models import Check
-from matches.push import notify
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
+from tests.matches.checks.working import at_work
 from tests.matches.reports import clause, whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """The database thread, and an event that every push sets."""
-    loop = asyncio.get_running_loop()
-    agents = Agents()
-    push = notify.push
-
-    def heard(*changed: Any) -> None:
-        push(*changed)
-        loop.call_soon_threadsafe(agents.news.set)
-
-    monkeypatch.setattr(notify, "push", heard)
-    yield agents
-    subscription = hubs.hub._subscription
-    # Redis's client may swallow a cancellation, now and then every one: a test waits for that no longer than this.
-    for _ in range(8):
-        if subscription is None or subscription.done():
-            break
-        subscription.cancel()
-        await asyncio.wait({subscription}, timeout=1)
-
-
-@asynccontextmanager
-async def at_work(here: Agents, check: Any = None, **how: Any) -> AsyncIterator[None]:
-    """Run a Checker that calls ``check``; ``how`` are its other attributes."""
-    client = Client(agent_type="league_manager")
-    usual = {"in_thread": here.in_db, "draining": lambda: False, "min_look_interval_s": 0, "show_interval_s": 0}
-    task = asyncio.create_task(Checker(client, check=check, **usual | how).keep_checking())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await client.aclose()
 
 
 def asked(port: int = 8101) -> Check:

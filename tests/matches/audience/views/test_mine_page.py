@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents_registry.models import Kind
+from agents_registry.models import AgentToken, Kind
 from agents_registry.rate_limits.attempts import SAME_SECRET
 from agents_registry.registering import credentials
 from agents_registry.requests.reading import read_request
 from agents_registry.rosters import roster
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire, entry
+from matches.checks import practising
 from matches.conducting import trials
 from matches.league import entry as entering
 from matches.league import freeze
-from matches.models import Message, Notice
+from matches.models import Check, Message, Notice
 from tests import factories as make
 from tests import wire
 from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.practised import practised
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/mine/"
@@ -378,3 +382,61 @@ def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client)
     other = next(one.agent.code for one in place.players if one.agent.pk != who.agent.pk)
     assert again(client, who, agent=other).status_code == 404
     assert trials.of(who.agent.pk) is None
+
+
+# Practice matches ---------------------------------------------------------------------------------
+
+PRACTISE = f"{PATH}practice"
+WISH = {"agent": "P01", "game_type": "even_odd", "opponent": "hard", "begins": "house"}
+
+
+def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: Client) -> None:
+    place = make.setting(players=2)
+    show(client, place.players[0].token)
+    text = text_of(client)
+    assert re.findall(r'<option value="(\w+)"', text) == ["even_odd", "easy", "medium", "hard", "agent", "house"]
+    sent = client.post(PRACTISE, WISH)
+    practice = Check.practices.get()
+    assert (sent.status_code, sent["Location"]) == (303, f"/practice/{practice.pk}")
+    assert (practice.agent, practice.opponent, practice.second) == (place.players[0].agent, "hard", True)
+    text = text_of(client)
+    assert 'name="opponent"' not in text
+    assert f'<a href="/practice/{practice.pk}">One is being played or waits for its turn.</a>' in text
+
+
+def test_who_may_not_practise_now_is_told_from_when_on(client: Client) -> None:
+    place = make.setting(players=2)
+    show(client, place.players[0].token)
+    for _ in range(practising.MAX_PER_WINDOW):
+        practised(place.players[0].agent)
+    assert "10 practice matches in 10 minutes are the most: ask for the next one at " in text_of(client)
+    refused = client.post(PRACTISE, WISH)
+    assert refused.status_code == 429
+    assert "10 practice matches in 10 minutes are the most" in refused.content.decode()
+
+
+def test_nobody_has_an_agent_practise_that_is_not_shown_to_be_theirs(client: Client) -> None:
+    place = make.setting(players=2)
+    assert client.post(PRACTISE, WISH).status_code == 403
+    show(client, place.players[0].token)
+    assert client.post(PRACTISE, WISH | {"agent": "P02"}).status_code == 404
+    AgentToken.objects.filter(agent=place.players[0].agent).update(proven=False)
+    assert 'name="opponent"' not in text_of(client)
+    assert client.post(PRACTISE, WISH).status_code == 403
+    assert client.get(PRACTISE).status_code == 405
+    assert not Check.queue.exists()
+
+
+def test_the_list_of_practice_matches_costs_the_same_for_any_number(
+    client: Client, django_assert_num_queries: Any
+) -> None:
+    place = make.setting(players=2)
+    show(client, place.players[0].token)
+    practised(place.players[0].agent)
+    with CaptureQueriesContext(connection) as few:
+        client.get(PATH)
+    for _ in range(6):
+        practised(place.players[0].agent)
+    with django_assert_num_queries(len(few)):
+        text = text_of(client)
+    assert text.count("the house&#x27;s medium agent") == 5

@@ -1,0 +1,99 @@
+"""What a job does with its agent: the check of every message, or a practice match with a house agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from django.conf import settings
+
+from league_sdk.conformance.checking import check as check_agent
+from league_sdk.conformance.house import HouseApart
+from league_sdk.conformance.listener import own_address
+from league_sdk.conformance.practice import practise
+from league_sdk.conformance.report import Clause, Report
+from league_sdk.conformance.steps import Step
+from league_sdk.conformance.subject import NOBODY, Identity, Limits, Subject
+from league_sdk.protocol.messages import ROLES
+from league_sdk.strategies.house import house_agent
+from league_sdk.transport.client import Caller
+from matches.checks.taking import Job
+
+OnClause = Callable[[Clause], None]
+OnReport = Callable[[dict[str, Any]], None]
+"""Told of the report of a practice match as far as it is played."""
+MAX_PRACTICE_S = 240.0
+"""For a practice match: 21 moves of Connect Four at ten seconds each (our choice)."""
+MAX_STEPS_CHARS = 200_000
+"""Of the bodies that a practice match keeps, as JSON; the bodies of further steps are left out."""
+
+
+async def check(job: Job, client: Caller, on_clause: OnClause) -> Report:
+    """Check an agent against every message."""
+    return await check_agent(await _subject(job, Limits.of_league(job.rules)), client, on_clause)
+
+
+async def play(job: Job, client: Caller, on_report: OnReport) -> dict[str, Any]:
+    """Play a practice match; its report, of which an agent decides the content but not the size."""
+    [game_type] = job.game_types
+    limits = replace(Limits.of_league(job.rules), overall_s=MAX_PRACTICE_S)
+    house = HouseApart(job.opponent, house_agent(job.opponent, game_type))
+    steps, room = list[dict[str, Any]](), MAX_STEPS_CHARS
+
+    def on_step(step: Step, view: Mapping[str, Any]) -> None:
+        nonlocal room
+        kept = asdict(step)
+        room -= len(json.dumps([kept["sent"], kept["came"]], default=str))
+        if room < 0:
+            kept |= {"sent": None, "came": None, "left_out": True}
+        steps.append(kept)
+        on_report({"steps": list(steps), "view": view})
+
+    try:
+        subject = await _subject(job, limits)
+        role = ROLES[1] if job.second else ROLES[0]
+        played = await practise(subject, client, house, game_type=game_type, role=role, on_step=on_step)
+    finally:
+        await house.aclose()
+    return played.to_json() | {"steps": steps}
+
+
+async def _subject(job: Job, limits: Limits) -> Subject:
+    identity = None
+    if job.player_id:
+        identity = Identity(job.player_id, job.league_id, job.league_token, known=True)
+    return Subject(
+        url=job.endpoint,
+        role=job.role,
+        game_types=job.game_types,
+        identity=identity,
+        dialect=job.dialect,
+        dials_out=job.agent is not None,
+        tokens=job.tokens,
+        own_tokens=job.own_tokens,
+        ready_in=job.ready_in,
+        on_posts=job.on_posts,
+        listen=await _listen(job),
+        limits=limits,
+        stays=job.stays,
+        shown_by=job.shown_by,
+        is_overtaken=job.is_overtaken,
+        # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
+        farewell=identity is None,
+        # Do not wait: nobody can start a referee with the address of a league manager that exists only during a check.
+        register_wait_s=0,
+    )
+
+
+async def _listen(job: Job) -> str | None:
+    """Where the agent's own calls are heard; None: at our address on the way to the agent's."""
+    if job.agent is None:
+        return None
+    # A line has no address: we are heard where the agent came from, or else where agents find this site.
+    host = f"[{job.seen_from}]" if ":" in job.seen_from else job.seen_from
+    try:
+        return await own_address(f"http://{host}" if host else settings.LEAGUE_PUBLIC_URL)
+    except OSError:
+        return NOBODY

@@ -1,0 +1,35 @@
+"""The database thread of a running event loop, for tests of what runs checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from matches.live import hub as hubs
+from matches.push import notify
+from tests.matches.agent_server import Agents
+
+
+@pytest.fixture
+async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """The database thread, and an event that every push sets."""
+    loop = asyncio.get_running_loop()
+    agents = Agents()
+    push = notify.push
+
+    def heard(*changed: Any) -> None:
+        push(*changed)
+        loop.call_soon_threadsafe(agents.news.set)
+
+    monkeypatch.setattr(notify, "push", heard)
+    yield agents
+    subscription = hubs.hub._subscription
+    # Redis's client may swallow a cancellation, now and then every one: a test waits for that no longer than this.
+    for _ in range(8):
+        if subscription is None or subscription.done():
+            break
+        subscription.cancel()
+        await asyncio.wait({subscription}, timeout=1)
