@@ -166,6 +166,21 @@ def test_its_logs_are_lines_of_json(shared: Path) -> None:
         assert {"timestamp", "level", "component", "event_type", "details"} <= set(lines[0])
 
 
+@pytest.mark.django_db
+def test_logs_of_agents_have_the_messages_of_our_referees_which_name_agents_by_id_alone() -> None:
+    place = make.playing(players=4)
+    match = place.match("R1M1")
+    player = match.player_a.code
+    lines = [make.line(0, sender="REF01", recipient=player), make.line(1, sender=player, recipient="REF01")]
+    make.report(match, player, transcript=lines)
+    out = io.BytesIO()
+    archive.write(place.league, out, people=False)
+    with zipfile.ZipFile(out) as opened:
+        logs = [opened.read(f"SHARED/logs/agents/{code}.log.jsonl").splitlines() for code in (player, "REF01")]
+    events = [[json.loads(line)["event_type"] for line in log] for log in logs]
+    assert events == [["MESSAGE_RECEIVED", "MESSAGE_SENT"], ["MESSAGE_SENT", "MESSAGE_RECEIVED"]]
+
+
 def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
     files = [file for file in shared.rglob("*.json") if "default" not in file.name]
     assert len(files) > 15
