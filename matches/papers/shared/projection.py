@@ -27,6 +27,8 @@ from matches.view import queries
 
 MATCHES_PER_CHUNK = 50
 """Matches whose messages are in memory at the same time."""
+MAX_KNOWN = 20
+"""Leagues whose results are in memory for the histories of ids that other leagues have, too."""
 
 
 class Interrupted(Exception):
@@ -97,7 +99,8 @@ class Projection:
             self._prune(leagues)
         states = {league_id: one.state() for league_id, one in files.items()}
         self._tree.save({"site": site(), "leagues": written | states})
-        self._known = {league_id: one for league_id, one in (self._known | files).items() if not one.is_huge}
+        kept = [(league_id, one) for league_id, one in (self._known | files).items() if not one.is_huge]
+        self._known = dict(kept[-MAX_KNOWN:])
         return True
 
     def _may_go_on(self) -> None:
