@@ -24,6 +24,7 @@ KNOWN = {
     "match_id": ["R1M1", "R9M9"],
     "player_id": ["P01", "P99"],
     "check_id": [CHECK],
+    "practice_id": [CHECK],
     "language": ["python", "rust", "cobol"],
 }
 OTHER_PATHS = [

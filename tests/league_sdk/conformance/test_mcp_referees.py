@@ -17,7 +17,7 @@ from league_sdk.transport.client import Client
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import Agent, Wrong, clause, found, having
 from tests.league_sdk.conformance.servers import STRING, Server, Stateless, WithSessions
-from tests.league_sdk.conformance.test_referee import Small
+from tests.league_sdk.conformance.test_referee import SmallReferee
 from tests.league_sdk.conformance.test_referee import checked as checked_whole
 
 QUESTION = {"match_id": "R1M1", "player_id": "P01", "auth_token": "tok-of-the-check"}
@@ -137,7 +137,7 @@ async def test_of_a_question_that_is_refused_nothing_is_said() -> None:
     assert found(report) == (set(), set())
 
 
-class McpAlone(Small):
+class McpAlone(SmallReferee):
     """A referee that takes nothing but MCP: no match can be started at it."""
 
     def __init__(self) -> None:

@@ -79,8 +79,10 @@ async def ours() -> AsyncIterator[str]:
 
 
 async def test_our_own_player_conforms_in_every_clause(ours: str) -> None:
+    """All but the one about its token, which it tells to nobody who does not show the league's."""
     report = await checked(ours)
-    assert having(report, Verdict.CONFORMS) == set(OF_ALL), report.to_json()
+    assert having(report, Verdict.CONFORMS) == set(OF_ALL) - {"answer.auth_token"}, report.to_json()
+    assert clause(report, "answer.auth_token").verdict is Verdict.SKIPPED
     assert report.summary == "This agent can play here, and all that was asked of it is as the documents have it."
     assert report.next_step == ""
 
