@@ -211,6 +211,8 @@ class _Playing:
 
     async def _to_the_end(self) -> Fault | None:
         """Play until the game is decided; why the agent did not play on, or None if it did."""
+        if not self.subject.in_play:
+            await self._announce()
         fault = await self._invite()
         while fault is None and self.game.outcome(self.state) is None:
             fault = await self._turn()
@@ -231,6 +233,16 @@ class _Playing:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def _announce(self) -> None:
+        """Tell the agent of the match, as the league does before every round: some refuse one that was not announced.
+
+        An agent that does not answer this is invited all the same, as in a league.
+        """
+        side = self._side(MessageType.ROUND_ANNOUNCEMENT, self.limits.other_s)
+        await side.tell(self.league.round_announcement(self.match), limit_s=self.limits.other_s, hidden=False)
+        self.line.timeouts = 0
+        self.line.check_alive()
 
     async def _invite(self) -> Fault | None:
         """Invite the agent; why it does not play, or None if it does."""

@@ -88,6 +88,8 @@ class Subject:
         stays: players: it is behind a gateway, where another path is another program.
         dials_out: the agent fetches what is sent; ``url`` is not called then, and the client leads to its inbox.
         is_overtaken: players: whether the agent is due in a match: the check stops then, and ends its own matches.
+        in_play: players in a practice match: a league is being played with it. No round is announced to it then, as
+            some count the rounds.
         shown_by: players in a practice match: the SHA-256 of auth_tokens, one of which the answer to the invitation
             must carry; empty if nobody else can be at its address.
         farewell: players: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
@@ -110,6 +112,7 @@ class Subject:
     stays: bool = False
     dials_out: bool = False
     is_overtaken: Callable[[], bool] = lambda: False
+    in_play: bool = False
     shown_by: Collection[str] = ()
     farewell: bool = True
     manager_port: int = 0

@@ -18,7 +18,7 @@ from agents_registry.models import Agent, Kind
 from agents_registry.registering import credentials, seats
 from league_sdk.dialects.words import READY
 from league_sdk.protocol.league_settings import LeagueSettings
-from league_sdk.protocol.states import IN_PLAY, MatchState
+from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState
 from matches.checks import practising, relaying, runs, ways
 from matches.checks.turns import Busy, turn_of
 from matches.checks.ways import Target
@@ -64,6 +64,7 @@ class Job:
         keys: of the program behind the address of an agent whose line is used, which is called if the line is gone.
         opponent: of a practice match, how strong the house agent is; empty for a check.
         second: whether the house agent is PLAYER_A.
+        in_play: whether its league has begun and is not over.
         shown_by: of a practice match at an address that others name too, the digests of the agent's tokens, one of
             which its answer to the invitation must carry.
     """
@@ -92,6 +93,7 @@ class Job:
     keys: frozenset[str] = frozenset()
     opponent: str = ""
     second: bool = False
+    in_play: bool = False
     shown_by: frozenset[str] = frozenset()
 
     @property
@@ -258,6 +260,7 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
         tokens=_tokens(check, agent),
         own_tokens=_digests(_may_name_no_match(check, agent)),
         rules=league.rules if league is not None else LeagueSettings(),
+        in_play=league is not None and league.state == LeagueState.RUNNING,
     )
 
 

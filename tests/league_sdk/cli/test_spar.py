@@ -26,8 +26,8 @@ def mine(tmp_path: Path) -> str:
 def test_a_file_plays_and_everything_said_is_shown(mine: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spar", mine, "--game", "tic_tac_toe", "--against", "hard", "--second"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("-> GAME_INVITATION (")
-    assert lines[2].startswith("   the house agent plays ")
+    assert lines[0].startswith("-> ROUND_ANNOUNCEMENT (")
+    assert lines[4].startswith("   the house agent plays ")
     assert lines[-1].split(":")[0] in ("LOSS", "DRAW")
     assert "\x1b" not in "".join(lines)
 

@@ -49,7 +49,7 @@ async def test_every_game_is_played_with_every_strength(game_type: str, strength
     assert practice.played
     assert (practice.game_type, practice.opponent, practice.role) == (game_type, strength, role)
     asked = kinds(practice)
-    assert (asked[0], asked[-1]) == ("GAME_INVITATION", "GAME_OVER")
+    assert (asked[:2], asked[-1]) == (["ROUND_ANNOUNCEMENT", "GAME_INVITATION"], "GAME_OVER")
     assert not [step.problem for step in practice.steps if step.problem]
     assert json.loads(json.dumps(practice.to_json()))["status"] == practice.status
     if game_type == "tic_tac_toe" and strength == "hard":
@@ -160,3 +160,12 @@ async def test_what_is_said_is_there_again_for_translators() -> None:
     assert asked[0].problem_words == {"text": "no answer within {limit} s", "facts": {"limit": "0.5"}}
     assert practice.result["winner_player_id"] == "P02"
     assert practice.players == ("P01", "P02")
+
+
+async def test_no_round_is_announced_to_an_agent_in_play() -> None:
+    async with started(Random(), "even_odd") as url:
+        client = Client(agent_type="check")
+        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, identity=Identity(known=True), in_play=True)
+        practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
+        await client.aclose()
+    assert kinds(practice) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]

@@ -128,7 +128,7 @@ async def test_the_report_has_the_result_the_board_and_every_message(here: Agent
     assert report["status"] in ("LOSS", "DRAW")
     assert (report["opponent"], report["role"], report["players"]) == ("hard", "PLAYER_B", ["P02", "P01"])
     kinds = [step["message_type"] or "house" for step in report["steps"]]
-    assert kinds[:3] == ["GAME_INVITATION", "house", "GAME_MOVE_CALL"]
+    assert kinds[:4] == ["ROUND_ANNOUNCEMENT", "GAME_INVITATION", "house", "GAME_MOVE_CALL"]
     assert kinds[-1] == "GAME_OVER"
     assert report["view"]["board"]
 
@@ -142,7 +142,7 @@ async def test_an_agent_decides_the_content_of_a_report_but_not_its_size(
         practice = await ended(url)
     stored = json.dumps(practice.report)
     assert len(stored) < 20_000
-    assert [step.get("left_out", False) for step in practice.report["steps"]] == [False, False, True]
+    assert [step.get("left_out", False) for step in practice.report["steps"]] == [False, False, True, True]
     assert "tok_b" not in stored
 
 
