@@ -33,7 +33,7 @@ WRAPPER_METHODS = {
 TOOLS = frozenset(
     {*messages.QUERY_TYPES, "ping", "list_tools", "get_match_state", "get_player_state"}
     | {"create_league", "create_schedule", "start_round", "pause", "resume", "freeze", "replay_match"}
-    | {"check_agent", "next_message", "submit_response", "play"}
+    | {"check_agent", "practice_match", "next_message", "submit_response", "play"}
 )
 """Tools that may be called as methods, whatever message type is inside."""
 _KNOWN_WORDS = frozenset({*map(str, MessageType), *LEGACY_TYPES.values(), READY})

@@ -43,6 +43,7 @@ from leaguesite.observing.health import Health
 from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.paths import is_agent_path
 from leaguesite.serving.refusals import refusal
+from matches.checks.asking import TooManyChecks
 from matches.desk import busy
 from matches.league.errors import ActionRefused, Invalid
 from matches.observing import metrics
@@ -88,7 +89,10 @@ PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain":
 def refused(request: HttpRequest, error: ActionRefused) -> HttpResponse:
     """An action that is refused: a sentence, with the status of the refusal."""
     field = error.field if isinstance(error, Invalid) else None
-    return api.create_response(request, {"error": str(error), "field": field}, status=error.status)
+    response = api.create_response(request, {"error": str(error), "field": field}, status=error.status)
+    if isinstance(error, TooManyChecks):
+        response["Retry-After"] = str(error.retry_after_s)
+    return response
 
 
 @api.exception_handler(RosterRefused)

@@ -11,6 +11,7 @@ from league_sdk.protocol import schemas
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.schemas.parts import one_of, says
 from league_sdk.protocol.states import LeagueState
+from matches.checks.practices import PracticeRow
 from matches.checks.report import CheckSoFar
 from matches.league.corrections.queries import CorrectionRow
 from matches.view.rows import FreezeRow, FrozenAfter, GameRegistry, LeagueRow, MatchRow, RoundRow, StandingsRow
@@ -127,6 +128,10 @@ class CheckStatus(Envelope, CheckSoFar):
     """How far a check is."""
 
 
+class PracticeStatus(Envelope, PracticeRow):
+    """How far a practice match is, and what was played so far."""
+
+
 class Delivered(TypedDict):
     """A message of the inbox."""
 
@@ -185,6 +190,7 @@ _ROWS: dict[str, Any] = {
     "list_games": Games,
     "list_leagues": Leagues,
     "check_agent": CheckStatus,
+    "practice_match": PracticeStatus,
     "next_message": Inbox,
     "submit_response": Taken,
     "play": PlayStatus,

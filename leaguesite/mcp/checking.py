@@ -11,9 +11,6 @@ from matches.checks import asking, report
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check
 
-RETRY_AFTER_S = 60
-"""After so many seconds there is room again, whichever limit refused a check: both count a minute."""
-
 
 def check_agent(call: Call) -> Deferred:
     """Ask for a check of the agent that owns the token, or read one by its ``check_id``.
@@ -54,12 +51,13 @@ def _ask(call: Call) -> Check:
     try:
         return asking.ask(endpoint="", caller=call.source.caller, token=call.params["auth_token"])
     except ActionRefused as refused:
-        raise _refusal(refused) from None
+        raise refusal(refused) from None
 
 
-def _refusal(refused: ActionRefused) -> LeagueError:
+def refusal(refused: ActionRefused) -> LeagueError:
+    """The error of a tool that asks for a check or a practice match."""
     if isinstance(refused, asking.TooManyChecks):
-        return TooOften(str(refused), expected="fewer checks", retry_after_s=RETRY_AFTER_S)
+        return TooOften(str(refused), expected="fewer requests", retry_after_s=refused.retry_after_s)
     if isinstance(refused, Invalid):
         return InvalidFormat(str(refused), field=refused.field, seen=None)
     return RuleError(str(refused))

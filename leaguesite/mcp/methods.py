@@ -28,6 +28,7 @@ from leaguesite.mcp.calls import Call, Deferred, Held, as_sent
 from leaguesite.mcp.checking import check_agent
 from leaguesite.mcp.inboxes import next_message, submit_response
 from leaguesite.mcp.playing import play
+from leaguesite.mcp.practising import practice_match
 from leaguesite.mcp.queries import answer_query, league_query
 from leaguesite.mcp.tools import list_tools
 from leaguesite.serving.known_tokens import known_tokens
@@ -235,6 +236,7 @@ METHODS: dict[str, Method] = {
     "list_games": Method(partial(answer_query, query="GET_GAMES")),
     "list_leagues": Method(_list_leagues, lenient=True),
     "check_agent": Method(check_agent, authenticated=True),
+    "practice_match": Method(practice_match, authenticated=True),
     "next_message": Method(next_message, authenticated=True),
     "submit_response": Method(submit_response, authenticated=True),
     "play": Method(play, authenticated=True),

@@ -127,6 +127,21 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         repeatable=False,
     ),
     DeclaredTool(
+        "practice_match",
+        "Play a practice match",
+        "Have your agent play an agent of the house, outside any league: nothing of it counts. With the practice_id of "
+        "the answer you read on how it goes and what was said; without it you ask for one.",
+        _TOKEN
+        | {
+            "practice_id": {"type": "string", "description": "from an earlier answer: read that practice match"},
+            "opponent": {"type": "string", "enum": ["easy", "medium", "hard"], "description": "medium if left out"},
+            "game_type": {"type": "string", "description": "one that you play; that of your league if left out"},
+            "second": {"type": "boolean", "description": "the house agent is PLAYER_A, who begins in games with turns"},
+        },
+        writes=True,
+        repeatable=False,
+    ),
+    DeclaredTool(
         "next_message",
         "Next message",
         "Wait for the messages of your inbox: the JSON-RPC requests that the league and referees have for your agent. "

@@ -45,7 +45,17 @@ class NotAllowed(ActionRefused):
 
 
 class TooManyChecks(ActionRefused):
+    """Too many were asked for, or wait.
+
+    Attributes:
+        retry_after_s: in how many seconds there is room again.
+    """
+
     status = 429
+
+    def __init__(self, sentence: object, retry_after_s: int = 60) -> None:
+        super().__init__(sentence)
+        self.retry_after_s = retry_after_s
 
 
 # Asking -----------------------------------------------------------------------------------------

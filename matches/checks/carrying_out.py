@@ -101,6 +101,7 @@ class Checker:
         look_interval_s: how often it looks for due checks without being woken.
         min_look_interval_s: the pause between two looks, however often it is woken.
         show_interval_s: the pause between two writes of the progress of one check.
+        practice_show_interval_s: the same of a practice match, whose report is longer.
         run_timeout_s: for one check. A correct agent takes under 20 s; a silent one takes the sum of the time limits.
         practice_timeout_s: for one practice match.
     """
@@ -113,6 +114,7 @@ class Checker:
     look_interval_s: float = 1.0
     min_look_interval_s: float = 0.2
     show_interval_s: float = 0.3
+    practice_show_interval_s: float = 1.0
     run_timeout_s: float = 120.0
     practice_timeout_s: float = 300.0
     _running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
@@ -262,7 +264,7 @@ class Checker:
                 await self._in_db(show)
             except Exception:
                 logger.exception("what the check %s has found so far could not be shown", job.check_id)
-            await asyncio.sleep(self.show_interval_s)
+            await asyncio.sleep(self.practice_show_interval_s if job.opponent else self.show_interval_s)
 
     async def _in_db(self, work: Callable[[], Any]) -> Any:
         def closing() -> Any:

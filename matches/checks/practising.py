@@ -7,6 +7,7 @@ secret, and whoever could name a rival's address would see them all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -94,7 +95,7 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
         # Somebody else has just asked for one.
         known = open_of(agent)
     if known is None or (known.opponent, known.second, known.game_types) != (opponent, second, [game_type]):
-        raise TooManyChecks(_("One practice match at a time: ask for the next one when the one before is over."))
+        raise TooManyChecks(_("One practice match at a time: ask for the next one when the one before is over."), 5)
     return known
 
 
@@ -145,7 +146,7 @@ def too_many(at: datetime) -> str:
 def _refuse_hurry(agent: Agent, wanted: Check, now: datetime) -> None:
     at = next_at(agent, now)
     if at is not None:
-        raise TooManyChecks(too_many(at))
+        raise TooManyChecks(too_many(at), math.ceil((at - now).total_seconds()))
     waiting = list(Check.practices.filter(state=CheckState.WANTED).values_list("address", flat=True))
     here = sum(place_of(one) == place_of(wanted.address) for one in waiting)
     if len(waiting) >= MAX_WAITING or here >= MAX_WAITING_PER_PLACE:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from typing_extensions import TypedDict
 
+from agents_registry.models import Kind
 from league_sdk.protocol.inbox import SCHEME
 from league_sdk.protocol.schemas.parts import one_of, says
 from matches.checks.ways import is_line
@@ -187,10 +188,19 @@ def report_page(check_id: str) -> dict[str, Any] | None:
                 "display_name": check.agent.display_name,
                 "league": check.agent.league.display_name if check.agent.league else "",
             },
+            "practice_url": _practice_url(check),
             "counts": [{"verdict": verdict, "label": _verdict(verdict), "n": counts[verdict]} for verdict in VERDICTS],
             "clauses": clauses,
         }
     }
+
+
+def _practice_url(check: Check) -> str:
+    """Where the agent's owner has it practise; empty for who does not play in a league."""
+    agent = check.agent
+    if agent is None or agent.kind != Kind.PLAYER or agent.league_id is None:
+        return ""
+    return f"{reverse('mine', args=[agent.league_id])}?agent={agent.code}#practice"
 
 
 def _is_over_a_line(check: Check) -> bool:

@@ -52,6 +52,13 @@ def test_what_is_refused(client: Client, wish: dict[str, Any], status: int, fiel
     assert not Check.queue.exists()
 
 
+def test_who_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(client: Client) -> None:
+    token = make.setting(players=2).players[0].token
+    assert post(client, auth_token=token).status_code == 201
+    refused = post(client, auth_token=token, opponent="hard")
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+
+
 def test_a_check_is_no_practice_match_and_the_other_way_round(client: Client) -> None:
     place = make.setting(players=2)
     practice = post(client, auth_token=place.players[0].token).json()["practice_id"]

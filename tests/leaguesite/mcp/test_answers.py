@@ -19,6 +19,7 @@ from tests import wire
 from tests.leaguesite.mcp.holding import hold
 from tests.leaguesite.mcp.test_checking import CLAUSE
 from tests.leaguesite.mcp.test_mounting import ADA, ask, call
+from tests.leaguesite.mcp.test_practising import STEP
 
 pytestmark = pytest.mark.django_db
 KEY = "the-key-of-this-test"
@@ -87,6 +88,9 @@ def _check(say: Any, token: str) -> None:
     asked = say("check_agent", token)["check_id"]
     Check.objects.update(state=CheckState.RUNNING, report={"clauses": [CLAUSE]})
     say("check_agent", token, check_id=asked)
+    asked = say("practice_match", token)["practice_id"]
+    Check.practices.update(report={"steps": [STEP], "view": {}})
+    say("practice_match", token, practice_id=asked)
 
 
 def test_every_tool_answers_as_its_schema_says(seen: dict[str, Any]) -> None:

@@ -341,3 +341,12 @@ def test_a_report_has_no_token(client: Client) -> None:
     check = done(asked(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
     assert re.findall(r"tok_[0-9a-f]{8,}", text_of(client, check)) == []
     assert re.findall(r"tok_[0-9a-f]{8,}", str(check_pages.wire(check))) == []
+
+
+def test_the_report_of_a_player_leads_to_its_practice_matches(client: Client) -> None:
+    place = make.setting(players=1)
+    mine = done(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
+    text = client.get(f"/check/{mine.pk}").content.decode()
+    assert '<a href="/leagues/fall/mine/?agent=P01#practice">Play a practice match</a>' in text
+    text = client.get(f"/check/{done(asked(OTHER)).pk}").content.decode()
+    assert "#practice" not in text
