@@ -109,23 +109,31 @@ def only_names(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> 
     """
     if agent.line_seen_at is None or agent.is_inbox_only or agent.by_hand or agent.shown_at is not None:
         return False
-    return any(not _has_same_owner(agent, one) for one in _others_at(agent, keys, gateways) if one.shown_at is not None)
+    others = (one for one in _others_at(agent, keys, gateways) if not _is_over(one) and one.shown_at is not None)
+    return any(not _has_same_owner(agent, one) for one in others)
 
 
 def is_shared(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> bool:
-    """Whether players of other owners name the address of an agent too, under whatever path; arguments as above."""
+    """Whether players of other owners name the address of an agent too, under whatever path; arguments as above.
+
+    Those of leagues that are over count: their programs may run on, and play in the next league.
+    """
     return any(not _has_same_owner(agent, one) for one in _others_at(agent, keys, gateways))
 
 
 def _others_at(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> Iterator[Agent]:
-    """The other players of the lobby and of leagues that go on that name a program's address."""
+    """The other players that name a program's address."""
     near = Q(pk=None)
     for host, bar, port in (programs.place(key).partition("|") for key in keys):
         # This machine has many names.
         is_here = host == programs.THIS_MACHINE
         near |= Q(endpoint_key__contains=f"|{port}") if is_here else Q(endpoint_key__startswith=f"{host}{bar}{port}")
-    others = Agent.objects.filter(near, kind=Kind.PLAYER).exclude(_OVER).exclude(league__demo=True)
+    others = Agent.objects.filter(near, kind=Kind.PLAYER).exclude(league__demo=True).select_related("league")
     return (one for one in others.exclude(pk=agent.pk) if not keys.isdisjoint(_named(one, gateways)))
+
+
+def _is_over(agent: Agent) -> bool:
+    return agent.league is not None and agent.league.state in _ENDED
 
 
 def why_not(agent: Agent, other: Agent) -> Note:

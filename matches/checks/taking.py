@@ -64,7 +64,7 @@ class Job:
         keys: of the program behind the address of an agent whose line is used, which is called if the line is gone.
         opponent: of a practice match, how strong the house agent is; empty for a check.
         second: whether the house agent is PLAYER_A.
-        in_play: whether its league has begun and is not over.
+        in_play: whether its league has begun and is not over; that of another agent at its address may.
         shown_by: of a practice match at an address that others name too, the digests of the agent's tokens, one of
             which its answer to the invitation must carry.
     """
@@ -260,7 +260,7 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
         tokens=_tokens(check, agent),
         own_tokens=_digests(_may_name_no_match(check, agent)),
         rules=league.rules if league is not None else LeagueSettings(),
-        in_play=league is not None and league.state == LeagueState.RUNNING,
+        in_play=bool(about.shown_by) or (league is not None and league.state == LeagueState.RUNNING),
     )
 
 

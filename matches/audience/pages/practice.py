@@ -173,7 +173,7 @@ def _verdict(practice: Check) -> tuple[str, str | SafeString]:
         "LOSS": _("Your agent lost against %(house)s"),
     }.get(report["status"], _("Your agent lost against %(house)s, technically"))
     reason = why(_outcome(practice))
-    if report["status"] in ("WIN", "DRAW", "LOSS"):
+    if report["status"] in ("WIN", "LOSS"):
         return _("%(result)s: %(why)s") % {"result": headline % names, "why": reason}, ""
     return f"{headline % names}.", reason
 

@@ -13,7 +13,7 @@ from agents_registry.rosters import roster
 from matches.checks import asking, practising, relaying, runs, taking
 from matches.league import lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid
-from matches.models import Check, CheckState, Match, Round
+from matches.models import Check, CheckState, League, Match, Round
 from matches.view import readiness
 from tests import factories as make
 from tests.matches.checks.asks import FAR, NOW, TEACHER, after
@@ -239,6 +239,18 @@ def test_at_an_address_that_another_names_too_the_agent_has_to_show_its_token() 
     assert job.shown_by == own
     assert job.tokens == own
     assert job.player_id == thief.agent.code
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "COMPLETED"])
+def test_a_program_of_another_league_is_not_played_with_in_a_thiefs_name(state: str) -> None:
+    rival = make.setting(players=2).players[0].agent
+    League.objects.filter(pk="fall").update(state=state)
+    make.open_league("next")
+    practise(make.join("Thief", "next", port=8101).agent)
+    [job] = taking.take(now=NOW)
+    assert (job.endpoint, job.league_id, len(job.shown_by)) == (rival.endpoint, "next", 1)
+    # Nor is a round announced there that does not exist.
+    assert job.in_play
 
 
 def test_a_practice_match_of_an_agent_that_is_gone_is_over() -> None:

@@ -39,7 +39,7 @@ def words(text: object) -> str:
     [
         ("won", "Your agent won against the house's medium agent: P01 has 3 in a row. Moves: 5.", "", "PASSED"),
         ("lost", "Your agent lost against the house's medium agent: P02 has 3 in a row. Moves: 6.", "", "LOST"),
-        ("drawn", "A draw with the house's medium agent: The board is full, and nobody has a row.", "", "PASSED"),
+        ("drawn", "A draw with the house's medium agent.", "The board is full, and nobody has a row.", "PASSED"),
         (
             "silent",
             "Your agent lost against the house's medium agent, technically.",
