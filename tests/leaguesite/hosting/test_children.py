@@ -50,7 +50,7 @@ async def test_a_child_that_does_not_stop_is_killed_which_is_told_if_it_had_work
 ) -> None:
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    deaf = "import signal, sys; signal.signal(15, signal.SIG_IGN); open(sys.argv[1], 'w').close(); sys.stdin.read()"
+    deaf = "import signal, sys; signal.signal(15, signal.SIG_IGN); open(sys.argv[1], 'w').close(); signal.pause()"
     child = Child("deaf", lambda: [sys.executable, "-c", deaf, str(ready)], {})
     child.start()
     async with asyncio.timeout(60):
