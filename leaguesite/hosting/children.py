@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -59,6 +60,7 @@ class Child:
         self._environment = environment
         self._first_line = first_line
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
         self._keeper: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -70,7 +72,8 @@ class Child:
         while True:
             started = time.monotonic()
             try:
-                self._process = await self._spawn()
+                self._starting = asyncio.create_task(self._spawn())
+                self._process = await asyncio.shield(self._starting)
             except OSError as error:
                 # There may be a free port, or room for another process, in a while.
                 reason: object = error
@@ -103,6 +106,10 @@ class Child:
     async def stop(self, timeout_s: float, *, has_work: bool = True) -> None:
         """SIGTERM, and SIGKILL after ``timeout_s`` seconds; that is worth a warning if it may have had work to save."""
         self.release()
+        if self._starting is not None:
+            # A start that is under way is finished: its process is stopped as any other.
+            with contextlib.suppress(OSError):
+                self._process = await self._starting
         process = self._process
         if process is None or process.returncode is not None:
             return
