@@ -8,12 +8,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import typer
 
 from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, print_json
-from league_sdk.cli.options import Games, Json, is_file, known_games
+from league_sdk.cli.options import Agent, Games, Json, is_file, known_games, refuse_what_is_no_agent
 from league_sdk.cli.starting import started
 from league_sdk.conformance.checking import check as examine
 from league_sdk.conformance.listener import own_address
@@ -43,9 +42,6 @@ class _Wanted:
     shows_progress: bool
 
 
-Agent = Annotated[
-    str, typer.Argument(metavar="URL_OR_FILE", help="Its address, such as http://127.0.0.1:8101/mcp, or your FILE.py.")
-]
 AsRole = Annotated[Role, typer.Option("--as", help="What it is.")]
 PlayerId = Annotated[str | None, typer.Option(metavar="ID", help="Players: the id it is registered under, when it is.")]
 LeagueId = Annotated[
@@ -119,8 +115,7 @@ def _report(wanted: _Wanted) -> Report:
     by_file = is_file(wanted.url)
     if by_file and wanted.role != "player":
         fail("A file is checked as a player; start a referee or league manager and give its address.")
-    if not by_file and urlsplit(wanted.url).scheme not in ("http", "https"):
-        fail(f"{wanted.url!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
+    refuse_what_is_no_agent(wanted.url)
     try:
         return asyncio.run(_check_file(wanted) if by_file else _check(wanted))
     except NotLoaded as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -12,6 +13,9 @@ from league_sdk.rules.registry import games
 
 DEFAULT_LEAGUE = "http://127.0.0.1:8000/mcp"
 
+Agent = Annotated[
+    str, typer.Argument(metavar="URL_OR_FILE", help="Its address, such as http://127.0.0.1:8101/mcp, or your FILE.py.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Games = Annotated[
     list[str] | None,
@@ -22,6 +26,16 @@ Games = Annotated[
 def is_file(source: str) -> bool:
     """Whether a strategy is meant by its file, ``mine.py`` or ``mine.py:Class``."""
     return source.endswith(".py") or ".py:" in source
+
+
+def refuse_what_is_no_agent(source: str) -> None:
+    """End the command unless an agent is named by its address or by its file.
+
+    Raises:
+        typer.Exit: it is neither.
+    """
+    if not is_file(source) and urlsplit(source).scheme not in ("http", "https"):
+        fail(f"{source!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
 
 
 def stem(source: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
 
 from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, out, plain, print_json, say
-from league_sdk.cli.options import Json, is_file, known_games
+from league_sdk.cli.options import Agent, Json, is_file, known_games, refuse_what_is_no_agent
 from league_sdk.cli.starting import started
 from league_sdk.conformance.house import House
 from league_sdk.conformance.practice import Practice, practise
@@ -27,9 +26,6 @@ Strength = Literal["easy", "medium", "hard"]
 BODY_CHARS = 300
 _COLOURS = {"WIN": "green", "DRAW": "yellow"}
 
-Agent = Annotated[
-    str, typer.Argument(metavar="URL_OR_FILE", help="Its address, such as http://127.0.0.1:8101/mcp, or your FILE.py.")
-]
 Against = Annotated[Strength, typer.Option("--against", help="How strong the house agent is.")]
 Game = Annotated[str, typer.Option(metavar="TYPE", help="What is played.")]
 Second = Annotated[bool, typer.Option("--second", help="The house agent begins.")]
@@ -52,8 +48,7 @@ def spar(
     Exit code: 0 the match was played to its end, whoever won, 1 it was not, 2 the command line cannot be used.
     """
     known_games([game])
-    if not is_file(agent) and urlsplit(agent).scheme not in ("http", "https"):
-        fail(f"{agent!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
+    refuse_what_is_no_agent(agent)
     house = House(against, house_agent(against, game))
     role = ROLES[1] if second else ROLES[0]
 
