@@ -21,6 +21,7 @@ WRITE_INTERVAL_S = 0.5
 """Lines logged within this time are written together; a process that is killed loses them."""
 FOLDER_VARIABLE = "LEAGUE_LOG_DIR"
 """The environment variable with the folder for the log files of referees; the site sets it for its children."""
+LEVEL_VARIABLE = "LEAGUE_LOG_FILE_LEVEL"
 NO_FILE = "OFF"
 MAX_WAITING_LINES = 20_000
 """The longest queue of lines that wait to be written; more lines are lost."""
@@ -39,12 +40,24 @@ def terminal() -> Terminal:
     return (JsonLines if as_json else PlainLine), level.upper()
 
 
+def line_break_missing(path: Path) -> str:
+    """A line break, if the file ends within a line, as after a kill or on a full disk; else nothing."""
+    try:
+        with path.open("rb") as file:
+            if file.seek(0, os.SEEK_END) == 0:
+                return ""
+            file.seek(-1, os.SEEK_END)
+            return "" if file.read() == b"\n" else "\n"
+    except FileNotFoundError:
+        return ""
+
+
 def open_file(path: Path) -> LogFile | None:
-    """Also write all records from level ``LEAGUE_LOG_FILE_LEVEL`` (default INFO) on into a file.
+    """Also write all records from level :data:`LEVEL_VARIABLE` (default INFO) on into a file.
 
     Returns the handler; None if the level is ``OFF``.
     """
-    level = os.environ.get("LEAGUE_LOG_FILE_LEVEL", "INFO").upper()
+    level = os.environ.get(LEVEL_VARIABLE, "INFO").upper()
     if level == NO_FILE:
         return None
     file = LogFile(path)
@@ -96,6 +109,10 @@ class LogFile(logging.Handler):
             # A log call with wrong arguments must not end the work that it logs.
             self.lost += 1
             return
+        self.add(line)
+
+    def add(self, line: str) -> None:
+        """Queue a line, without its line break, for the writing thread; never raises."""
         if len(self._waiting) >= self._max_waiting:
             self.lost += 1
             return
@@ -134,6 +151,7 @@ class LogFile(logging.Handler):
             file.doRollover()
         if file.stream is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            text = line_break_missing(self.path) + text
             file.stream = file._open()
         file.stream.write(text)
         file.stream.flush()

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from league_sdk.log_files import line_break_missing
+from league_sdk.protocol.notes import in_words
+from league_sdk.protocol.records import one_line
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import clean
 
@@ -19,6 +22,27 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def message_facts(
+    message: Mapping[str, Any], *, sender: str, recipient: str, league_id: str, match_id: str, attempt: int
+) -> dict[str, Any]:
+    """What the log of an agent has of a message of a match, without its body, which is in the transcript.
+
+    Args:
+        message: an entry of a transcript (:class:`league_sdk.protocol.transcript.Entry`).
+        sender, recipient: ``player:P01``, ``referee:REF01``.
+    """
+    kind = str(message.get("message_type", ""))
+    problem = in_words(message.get("problem"))
+    return {
+        "message": kind,
+        "message_type": kind,
+        "sender": sender,
+        "recipient": recipient,
+        "league_id": league_id,
+        "details": {"match_id": match_id, "attempt": attempt, "n": message["n"], "problem": problem},
+    }
 
 
 def log_entry(
@@ -59,6 +83,7 @@ class JsonLogger:
         log_root: the folder of all logs.
         min_level: entries below this level are not written.
         max_bytes: the size from which on the file is renamed to ``….1``, in place of an older one; None: any size.
+        write: takes each line, without its line break, in place of the file.
         clock: returns the current time with a time zone.
 
     Raises:
@@ -74,6 +99,7 @@ class JsonLogger:
         log_root: Path | str = LOG_ROOT,
         min_level: str = "DEBUG",
         max_bytes: int | None = None,
+        write: Callable[[str], None] | None = None,
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self.component = component
@@ -87,9 +113,13 @@ class JsonLogger:
             folder, name = Path(log_root) / "agents", agent_id
         else:
             folder, name = Path(log_root) / "system", kind
-        folder.mkdir(parents=True, exist_ok=True)
         # A file name must not contain a slash, and on some systems no colon.
         self.log_file = folder / f"{safe_name(name)}.log.jsonl"
+        self._write = write or self._append
+        if write is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Before the first line only: whoever was killed within a line writes no more.
+            self._break = line_break_missing(self.log_file)
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
         """Append one entry.
@@ -107,9 +137,14 @@ class JsonLogger:
             return
         moment = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         entry = log_entry(self.component, event_type, clean(details), level=level, timestamp=moment)
-        line = json.dumps(entry, ensure_ascii=False, default=str)
+        line = redact(json.dumps(entry, ensure_ascii=False, default=str))
+        # JSON leaves some characters that begin a new line, or change the direction of text, as they are.
+        self._write(line if line.isascii() else one_line(line))
+
+    def _append(self, line: str) -> None:
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(redact(line) + "\n")
+            file.write(f"{self._break}{line}\n")
+            self._break = ""
             is_full = self._max_bytes is not None and file.tell() >= self._max_bytes
         if is_full:
             self.log_file.replace(self.log_file.with_name(f"{self.log_file.name}.1"))

@@ -16,10 +16,10 @@ from league_sdk.judging import dry_run
 from league_sdk.judging.door.dialled import DialledDoor
 from league_sdk.judging.door.keeper import DoorKeeper, bind
 from league_sdk.judging.door.server import RefereeServer
+from league_sdk.judging.journal import Journal
 from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta, Refused
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
-from league_sdk.logger import safe_name
 from league_sdk.open_files import raise_file_limit
 from league_sdk.protocol import records, redaction
 from league_sdk.rules.registry import games
@@ -79,13 +79,13 @@ async def run(options: argparse.Namespace) -> int:
         registration_code=os.environ.get("LEAGUE_REFEREE_KEY", ""),
     )
     link = LeagueLink(options.league, meta)
-    parent = os.getppid()
+    parent, journal = os.getppid(), Journal()
     referee = Referee(
         link,
         endpoint="" if options.league_for_players else endpoint,
         league_endpoint=options.league_for_players,
         max_concurrent=options.max_concurrent,
-        uses=Dependencies(orphaned=lambda: options.exit_with_parent and os.getppid() != parent),
+        uses=Dependencies(journal=journal, orphaned=lambda: options.exit_with_parent and os.getppid() != parent),
     )
     # Every connection to a player needs a file.
     raise_file_limit()
@@ -101,7 +101,7 @@ async def run(options: argparse.Namespace) -> int:
         loop.add_signal_handler(number, stop.set)
     if options.exit_with_parent:
         loop.add_reader(sys.stdin.fileno(), _exit_with_parent)
-    work = asyncio.create_task(_work(link, referee, options.name, stop))
+    work = asyncio.create_task(_work(link, referee, journal, options.name, stop))
     await stop.wait()
     if link.identity is not None:
         await referee.drain(DRAIN_TIMEOUT_S)
@@ -142,20 +142,20 @@ def _exit_with_parent() -> None:
         os._exit(0)
 
 
-def _use_id_in_logs(referee_id: str) -> None:
+def _use_id_in_logs(referee_id: str, journal: Journal) -> None:
     """Name the referee on every log record, and open its log file if the site has set a folder for these."""
     who = f"referee:{referee_id}"
     records.identify(component=who, agent_id=who)
     folder = os.environ.get(log_files.FOLDER_VARIABLE)
     if folder:
-        log_files.open_file(Path(folder) / "agents" / f"{safe_name(referee_id)}.log.jsonl")
+        journal.open(referee_id, Path(folder))
 
 
-async def _work(link: LeagueLink, referee: Referee, name: str, stop: asyncio.Event) -> None:
+async def _work(link: LeagueLink, referee: Referee, journal: Journal, name: str, stop: asyncio.Event) -> None:
     """Register and send heartbeats; without them the process is of no use and ends, and may be started again."""
     try:
         identity = await link.register()
-        _use_id_in_logs(identity.referee_id)
+        _use_id_in_logs(identity.referee_id, journal)
         sys.stdout.write(f"{name} is {identity.referee_id}\n")
         sys.stdout.flush()
         await referee.keep_reporting()

@@ -29,7 +29,7 @@ from league_sdk.config_models import (
     TimeoutsConfig,
 )
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.logger import log_entry
+from league_sdk.logger import log_entry, message_facts
 from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -288,16 +288,15 @@ def agent_entries(match: Match, message: Mapping[str, Any]) -> Iterator[tuple[st
     """
     entry, players = message["entry"], match.player_ids
     sender, recipient = (_with_kind(str(entry.get(one, "")), players) for one in ("sender", "recipient"))
-    message_type, problem = str(entry.get("message_type", "")), notes.in_words(entry.get("problem"))
-    facts = {
-        "message": message_type,
-        "message_type": message_type,
-        "sender": sender,
-        "recipient": recipient,
-        "league_id": match.league_id,
-        "details": {"match_id": match.match_id, "attempt": message["attempt"], "n": entry["n"], "problem": problem},
-    }
-    level = "WARNING" if problem else "DEBUG"
+    facts = message_facts(
+        entry,
+        sender=sender,
+        recipient=recipient,
+        league_id=match.league_id,
+        match_id=match.match_id,
+        attempt=message["attempt"],
+    )
+    level = "WARNING" if facts["details"]["problem"] else "DEBUG"
     for agent, event_type in ((sender, "MESSAGE_SENT"), (recipient, "MESSAGE_RECEIVED")):
         yield agent, log_entry(agent, event_type, facts, level=level, timestamp=entry["at"])
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.site import API_KEY, PASSWORD, Site, site_with_players
+from tests.e2e.site import API_KEY, PASSWORD, Site, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -30,6 +30,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         site.play_to_the_end(LEAGUE)
         for player in players:
             player.wait_for_last_message()
+        wait_for("SHARED has the match", (site.data / "SHARED" / "data" / "matches" / LEAGUE / "R1M1.json").exists)
         referees = [int(port) for port in json.loads((site.data / "ports.json").read_text()).values()]
         key = (site.data / "keys" / "referee_key").read_text()
         left = {
@@ -45,6 +46,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
     # Only the ends of lines separate records, as for any tool that reads them.
     left["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     left["terminal"] = site.log()
+    shared = sorted((site.data / "SHARED" / "logs" / "agents").glob("REF*"))
+    left["shared"] = [json.loads(line) for path in shared for line in path.read_text().splitlines()]
     yield left
 
 
@@ -89,7 +92,8 @@ def test_every_log_line_is_a_record_with_its_fields(played: dict[str, Any]) -> N
     for record in played["records"]:
         assert list(record)[: len(REQUIRED_FIELDS)] == list(REQUIRED_FIELDS)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["timestamp"])
-        assert record["level"] in ("INFO", "WARNING", "ERROR")
+        is_message = record["component"].startswith("referee:") and record["event_type"].startswith("MESSAGE_")
+        assert record["level"] in (("DEBUG",) if is_message else ("INFO", "WARNING", "ERROR"))
     writers = {(record["component"], record["agent_id"]) for record in played["records"]}
     site = {("web", "league_manager:LM01"), ("conductor", "league_manager:LM01")}
     assert writers == site | {(f"referee:{name}", f"referee:{name}") for name in ("REF01", "REF02")}
@@ -123,6 +127,19 @@ def test_the_logs_show_a_conversation_from_the_conductor_to_the_result(played: d
     report_records = [record for record in played["records"] if record.get("message_type") == "MATCH_RESULT_REPORT"]
     ends = {(record["component"].partition(":")[0], record["conversation_id"]) for record in report_records}
     assert ends >= {(side, record["conversation_id"]) for record in reported for side in ("web", "referee")}
+
+
+def test_a_referee_logs_each_message_as_shared_has_it_later(played: dict[str, Any]) -> None:
+    own = [
+        {name: value for name, value in record.items() if name not in ("timestamp", "conversation_id")}
+        for record in played["records"]
+        if record["component"].startswith("referee:")
+        and record["event_type"] in ("MESSAGE_SENT", "MESSAGE_RECEIVED")
+        and record["league_id"] == LEAGUE
+    ]
+    projected = [{name: value for name, value in record.items() if name != "timestamp"} for record in played["shared"]]
+    assert own == projected
+    assert len(own) >= 12
 
 
 def test_no_secret_and_no_forged_line_is_in_the_logs(played: dict[str, Any]) -> None:

@@ -78,6 +78,17 @@ def test_a_full_disk_loses_lines_without_an_exception(file: LogFile, logger: log
     assert (messages(file.path), file.lost) == (["there is room again"], 2)
 
 
+def test_half_a_line_is_ended_before_the_next(file: LogFile, logger: logging.Logger) -> None:
+    file.path.parent.mkdir(parents=True)
+    file.path.write_text('{"half a li')
+    logger.info("whole")
+    file.flush()
+    logger.info("whole, too")
+    file.flush()
+    half, *rest = file.path.read_text().splitlines()
+    assert (half, [json.loads(line)["message"] for line in rest]) == ('{"half a li', ["whole", "whole, too"])
+
+
 def test_a_folder_that_cannot_be_created_raises_no_exception(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file")
     file = LogFile(tmp_path / "logs" / "web.log.jsonl")

@@ -97,3 +97,28 @@ def test_an_entry_is_one_line_whatever_it_contains(tmp_path: Path) -> None:
     assert entry["component"] == "player:P01"
     assert entry["timestamp"] != "never"
     assert "שלום" in logger.log_file.read_text(encoding="utf-8")
+
+
+def test_a_line_that_was_cut_off_by_a_kill_spoils_no_other(tmp_path: Path) -> None:
+    (tmp_path / "agents").mkdir()
+    log = tmp_path / "agents" / "P01.log.jsonl"
+    log.write_text('{"timestamp": "2025')
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.info("A")
+    logger.info("B")
+    torn, *whole = log.read_text().splitlines()
+    assert (torn, [json.loads(line)["event_type"] for line in whole]) == ('{"timestamp": "2025', ["A", "B"])
+
+
+def test_no_text_begins_a_new_line_for_any_reader(tmp_path: Path) -> None:
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.info("A", text="one\u2028two\x85three\u202e")
+    assert [line["text"] for line in lines(logger)] == ["one\u2028two\x85three\u202e"]
+
+
+def test_somebody_else_may_write_the_lines(tmp_path: Path) -> None:
+    written: list[str] = []
+    logger = JsonLogger("referee:REF01", log_root=tmp_path, write=written.append)
+    logger.info("A")
+    assert [json.loads(line)["event_type"] for line in written] == ["A"]
+    assert list(tmp_path.iterdir()) == []

@@ -29,6 +29,7 @@ class MatchLog:
         excused: tries that did not count, and the evidence for it.
         proofs: by player, the hash of a token that the player's own address answered with.
         count: entries so far.
+        on_entry: told each entry at once, also one that is withheld.
     """
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
@@ -41,6 +42,7 @@ class MatchLog:
         self.excused: list[dict[str, str]] = []
         self.proofs: dict[str, str] = {}
         self.count = 0
+        self.on_entry: Callable[[Entry], None] = lambda entry: None
         self._on_change = on_change
         # The size of each entry by its number, as it is needed several times.
         self._bytes: dict[int, int] = {}
@@ -87,6 +89,7 @@ class MatchLog:
         entry = shorten_entry(entry)
         self._bytes[entry["n"]] = len(rpc.dumps(entry))
         (self._withheld if hidden and not self._revealed else self._unsent).append(entry)
+        self.on_entry(entry)
         self._on_change()
 
     def release(self) -> None:

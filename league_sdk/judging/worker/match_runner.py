@@ -14,6 +14,7 @@ from league_sdk.asking.clock import Clock
 from league_sdk.judging.calls.canary import Canary
 from league_sdk.judging.calls.inbox_line import InboxLine
 from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.journal import Journal
 from league_sdk.judging.match.broken_off import Fenced
 from league_sdk.judging.match.conversation import Conversation
 from league_sdk.judging.match.ending import Verdict, announce_sealed
@@ -69,6 +70,7 @@ class Dependencies:
         new_line: makes a line to players.
         play_match: plays one attempt (:func:`league_sdk.judging.match.play.play_match`).
         progress_interval_s: seconds between two progress reports.
+        journal: is told each message of each match.
         orphaned: whether the site that started this process has ended; its matches are given to other referees then.
     """
 
@@ -77,6 +79,7 @@ class Dependencies:
     new_line: Callable[[EndpointPolicy, Clock, Breaker, Canary], PlayerLine] = PlayerLine
     play_match: Callable[..., Awaitable[Verdict]] = play_match
     progress_interval_s: float = PROGRESS_INTERVAL_S
+    journal: Journal = field(default_factory=Journal)
     orphaned: Callable[[], bool] = lambda: False
 
 
@@ -114,6 +117,7 @@ class MatchRunner:
             SealRefused, Refused: the league manager does not take the verdict, or the result.
         """
         brief = match.brief
+        match.log.on_entry = partial(self.uses.journal.record, brief)
         line = await self._line(match.policy)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import __main__ as program
+from league_sdk.judging.journal import Journal
 from league_sdk.judging.worker.league_link import Refused
 from tests.league_sdk.judging.starts import Link
 
@@ -28,5 +29,5 @@ class Unwanted(Link):
 async def test_a_referee_process_ends_when_it_cannot_send_heartbeats(link: Link, error: type[Exception]) -> None:
     stop = asyncio.Event()
     with pytest.raises(error):
-        await program._work(link, Broken(), "Referee", stop)  # type: ignore[arg-type]
+        await program._work(link, Broken(), Journal(), "Referee", stop)  # type: ignore[arg-type]
     assert stop.is_set()
