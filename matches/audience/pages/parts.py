@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,16 +10,18 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
 from matches.events.registry import LISTED
-from matches.models import Match
-from matches.view import queries, summaries
+from matches.models import Event, Match
+from matches.view import queries, summaries, telling
 from matches.view.boards import Board, read_board
 from matches.view.sight import View
-from matches.words import states
+from matches.view.stories import Lead
+from matches.words import states, stories
 from matches.words.events import happened
 
 
@@ -253,9 +256,25 @@ class FeedLine(NamedTuple):
 
 
 def feed(view: View, limit: int) -> list[FeedLine]:
-    """The latest events, the newest first."""
+    """The latest events and the stories of the latest results, the newest first.
+
+    Of results that came in together the most interesting story is first.
+    """
     events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[:limit]
-    return [FeedLine(event.seq, event.at, happened(event.kind, event.data)) for event in events]
+    told = telling.latest(view, limit)
+    lines = [(event.seq, FeedLine(event.seq, event.at, _happened(event, told.leads, view))) for event in events]
+    for burst in told.bursts:
+        newest = max(story.seq for story in burst)
+        lines += [(newest, FeedLine(story.seq, story.at, stories.told(story, view.names))) for story in burst]
+    return [line for _seq, line in sorted(lines, key=lambda one: one[0], reverse=True)[:limit]]
+
+
+def _happened(event: Event, leads: Mapping[int, Lead], view: View) -> str:
+    if event.kind == EventKind.ROUND_COMPLETED:
+        number = int(event.data["round_id"])
+        if number in leads:
+            return stories.round_over(number, leads[number], view.names)
+    return happened(event.kind, event.data)
 
 
 def places_gained(view: View) -> dict[str, int]:

@@ -1,0 +1,123 @@
+"""The stories of a view: continued with each result, told anew after a correction, nothing behind a freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from matches.audience.pages import parts
+from matches.league import freeze
+from matches.models import League
+from matches.view import sight, telling
+from matches.view.stories import Story
+from matches.view.telling import BURST_S
+from tests import factories as make
+from tests.matches.correcting import do
+
+
+@pytest.fixture
+def kept() -> Iterator[None]:
+    """What is told is kept, as outside of transactions."""
+    telling.forget_all()
+    yield
+    telling.forget_all()
+
+
+def stories(*, staff: bool = False) -> list[Story]:
+    """The latest stories of the league, the newest first."""
+    told = telling.latest(sight.view(League.objects.get(), staff=staff), 50)
+    return [story for burst in told.bursts for story in burst]
+
+
+def play(place: make.Setting, *winners: str) -> None:
+    """Play a round of four players; each of these wins its match."""
+    make.playing_on(place)
+    for match_id, state in place.states().items():
+        match = place.match(match_id)
+        if state == "ASSIGNED":
+            codes = {match.player_a.code, match.player_b.code}
+            [winner] = codes.intersection(winners) or [None]
+            make.report(match, winner)
+
+
+def four() -> make.Setting:
+    """A league of four: P01 wins in rounds 1 and 2, everybody else draws."""
+    place = make.setting(players=4)
+    play(place, "P01")
+    play(place, "P01")
+    return place
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("kept")
+def test_stories_that_are_continued_are_those_that_are_told_at_once() -> None:
+    place = four()
+    seen = [stories()]
+    play(place, "P04", "P02")
+    seen.append(stories())
+    telling.forget_all()
+    assert seen[-1] == stories()
+    assert len(seen[-1]) > len(seen[0])
+    assert telling.whole(sight.public(place.league)).stories == sorted(seen[-1], key=lambda story: story.seq)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("kept")
+def test_a_correction_changes_what_is_told_and_its_undoing_changes_it_back() -> None:
+    place = four()
+    play(place, "P04", "P02")
+    before = stories()
+    leader_beaten = [story for story in before if story.round_number == 3]
+    assert leader_beaten
+    do("void", match_id=leader_beaten[0].match_id, reason="wrong game", by="x")
+    after = stories()
+    assert leader_beaten[0] not in after
+    assert after == sorted(telling.whole(sight.public(place.league)).stories, key=lambda story: -story.seq)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("kept")
+def test_nothing_behind_a_freeze_is_told_or_changes_what_is_told() -> None:
+    place = make.setting(players=4)
+    freeze.plan(league_id="fall", from_round=3)
+    play(place, "P01")
+    play(place, "P01")
+    public, feed = stories(), parts.feed(sight.public(place.league), 20)
+    play(place, "P04", "P02")
+    assert stories(staff=True)[0].round_number == 3
+    assert stories() == public
+    # The freeze itself is told, and no lead after a hidden round.
+    now = parts.feed(sight.public(place.league), 20)
+    assert [line for line in now if line.seq > feed[0].seq] == [line for line in now if "frozen" in line.text]
+    freeze.unveil(league_id="fall")
+    assert stories() == public
+    freeze.lift(league_id="fall")
+    assert stories() == stories(staff=True)
+
+
+@pytest.mark.django_db
+def test_stories_of_results_that_came_in_together_begin_with_the_most_interesting() -> None:
+    place = four()
+    play(place, "P04", "P02")
+    told = telling.latest(sight.public(place.league), 50)
+    for burst in told.bursts:
+        assert [story.interest for story in burst] == sorted((story.interest for story in burst), reverse=True)
+        assert max(story.at for story in burst).timestamp() - min(story.at for story in burst).timestamp() <= BURST_S
+
+
+@pytest.mark.django_db
+def test_the_end_of_a_round_says_who_leads() -> None:
+    place = four()
+    texts = [line.text for line in parts.feed(sight.public(place.league), 20)]
+    assert "Round 2 is over. Player 1 leads with 6 points, 4 ahead." in texts
+    assert "Round 1 is over. Player 1 leads with 3 points, 2 ahead." in texts
+
+
+@pytest.mark.django_db
+def test_the_feed_of_the_past_tells_only_what_was_known_then() -> None:
+    place = four()
+    then = place.league.event_seq
+    before = parts.feed(sight.public(place.league), 20)
+    play(place, "P04", "P02")
+    assert parts.feed(sight.past(place.league, then), 20) == before
