@@ -91,7 +91,7 @@ class JsonLogger:
         ValueError: an unknown level.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - two are the course's, the others have defaults
         self,
         component: str,
         league_id: str | None = None,

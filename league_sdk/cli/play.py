@@ -18,6 +18,7 @@ from league_sdk.cli.console import EXIT_OK, err, fail, out, plain, print_line
 from league_sdk.cli.options import DEFAULT_LEAGUE, Games, Json, known_games, stem
 from league_sdk.player.agent import Player
 from league_sdk.player.app import Ways, serve
+from league_sdk.player.configured import options_of
 from league_sdk.player.journal import Journal
 from league_sdk.player.loading import NotLoaded, load
 from league_sdk.player.memory import Memory
@@ -53,9 +54,15 @@ Code = Annotated[
 Data = Annotated[
     Path, typer.Option(metavar="FOLDER", help="Keeps history, log and token, so that you come back as the same player.")
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Take name, games, address and league from its agents/agents_config.json."),
+]
+PlayerId = Annotated[str | None, typer.Option("--player", metavar="ID", help="Which player of that file, such as P01.")]
 
 
 def play(
+    context: typer.Context,
     source: Source,
     league: League = DEFAULT_LEAGUE,
     name: Name = None,
@@ -67,6 +74,8 @@ def play(
     game: Games = None,
     league_id: LeagueId = None,
     code: Code = None,
+    config: Config = None,
+    player_id: PlayerId = None,
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
@@ -80,17 +89,18 @@ def play(
     """
     if dial_out and listen:
         fail("--dial-out and --listen exclude each other.")
+    given = context.params | _configured(context, config, player_id)
     ways = Ways(
-        league=_address(league),
-        host=host,
-        port=port,
+        league=_address(given["league"]),
+        host=given["host"],
+        port=given["port"],
         dial_out=dial_out,
         listen=listen,
         call_wait_s=call_wait,
         data=data,
         code=code or None,
     )
-    player = _player(source, name, Memory(data), known_games(game), league_id)
+    player = _player(source, given["name"], Memory(data), known_games(given["game"]), given["league_id"])
     player.journal = Journal(data)
     terminal = _Lines() if as_json else _Terminal()
     player.on_played, player.decider.on_mistake = terminal.played, terminal.mistake
@@ -100,6 +110,24 @@ def play(
     except KeyboardInterrupt:
         result = EXIT_OK
     raise typer.Exit(result)
+
+
+def _configured(context: typer.Context, config: Path | None, player_id: str | None) -> dict[str, Any]:
+    """What the course's configuration says of a player, but for what was typed or stands in the environment.
+
+    Raises:
+        typer.Exit: it cannot be used.
+    """
+    try:
+        options = options_of(config, player_id)
+    except ValueError as error:
+        fail(str(error))
+    return {name: value for name, value in options.items() if _is_default(context, name)}
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
 
 
 def _address(league: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +33,7 @@ from league_sdk.rules import even_odd
 from league_sdk.rules.registry import games
 from league_sdk.strategies import Random
 from league_sdk.strategies.base import Strategy
+from league_sdk.strategies.language_model import LanguageModel
 
 logger = logging.getLogger("league_sdk.player")
 
@@ -84,6 +85,8 @@ class Player:
 
     def __post_init__(self) -> None:
         self.decider = Decider(self.name, self.strategy, self.think_s)
+        if isinstance(self.strategy, LanguageModel):
+            self.strategy.note = self._note
         self._invitations: dict[str, Params] = {}
         self._standings: list[Any] = []
         by_type: dict[MessageType, Callable[[Params], Awaitable[Any]]] = {
@@ -107,6 +110,10 @@ class Player:
     def plays(self) -> tuple[str, ...]:
         """The games it registers for: its own list, its strategy's, or every game that is installed."""
         return self.game_types or self.strategy.game_types or tuple(games())
+
+    def _note(self, event_type: str, details: Mapping[str, Any]) -> bool:
+        # The journal of this moment: another one may be set after the player was made.
+        return self.journal.note(event_type, details)
 
     # -- the one entry ------------------------------------------------------------------------------------
 

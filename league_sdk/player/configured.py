@@ -29,19 +29,23 @@ def given_on(arguments: Sequence[str]) -> dict[str, Any]:
     except argparse.ArgumentError:
         # The command line's own parser tells it.
         return {}
-    return {} if options.config is None else options_of(options.config, options.player)
+    return options_of(options.config, options.player)
 
 
-def options_of(folder: Path, player_id: str | None) -> dict[str, Any]:
+def options_of(folder: Path | None, player_id: str | None) -> dict[str, Any]:
     """The command line's options for a player of the file: its name, games, address and league.
 
     Args:
-        folder: holds ``agents/agents_config.json``.
+        folder: holds ``agents/agents_config.json``; None for no options.
         player_id: which player; None if there is only one.
 
     Raises:
         ValueError: in one sentence that names the file and the field.
     """
+    if folder is None:
+        if player_id is not None:
+            raise ValueError(f"--player names a player of {FILE}: say with --config in which folder that is")
+        return {}
     path = folder / FILE
     try:
         agents = ConfigLoader(folder).load_agents()

@@ -1,4 +1,7 @@
-"""A player's log: each message that it was sent or has sent, for its author (004 5.10, 9.5.2, 10.6)."""
+"""A player's log: each message that it was sent or has sent, and what its strategy notes, for its author.
+
+004 5.10, 9.5.2, 10.6.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,17 @@ class Journal:
     def refused(self, message: Mapping[str, Any], problem: object) -> None:
         """Log that a message could not be used."""
         self._write("warning", message, event_type="MESSAGE_REFUSED", problem=str(problem))
+
+    def note(self, event_type: str, details: Mapping[str, Any]) -> bool:
+        """Log something of the player's own; returns whether a log is kept and was written."""
+        if self._log is None:
+            return False
+        try:
+            self._log.info(event_type, details=details)
+            self._failed = False
+        except OSError as error:
+            self._give_up(error)
+        return not self._failed
 
     def _write(self, way: str, message: Mapping[str, Any], **about: str) -> None:
         if self._log is None:

@@ -6,7 +6,7 @@ careful in games in turns, random in others. Prompts and the reading of answers 
 chat.py.
 
 What it can gain: in Tic-Tac-Toe and Connect Four as much as the model understands of the game; today that is often less
-than a search of thirty lines knows. And it is interesting to read in the log why it moves as it does.
+than a search of thirty lines knows. And it is interesting to read in the player's log why it moves as it does.
 
 What it cannot gain: anything in Even/Odd, "a game of luck" (004 3.6.3): no model knows what a fair draw will bring. It
 is slow, it may cost money, and it depends on a server that may be slow, wrong or silent when the deadline comes.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +39,10 @@ class LanguageModel(Careful):
         settings: which model; those of the environment by default.
         now: the time of day, for the deadline.
 
+    Attributes:
+        note: writes an event and its details into the player's log, and returns whether there is one; the player sets
+            it. Without such a log prompts and answers go to the log of the program.
+
     Raises:
         NotSetUp: the environment does not say which model to ask.
     """
@@ -55,6 +59,7 @@ class LanguageModel(Careful):
         super().__init__(rng)
         self.settings = settings or Settings.from_environment()
         self.budget_s, self.now = self.settings.budget_s, now
+        self.note: Callable[[str, Mapping[str, Any]], bool] = lambda event_type, details: False
         self._chat = Chat(self.settings)
         self._said: set[str] = set()
 
@@ -62,14 +67,14 @@ class LanguageModel(Careful):
         try:
             return await self._ask(options, {}, context)
         except NoAnswer as problem:
-            self._say_once(problem)
+            self._say(problem, context)
             return super().choose(options, context)
 
     async def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
         try:
             return await self._ask(options, state, context)
         except NoAnswer as problem:
-            self._say_once(problem)
+            self._say(problem, context)
             return super().move(options, state, context)
 
     async def _ask(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
@@ -82,16 +87,22 @@ class LanguageModel(Careful):
         if limit_s <= 0:
             raise NoAnswer("the deadline of the move is too near to ask it")
         prompt = question(options, state, context)
-        logger.info("%s is asked:\n%s", self.settings.name, prompt)
+        about = {"model": self.settings.name, "match_id": context.get("match_id")}
+        if not self.note("MODEL_ASKED", about | {"prompt": prompt}):
+            logger.info("%s is asked:\n%s", self.settings.name, prompt)
         answer = await self._chat.ask(prompt, limit_s)
-        logger.info("%s answers: %s", self.settings.name, self._chat.shown(answer))
+        shown = self._chat.shown(answer)
+        if not self.note("MODEL_ANSWERED", about | {"answer": shown}):
+            logger.info("%s answers: %s", self.settings.name, shown)
         chosen = choice_in(answer, options)
         if not chosen:
             raise NoAnswer("its answer names no move that is allowed")
         return chosen[0]
 
-    def _say_once(self, problem: NoAnswer) -> None:
-        """Say why the model did not decide; each cause once, or a log of a hundred matches would hold nothing else."""
+    def _say(self, problem: NoAnswer, context: dict[str, Any]) -> None:
+        """Say why the model did not decide: in the terminal each cause once, or it would say nothing else."""
+        about = {"model": self.settings.name, "match_id": context.get("match_id")}
+        self.note("MODEL_NOT_USED", about | {"problem": str(problem), "detail": problem.detail})
         if str(problem) not in self._said:
             self._said.add(str(problem))
             detail = f": {problem.detail}" if problem.detail else ""

@@ -119,7 +119,9 @@ def test_the_files_of_chapter_9_follow_a_league(tmp_path: Path) -> None:
         assert not any("R3M" in path for path in frozen)
         # The referees' own logs know it, and are elsewhere.
         assert not any(b"R3M" in content for path, content in frozen.items() if path.startswith("logs/agents"))
-        wait_for("the referees have logged it", lambda: any(b"R3M" in log for log in files(site.data / "logs").values()))
+        wait_for(
+            "the referees have logged it", lambda: any(b"R3M" in log for log in files(site.data / "logs").values())
+        )
 
         secrets = set().union(*(player.secrets() for player in players))
         everything = b"\n".join(files(shared).values()).decode()

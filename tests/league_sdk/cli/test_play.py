@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -108,6 +109,31 @@ async def test_results_and_mistakes_are_told_and_the_token_is_kept(tmp_path: Pat
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
 
 
+def configured(folder: Path, league: str) -> Path:
+    """The course's configuration with the address of a league."""
+    config = Path(shutil.copytree(ROOT / "examples" / "config", folder / "config"))
+    agents = config / "agents" / "agents_config.json"
+    content = json.loads(agents.read_text())
+    content["league_manager"]["endpoint"] = league
+    content["players"][1]["default_endpoint"] = "http://127.0.0.1:9/mcp"
+    agents.write_text(json.dumps(content))
+    return config
+
+
+async def test_a_player_of_the_configuration_plays_and_what_is_typed_counts_more(tmp_path: Path) -> None:
+    league = League()
+    async with listening(league.serve) as url:
+        config = str(configured(tmp_path, url))
+        options = ("--config", config, "--player", "P02", "--port", "0", "--listen")
+        async with playing(tmp_path, *options) as player:
+            await player.until("Ada is P01 of fall at http://127.0.0.1:")
+            assert await player.end() == 0
+    [asked] = league.asked
+    assert (asked["player_meta"]["display_name"], asked["player_meta"]["game_types"]) == ("Ada", ["even_odd"])
+    assert asked["league_id"] == "league_2025_even_odd"
+    assert not asked["player_meta"]["contact_endpoint"].endswith(":9/mcp")
+
+
 async def test_a_league_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
     async with (
         listening(League("REJECTED").serve) as url,
@@ -144,6 +170,12 @@ async def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path: Path) -> N
         (["--league", "nowhere"], "--league: 'nowhere' is not an address"),
         (["--game", "chess"], "There is no game 'chess' here"),
         (["--dial-out", "--listen"], "--dial-out and --listen exclude each other."),
+        (
+            ["--player", "P02"],
+            "--player names a player of agents/agents_config.json: say",
+        ),
+        (["--config", "none"], "cannot be read: No such file"),
+        (["--config", str(ROOT / "examples" / "config"), "--player", "P09"], "field players has no 'P09', only: P01"),
         (["--name", "x" * 5000], "--name has 1 to "),
     ],
 )

@@ -42,6 +42,8 @@ def test_a_player_of_the_sample_is_read() -> None:
     assert options_of(SAMPLE, "P02") == P02
     assert given_on(["--config", str(SAMPLE), "--player=P02", "--data", "x"]) == P02
     assert given_on(["--name", "Own"]) == {}
+    with pytest.raises(ValueError, match=r"--player names a player of .*: say with --config"):
+        given_on(["--player", "P02"])
 
 
 def test_an_address_that_is_not_told_is_chosen_here(folder: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 import random
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest_asyncio
 from league_sdk.player import Player
 from league_sdk.player.app import run
 from league_sdk.player.dry_run import dry_run
+from league_sdk.player.journal import Journal
 from league_sdk.strategies import LanguageModel
 from league_sdk.strategies.chat import Settings
 from tests.league_sdk.player.positions import after, ask, call_for
@@ -45,6 +47,31 @@ async def test_the_model_chooses_and_the_log_says_how(model: Model, caplog: pyte
     assert asked == f"stub is asked:\n{model.prompts[0]}"
     assert answered == "stub answers: <think>even?</think> I choose **odd**. [key]"
     assert KEY not in caplog.text
+
+
+async def test_a_player_with_a_log_has_prompts_and_answers_in_it(
+    model: Model, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "league_sdk.player")
+    model.reply = says(f"odd {KEY}")
+    player = Player("Alpha", strategy_of(model))
+    player.journal = Journal(tmp_path)
+    player.accept(ACCEPTED)
+    assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "odd"
+    model.reply = says("neither")
+    await player.call("choose_parity", CHOICE | {"match_id": "R2M1", "conversation_id": "conv-r2m1"})
+    text = (tmp_path / "logs" / "agents" / "P01.log.jsonl").read_text(encoding="utf-8")
+    noted = [line for line in map(json.loads, text.splitlines()) if line["event_type"].startswith("MODEL_")]
+    about = [{"model": "stub", "match_id": match_id} for match_id in ("R1M1", "R2M1")]
+    assert [(line["event_type"], line["details"]) for line in noted] == [
+        ("MODEL_ASKED", about[0] | {"prompt": model.prompts[0]}),
+        ("MODEL_ANSWERED", about[0] | {"answer": "odd [key]"}),
+        ("MODEL_ASKED", about[1] | {"prompt": model.prompts[1]}),
+        ("MODEL_ANSWERED", about[1] | {"answer": "neither"}),
+        ("MODEL_NOT_USED", about[1] | {"problem": "its answer names no move that is allowed", "detail": ""}),
+    ]
+    assert KEY not in text + caplog.text
+    assert [record.levelname for record in caplog.records if record.name == "league_sdk.player"] == ["WARNING"]
 
 
 async def test_the_model_is_asked_for_every_move_of_a_board(model: Model) -> None:
