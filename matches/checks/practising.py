@@ -28,7 +28,10 @@ from matches.models import Check, CheckRole, CheckState, Opponent
 from matches.words import states
 
 MAX_PER_WINDOW, WINDOW_S = 10, 600.0
-"""Practice matches of one agent within so many seconds."""
+"""Practice matches of one person within so many seconds: of all agents of an owner, or of an agent without one."""
+MAX_PER_ADDRESS = 100
+"""Practice matches that are asked for from one address within that time, for agents without an owner. A class may have
+one address, and so an agent that has played none in this time may have one even then."""
 MAX_WAITING, MAX_WAITING_PER_PLACE = 200, 100
 """So many may wait, and so many of one place: a class may have one address."""
 _OPEN = (CheckState.WANTED, CheckState.RUNNING)
@@ -128,10 +131,26 @@ def games_of(agent: Agent) -> list[str]:
 
 
 def next_at(agent: Agent, now: datetime) -> datetime | None:
-    """READ: from when on an agent may ask for its next practice match; None: now."""
-    since = now - timedelta(seconds=WINDOW_S)
-    lately = Check.practices.filter(agent=agent, created_at__gt=since).order_by("-created_at")
-    last = lately.values_list("created_at", flat=True)[MAX_PER_WINDOW - 1 : MAX_PER_WINDOW]
+    """READ: from when on a person's agents may practise again; None: now."""
+    asked = Check.practices.filter(agent=agent)
+    if agent.owner is not None:
+        # The same person in another league, too.
+        asked = Check.practices.filter(agent__owner__email=agent.owner.email)
+    return _free_at(asked, MAX_PER_WINDOW, now)
+
+
+def _next_from(agent: Agent, asked_by: str, now: datetime) -> datetime | None:
+    """From when on an agent without an owner may practise again from an address; None: now."""
+    lately = Check.practices.filter(created_at__gt=now - timedelta(seconds=WINDOW_S))
+    if not asked_by or agent.owner_id is not None or not lately.filter(agent=agent).exists():
+        return None
+    return _free_at(lately.filter(asked_by=asked_by, agent__owner__isnull=True), MAX_PER_ADDRESS, now)
+
+
+def _free_at(asked: QuerySet[Check], limit: int, now: datetime) -> datetime | None:
+    """When fewer than so many were asked for within the window; None: they are fewer now."""
+    lately = asked.filter(created_at__gt=now - timedelta(seconds=WINDOW_S)).order_by("-created_at")
+    last = lately.values_list("created_at", flat=True)[limit - 1 : limit]
     return next((first + timedelta(seconds=WINDOW_S) for first in last), None)
 
 
@@ -143,10 +162,18 @@ def too_many(at: datetime) -> str:
     return sentence % {"count": MAX_PER_WINDOW, "minutes": WINDOW_S // 60, "time": f"{at:%H:%M:%S}"}
 
 
+def _too_many_from_there(at: datetime) -> str:
+    sentence = _("Many practice matches were asked for from your network: ask for the next one at %(time)s UTC.")
+    return sentence % {"time": f"{at:%H:%M:%S}"}
+
+
 def _refuse_hurry(agent: Agent, wanted: Check, now: datetime) -> None:
     at = next_at(agent, now)
     if at is not None:
         raise TooManyChecks(too_many(at), math.ceil((at - now).total_seconds()))
+    at = _next_from(agent, wanted.asked_by, now)
+    if at is not None:
+        raise TooManyChecks(_too_many_from_there(at), math.ceil((at - now).total_seconds()))
     waiting = list(Check.practices.filter(state=CheckState.WANTED).values_list("address", flat=True))
     here = sum(place_of(one) == place_of(wanted.address) for one in waiting)
     if len(waiting) >= MAX_WAITING or here >= MAX_WAITING_PER_PLACE:

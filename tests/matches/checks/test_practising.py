@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from agents_registry.models import Agent, AgentToken
+from agents_registry.models import Agent, AgentToken, RosterEntry
 from agents_registry.rosters import roster
 from matches.checks import asking, practising, relaying, runs, taking
 from matches.league import lifecycle, opening
@@ -108,6 +108,38 @@ def test_ten_in_ten_minutes_and_then_it_is_said_when_the_next_may_be_asked_for()
     said = "10 practice matches in 10 minutes are the most: ask for the next one at 10:10:00 UTC."
     assert (str(refused.value), refused.value.status) == (said, 429)
     assert practise(agent, now=after(practising.WINDOW_S)).state == CheckState.WANTED
+
+
+def test_the_agents_of_one_person_count_together_in_every_league() -> None:
+    one, other = make.setting(players=2), make.setting("spring", players=2)
+    agents = [place.players[0].agent for place in (one, other)]
+    for agent in agents:
+        RosterEntry.objects.create(
+            league=agent.league, name="Ada", email="ada@school.example", code=f"p-{agent.league_id}"
+        )
+        Agent.objects.filter(pk=agent.pk).update(owner=RosterEntry.objects.get(league=agent.league))
+        agent.refresh_from_db()
+    for number in range(practising.MAX_PER_WINDOW):
+        over(practise(agents[number % 2], now=after(number)), after(number))
+    for agent in agents:
+        with pytest.raises(asking.TooManyChecks, match="10 practice matches in 10 minutes are the most"):
+            practise(agent, now=after(20))
+    assert practise(one.players[1].agent, now=after(20)).state == CheckState.WANTED
+
+
+def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(practising, "MAX_PER_ADDRESS", 3)
+    agents = [player.agent for player in make.setting(players=4).players]
+    for number, agent in enumerate(agents[:3]):
+        over(practise(agent, now=after(number)), after(number))
+    with pytest.raises(asking.TooManyChecks) as refused:
+        practise(agents[0], now=after(20))
+    said = "Many practice matches were asked for from your network: ask for the next one at 10:10:00 UTC."
+    assert (str(refused.value), refused.value.status) == (said, 429)
+    over(practise(agents[3], now=after(20)), after(20))
+    assert practising.ask(agent=agents[1], proven=True, asked_by="192.0.2.8", opponent="easy", now=after(30))
 
 
 def test_so_many_of_one_place_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
