@@ -65,6 +65,7 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.queries
 	$(BIN)/python -m tests.bench.neighbours
 	$(BIN)/python -m tests.bench.practice
+	$(BIN)/python -m tests.bench.luck
 
 docs: setup  ## build the documentation as a site in build/docs-site; a running site shows it at /docs/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict

@@ -21,9 +21,12 @@ from leaguesite.serving.paths import INBOX_SOCKET
 from leaguesite.serving.threads import live_thread
 from matches.live.hub import hub
 from matches.live.socket import LivePage
+from matches.view import luck
 
 # Live pages are made in a thread of their own, so that they never wait for requests.
 hub.executor = live_thread
+# Only a process with pages has figures about luck worked out.
+luck.keeper.start = luck.in_a_thread
 
 PAGES = {
     "ws/leagues/": LivePage("index"),

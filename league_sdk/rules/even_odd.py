@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from league_sdk.protocol.errors import IllegalMove
 from league_sdk.protocol.messages import MessageType
-from league_sdk.rules.game import Game, Outcome, Random, State
+from league_sdk.rules.game import Chances, Game, Outcome, Random, State
 
 CHOICES = ("even", "odd")
 LOWEST, HIGHEST = 1, 10
@@ -97,6 +97,14 @@ class EvenOdd(Game):
         if first is None or second is None:
             raise ValueError("a number is drawn when both choices are in")
         return str(first), str(second)
+
+    def chances(self, details: Mapping[str, Any]) -> Chances | None:
+        """A sure draw if both said the same; if not, each wins half of the time."""
+        choices = details.get("choices")
+        known = list(choices.values()) if isinstance(choices, Mapping) else []
+        if len(known) != 2 or not all(map(validate_choice, known)):
+            return 0.25, 0.5, 0.25
+        return (0.0, 1.0, 0.0) if known[0] == known[1] else (0.5, 0.0, 0.5)
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]

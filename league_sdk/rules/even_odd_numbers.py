@@ -5,11 +5,12 @@ The parity of the sum of the three numbers decides who wins; no match is a draw 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from league_sdk.protocol.messages import MessageType
 from league_sdk.rules.even_odd import CHOICES, EvenOdd, parity
-from league_sdk.rules.game import Outcome, State
+from league_sdk.rules.game import Chances, Outcome, State
 from league_sdk.rules.moves import MOVE_FIELD, out_of_turn, whole_number
 
 LOWEST, HIGHEST = 1, 5
@@ -42,6 +43,10 @@ class EvenOddNumbers(EvenOdd):
             raise out_of_turn(player, movers)
         number = whole_number(move, LOWEST, HIGHEST, what="a number")
         return state | {"choices": state["choices"] | {player: number}}
+
+    def chances(self, details: Mapping[str, Any]) -> Chances | None:
+        """Each wins half of the time, whatever both choose."""
+        return 0.5, 0.0, 0.5
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]

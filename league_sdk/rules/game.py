@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Protocol
 from league_sdk.protocol.messages import MessageType
 
 State = dict[str, Any]
+Chances = tuple[float, float, float]
+"""The chances that PLAYER_A wins, that it is a draw, and that PLAYER_B wins; their sum is 1."""
 
 
 class Random(Protocol):
@@ -110,6 +112,17 @@ class Game(ABC):
             ValueError: the game draws nothing, or a choice is missing.
         """
         raise ValueError(f"nothing is drawn in {self.game_type}")
+
+    def chances(self, details: Mapping[str, Any]) -> Chances | None:
+        """The chances of a match that was played to its end, before its number was drawn and after both choices.
+
+        Only a game of chance has them: one in which nobody can play better than another. None: a game of skill.
+
+        Args:
+            details: those of the result, which a student's referee may have sent. If they do not say what was chosen,
+                the chances are those of two players who choose at random.
+        """
+        return None
 
     @abstractmethod
     def outcome(self, state: State) -> Outcome | None:

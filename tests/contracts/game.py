@@ -309,3 +309,9 @@ class GameContract:
             numbers = dash and low.isdecimal() and high.isdecimal()
             moves += list(range(int(low), int(high) + 1)) if numbers else [choice]
         return moves
+
+    def test_chances_are_those_of_a_game_of_chance_whatever_a_referee_says(self) -> None:
+        junk = [{}, *({"choices": one} for one in JUNK), {"choices": {player: [] for player in PLAYERS}}]
+        for details in junk:
+            chances = self.game.chances(details)
+            assert chances is None or (len(chances) == 3 and min(chances) >= 0 and sum(chances) == pytest.approx(1.0))

@@ -86,3 +86,15 @@ def test_everyone_sees_choices_and_number_after_the_draw() -> None:
     drawn = game.draw(state, Script(8))
     shown = {"choices": {"P01": "even", "P02": "odd"}, "drawn_number": 8}
     assert [game.view(drawn, viewer) for viewer in (None, "P01", "P02")] == [shown] * 3
+
+
+@pytest.mark.parametrize("a", even_odd.CHOICES)
+@pytest.mark.parametrize("b", even_odd.CHOICES)
+def test_the_chances_of_a_match_are_those_of_its_ten_numbers(a: str, b: str) -> None:
+    ends = Counter(getattr(played(a, b, number), "winner", "") for number in range(1, 11))
+    chances = EvenOdd().chances({"choices": {"P01": a, "P02": b}})
+    assert chances == (ends["P01"] / 10, ends[None] / 10, ends["P02"] / 10)
+
+
+def test_a_match_whose_choices_nobody_knows_has_the_chances_of_random_ones() -> None:
+    assert EvenOdd().chances({}) == EvenOdd().chances({"choices": {"P01": "even", "P02": None}}) == (0.25, 0.5, 0.25)

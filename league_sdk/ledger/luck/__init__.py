@@ -1,0 +1,5 @@
+"""How much of a table is luck: where everyone would be if its matches were played again. Pure.
+
+``matrices`` solves equations, ``strengths`` estimates how strong the players are, ``again`` plays the matches again,
+and ``figures`` holds what comes out. ``python -m league_sdk.ledger.luck`` reads a question and writes the answer.
+"""

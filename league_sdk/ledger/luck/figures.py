@@ -1,0 +1,112 @@
+"""What is asked about the luck in a table, and what is answered; both as JSON for another process. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from league_sdk.ledger.standings import Result, Scoring
+from league_sdk.rules.game import Chances
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A table whose luck is in question.
+
+    Attributes:
+        players: the ids of everyone in the table.
+        results: the results that count.
+        scoring: the league's points.
+        chances: for each result, the chances of the match if its game is one of chance and they are known; else None.
+        points: by player, the points that corrections gave or took.
+        out: by player, ``withdrawn`` or ``disqualified``.
+        seed: what chance is drawn from: the same question with the same seed has the same answer.
+    """
+
+    players: tuple[str, ...]
+    results: tuple[Result, ...]
+    scoring: Scoring
+    chances: tuple[Chances | None, ...] = ()
+    points: Mapping[str, int] = field(default_factory=dict)
+    out: Mapping[str, str] = field(default_factory=dict)
+    seed: str = ""
+
+    def to_json(self) -> str:
+        """The question as text."""
+        return json.dumps(
+            [list(self.players), self.results, self.scoring, self.chances, dict(self.points), dict(self.out), self.seed]
+        )
+
+    @staticmethod
+    def read(text: str) -> Question:
+        """The question from its text."""
+        players, results, scoring, chances, points, out, seed = json.loads(text)
+        return Question(
+            tuple(players),
+            tuple(Result(*one) for one in results),
+            Scoring(*scoring),
+            tuple(tuple(one) if one is not None else None for one in chances),
+            points,
+            out,
+            seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerLuck:
+    """How much of one player's place is luck.
+
+    Attributes:
+        place: its place in the table that was asked about.
+        low, high: from which place to which it would be, in nine of ten leagues that are played again.
+        first: the share of these leagues in which it would be first, alone or with others.
+        best: how likely it is the strongest of all; None if it has played no match to its end.
+        better: how likely it is stronger than the average of the others; None if that is known to be equal.
+        coin: whether its results could be those of a player like all others.
+        expected: in a game of chance, the points that its matches are worth on average; else None.
+        spread: the standard deviation of these points; else None.
+    """
+
+    place: int
+    low: int
+    high: int
+    first: float
+    best: float | None
+    better: float | None
+    coin: bool
+    expected: float | None = None
+    spread: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """How much of a table is luck.
+
+    Attributes:
+        players: by id.
+        matches: how many results were played again.
+        kept: how many results stayed as they are, as they were decided without play.
+        replays: how often they were played again.
+        chance: whether the game is one of chance, in which nobody can be better than the others.
+        coin: whether coins could have made this table: no player is shown to be better than another.
+    """
+
+    players: Mapping[str, PlayerLuck]
+    matches: int
+    kept: int
+    replays: int
+    chance: bool
+    coin: bool
+
+    def to_json(self) -> str:
+        """The answer as text."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def read(text: str) -> Luck:
+        """The answer from its text."""
+        told: dict[str, Any] = json.loads(text)
+        told["players"] = {player_id: PlayerLuck(**one) for player_id, one in told["players"].items()}
+        return Luck(**told)

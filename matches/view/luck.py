@@ -1,0 +1,195 @@
+"""READS: how much of a league's table is luck (docs/luck.md), worked out by a process of its own after each round.
+
+A page takes what is known and never waits. The figures follow from the view alone, so that those of an audience behind
+a freeze follow from what it sees; and only from rounds that are over, so that not every result has new ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+from league_sdk.ledger.luck import again
+from league_sdk.ledger.luck.figures import Luck, PlayerLuck, Question
+from league_sdk.rules.game import Chances
+from league_sdk.rules.registry import games
+from matches.events.history import Outcome
+from matches.view.sight import View
+
+logger = logging.getLogger(__name__)
+
+MAX_KEPT = 50
+"""Leagues whose figures are kept, each once for everybody and once for an audience behind a freeze."""
+MIN_GAP_S, GAP_FACTOR = 5.0, 4.0
+"""While a league is played, its figures are worked out again after so many seconds at the earliest, and after so many
+times as long as it took: at most a fifth of one processor is spent on it."""
+TIMEOUT_S = 300.0
+"""For the process, which gives way to every other on the machine."""
+
+Run = Callable[[Question], Luck | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Figures of a league.
+
+    Attributes:
+        luck: the figures.
+        after_round: the last round that they are about.
+        fresh: whether nothing has changed since that they depend on; if not, newer ones follow.
+    """
+
+    luck: Luck
+    after_round: int
+    fresh: bool
+
+    def of(self, player_id: str) -> PlayerLuck | None:
+        """The figures of one player; None if there are none yet."""
+        return self.luck.players.get(player_id)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The figures of one league and audience, what they are of, and what was asked for last."""
+
+    asked: Hashable = None
+    mark: Hashable = None
+    luck: Luck | None = None
+    after_round: int = 0
+    due: float = 0.0
+
+
+class Keeper:
+    """The figures of all leagues of this process.
+
+    Args:
+        run: works out the answer to a question.
+        start: has a function called beside everything else; None: nothing is worked out in this process.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        start: Callable[[Callable[[], None]], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.run = run
+        self.start = start
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._busy = False
+
+    def known(self, view: View) -> Known | None:
+        """What is known of a view; has newer figures worked out if there is something new.
+
+        None: there are no figures yet, or it is a moment of the past.
+        """
+        if not view.live:
+            return None
+        over = {number for number, one in view.moment.rounds.items() if one.completed_at is not None}
+        counted = [one for one in view.moment.outcomes.values() if one.round_number in over]
+        if not again.enough(len(view.names), sum(one.status in ("WIN", "DRAW") for one in counted)):
+            return None
+        key = (view.league.pk, view.league.created_at, view.curtained)
+        mark = hash(
+            (
+                tuple(one.seq for one in counted),
+                tuple(sorted(view.moment.points.items())),
+                tuple(sorted(view.moment.out.items())),
+                view.scoring,
+                tuple(view.names),
+            )
+        )
+        with self._lock:
+            kept = self._kept.setdefault(key, _Kept())
+            self._kept.move_to_end(key)
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+            wanted = kept.asked != mark and not self._busy and (view.over or self._clock() >= kept.due)
+            self._busy = self._busy or (wanted and self.start is not None)
+        if wanted and self.start is not None:
+            question, after = _question(view, counted), max(over)
+            self.start(lambda: self._work_out(kept, question, mark, after))
+        return Known(kept.luck, kept.after_round, kept.mark == mark) if kept.luck is not None else None
+
+    def _work_out(self, kept: _Kept, question: Question, mark: Hashable, after_round: int) -> None:
+        began, luck = self._clock(), None
+        try:
+            luck = self.run(question)
+        except Exception:
+            # It is not tried again before something changes.
+            logger.exception("the luck of a league could not be worked out")
+        ended = self._clock()
+        with self._lock:
+            if luck is not None:
+                kept.luck, kept.mark, kept.after_round = luck, mark, after_round
+            kept.asked, kept.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
+            self._busy = False
+
+    def forget_all(self) -> None:
+        """Forget every figure."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _question(view: View, counted: list[Outcome]) -> Question:
+    game = games().get(view.league.game_type)
+    rows = sorted(counted, key=lambda one: one.round_number)
+
+    def chances(one: Outcome) -> Chances | None:
+        if game is None or one.status not in ("WIN", "DRAW"):
+            return None
+        try:
+            return game.chances(one.details)
+        except Exception:
+            # A game may come from an installed package, and the details from a student's referee.
+            logger.exception("%s cannot say the chances of a match", view.league.game_type)
+            return None
+
+    return Question(
+        players=tuple(view.names),
+        results=tuple(one.result for one in rows),
+        scoring=view.scoring,
+        chances=tuple(chances(one) for one in rows),
+        points=dict(view.moment.points),
+        out=dict(view.moment.out),
+        seed=f"{view.league.pk}:{max(one.seq for one in counted)}",
+    )
+
+
+def in_a_process(question: Question) -> Luck | None:
+    """Work out the answer in a process that has no secret, no database and the lowest priority.
+
+    Raises:
+        subprocess.SubprocessError: it failed, or took too long.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "league_sdk.ledger.luck"],
+        input=question.to_json(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=True,
+        env={"PYTHONPATH": str(Path(again.__file__).parents[3]), "PYTHONUTF8": "1"},
+    )
+    return None if done.stdout == "null" else Luck.read(done.stdout)
+
+
+def in_a_thread(function: Callable[[], None]) -> None:
+    """Call a function in a thread of its own, which does not keep the process from ending."""
+    threading.Thread(target=function, name="luck", daemon=True).start()
+
+
+keeper = Keeper(in_a_process)
+"""The figures of this process; ``leaguesite.asgi`` has them worked out."""

@@ -1,0 +1,218 @@
+"""How much of a league's table is luck, as each audience may know it (docs/luck.md)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from league_sdk.ledger.luck.again import play_again
+from league_sdk.ledger.luck.figures import Luck, Question
+from matches.league import freeze
+from matches.view import luck, sight
+from matches.view.luck import Keeper
+from tests import factories as make
+from tests.matches.correcting import do
+
+pytestmark = pytest.mark.django_db
+
+
+class Work:
+    """Has questions answered when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+        self.asked: list[Question] = []
+        self.now = 0.0
+
+    def keeper(self) -> Keeper:
+        return Keeper(self.answer, self.waiting.append, lambda: self.now)
+
+    def answer(self, question: Question) -> Luck | None:
+        self.asked.append(question)
+        return play_again(question)
+
+    def do(self) -> int:
+        """Do what waits; how much it was."""
+        done = len(self.waiting)
+        while self.waiting:
+            self.waiting.pop(0)()
+        return done
+
+
+def played(rounds: int, players: int = 4) -> make.Setting:
+    """A league of which so many rounds are over."""
+    place = make.playing(players=players)
+    for number in range(rounds):
+        if number:
+            make.playing_on(place)
+        make.finish_round(place, number % 2)
+    return place
+
+
+def test_figures_come_after_a_round_and_of_rounds_that_are_over_only() -> None:
+    work = Work()
+    keeper = work.keeper()
+    place = played(1)
+    assert keeper.known(sight.everything(place.league)) is None
+    assert work.do() == 0
+    make.playing_on(place)
+    make.finish_round(place, 1)
+    assert keeper.known(sight.everything(place.league)) is None
+    assert work.do() == 1
+    known = keeper.known(sight.everything(place.league))
+    assert known is not None
+    assert (known.after_round, known.fresh, known.luck.matches, known.luck.chance) == (2, True, 4, True)
+    assert set(known.luck.players) == {"P01", "P02", "P03", "P04"}
+    assert known.of("P99") is None
+    make.playing_on(place)
+    make.look()
+    match = next(place.match(match_id) for match_id, state in place.states().items() if state == "ASSIGNED")
+    make.report(match, match.player_a.code)
+    assert keeper.known(sight.everything(place.league)) == known
+    assert work.do() == 0
+
+
+def test_a_running_league_is_not_worked_out_again_at_once_and_one_that_is_over_is() -> None:
+    work = Work()
+    keeper = work.keeper()
+    place = played(2, players=6)
+    for number in (3, 4, 5):
+        keeper.known(sight.everything(place.league))
+        assert work.do() == (1 if number != 4 else 0)
+        make.playing_on(place)
+        make.finish_round(place, 0)
+        if number == 4:
+            work.now += luck.MIN_GAP_S
+    assert place.league.state == "COMPLETED"
+    before = keeper.known(sight.everything(place.league))
+    assert before is not None and not before.fresh
+    assert work.do() == 1
+    after = keeper.known(sight.everything(place.league))
+    assert after is not None and (after.fresh, after.after_round) == (True, 5)
+
+
+def test_one_league_after_the_other() -> None:
+    work = Work()
+    keeper = work.keeper()
+    first = played(3)
+    keeper.known(sight.everything(first.league))
+    second = sight.everything(make.open_league("spring"))
+    assert keeper.known(second) is None
+    assert keeper.known(sight.everything(first.league)) is None
+    assert len(work.waiting) == 1
+
+
+def test_an_audience_behind_a_freeze_has_figures_of_what_it_sees() -> None:
+    work = Work()
+    keeper = work.keeper()
+    place = played(2)
+    freeze.plan(league_id=place.league_id, from_round=3)
+    make.playing_on(place)
+    make.finish_round(place, 0)
+    for view in (sight.public(place.league), sight.everything(place.league), sight.public(place.league)):
+        keeper.known(view)
+        work.do()
+    public, staff = keeper.known(sight.public(place.league)), keeper.known(sight.everything(place.league))
+    assert public is not None and staff is not None
+    assert (public.after_round, public.luck.matches) == (2, 4)
+    assert (staff.after_round, staff.luck.matches) == (3, 6)
+    hidden = {one.match_id for one in sight.everything(place.league).moment.outcomes.values() if one.round_number == 3}
+    assert hidden
+    assert [{one.round_number for one in question.results} for question in work.asked] == [{1, 2}, {1, 2, 3}]
+    # A correction behind the freeze changes nothing for it.
+    do("set_result", match_id="R3M1", status="DRAW", winner=None, reason="so it was")
+    keeper.known(sight.public(place.league))
+    assert work.do() == 0
+
+
+def test_a_moment_of_the_past_has_none() -> None:
+    work = Work()
+    place = played(3)
+    view = sight.past(place.league, place.league.event_seq - 1)
+    assert work.keeper().known(view) is None
+    assert work.do() == 0
+
+
+def test_a_correction_and_new_points_for_a_win_are_worked_out_again() -> None:
+    work = Work()
+    keeper = work.keeper()
+    place = played(3)
+    keeper.known(sight.everything(place.league))
+    assert work.do() == 1
+    do("points", player_id="P04", points=50, reason="for the test")
+    stale = keeper.known(sight.everything(place.league))
+    assert stale is not None and not stale.fresh
+    assert work.do() == 1
+    known = keeper.known(sight.everything(place.league))
+    assert known is not None and known.fresh and known.luck.players["P04"].low == 1
+
+
+def test_what_cannot_be_worked_out_is_not_tried_again_and_nothing_false_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    work = Work()
+    keeper = work.keeper()
+    place = played(3)
+    keeper.known(sight.everything(place.league))
+    work.do()
+
+    def fail(question: Question) -> Luck | None:
+        raise OSError("no room for another process")
+
+    keeper.run = fail
+    do("points", player_id="P04", points=50, reason="for the test")
+    keeper.known(sight.everything(place.league))
+    assert work.do() == 1
+    known = keeper.known(sight.everything(place.league))
+    assert known is not None and not known.fresh
+    assert work.do() == 0
+    assert "could not be worked out" in caplog.text
+
+
+def test_a_process_that_has_no_pages_works_nothing_out() -> None:
+    place = played(3)
+    keeper = Keeper(play_again)
+    assert keeper.known(sight.everything(place.league)) is None
+    assert keeper.known(sight.everything(place.league)) is None
+
+
+def test_a_game_that_fails_is_taken_for_one_of_skill(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(self: object, details: object) -> None:
+        raise TypeError("not these details")
+
+    monkeypatch.setattr("league_sdk.rules.even_odd.EvenOdd.chances", fail)
+    work = Work()
+    keeper = work.keeper()
+    place = played(3)
+    keeper.known(sight.everything(place.league))
+    work.do()
+    known = keeper.known(sight.everything(place.league))
+    assert known is not None and not known.luck.chance
+    assert "cannot say the chances" in caplog.text
+
+
+def test_at_most_so_many_leagues_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(luck, "MAX_KEPT", 1)
+    work = Work()
+    keeper = work.keeper()
+    place = played(3)
+    keeper.known(sight.everything(place.league))
+    work.do()
+    assert keeper.known(sight.everything(place.league)) is not None
+    keeper.forget_all()
+    assert keeper.known(sight.everything(place.league)) is None
+
+
+def test_a_process_of_its_own_answers_as_this_one_does() -> None:
+    work = Work()
+    place = played(3)
+    work.keeper().known(sight.everything(place.league))
+    work.do()
+    assert luck.in_a_process(work.asked[0]) == play_again(work.asked[0])
+    done = threading.Event()
+    luck.in_a_thread(done.set)
+    assert done.wait(30)
