@@ -5,7 +5,8 @@
 
 Run it with the Python that the old version runs on, and no newer one: COMMIT is the one before an issue, NUMBER the
 issue before. The folder holds a league of five with its first round completed and its second in play (one match
-finished, one being played), and one of three players in registration. Its keys are used nowhere else.
+finished, one being played), one of three players in registration, and one player with a check and a practice match
+that are over and a practice match in play. Its keys are used nowhere else.
 """
 
 from __future__ import annotations
@@ -16,16 +17,37 @@ import signal
 import sqlite3
 import tarfile
 import tempfile
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from tests.e2e import site as sites
 from tests.e2e.losers import losers
-from tests.e2e.site import Site, wait_for
+from tests.e2e.site import Player, Site, wait_for
 
-PLAYED, OPEN = "upgraded", "waiting"
+PLAYED, OPEN, PRACTISED = "upgraded", "waiting", "practised"
 PLAYERS = ("Ann", "Ben", "Cleo", "Dan", "Eve")
 WAITING = ("Fay", "Gus", "Hal")
+
+
+@contextmanager
+def practising(site: Site, folder: Path) -> Iterator[None]:
+    """A player that was checked and has practised, and begins to practise again when the block does."""
+    site.create(PRACTISED)
+    player = Player(site, "Ida", folder, "--league-id", PRACTISED)
+    try:
+        token = {"auth_token": player.auth_token()}
+        check = site.post("/checks", token, status=201)["check_id"]
+        wait_for("the check is over", lambda: site.get(f"/checks/{check}")["state"] == "DONE")
+        first = site.post("/practice", token, status=201)["practice_id"]
+        wait_for("the practice match is over", lambda: site.get(f"/practice/{first}")["state"] == "DONE")
+        player.process.send_signal(signal.SIGSTOP)
+        second = site.post("/practice", token, status=201)["practice_id"]
+        wait_for("the second one is in play", lambda: site.get(f"/practice/{second}")["state"] == "RUNNING")
+        yield
+    finally:
+        player.process.send_signal(signal.SIGCONT)
+        player.close()
 
 
 def play_into_round_2(site: Site, folder: Path) -> None:
@@ -40,6 +62,7 @@ def play_into_round_2(site: Site, folder: Path) -> None:
             (folder / name).mkdir()
             one = stack.enter_context(losers(site, PLAYED, folder / name, f"{name}:"))
             cast[one.ids[name]] = one
+        stack.enter_context(practising(site, folder))
         site.post(f"/leagues/{PLAYED}/start")
         site.wait_for_round(PLAYED, 1)
         second = [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["round_id"] == 2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import tarfile
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.e2e.losers import losers
 from tests.e2e.make_upgrade_sample import OPEN, PLAYED, PLAYERS, WAITING
-from tests.e2e.site import ROOT, Site, free_port
+from tests.e2e.site import ROOT, Site, free_port, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 SAMPLES = sorted((ROOT / "tests/samples/upgrade").glob("*.tar.gz"))
@@ -43,6 +44,20 @@ def finished(site: Site) -> list[dict[str, Any]]:
     return [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["state"] == "FINISHED"]
 
 
+def queued(data: Path) -> list[tuple[str, bool, str]]:
+    """The checks and practice matches in a database: id, whether it is a practice match, and state."""
+    with closing(sqlite3.connect(data / "league.sqlite3")) as database:
+        columns = {row[1] for row in database.execute("PRAGMA table_info(matches_check)")}
+        opponent = "opponent" if "opponent" in columns else "''"
+        rows = database.execute(f"SELECT check_id, {opponent} != '', state FROM matches_check").fetchall()  # noqa: S608
+    return [(row[0], bool(row[1]), row[2]) for row in rows]
+
+
+def is_over(site: Site, path: str) -> bool:
+    """Whether a check or practice match has ended, as the API shows it."""
+    return site.get(path)["state"] in ("DONE", "FAILED")
+
+
 def test_there_is_a_data_folder_of_an_older_version() -> None:
     assert SAMPLES != []
 
@@ -53,6 +68,13 @@ def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path,
     with closing(sqlite3.connect(tmp_path / "data/league.sqlite3")) as database:
         query = "SELECT match_id, status FROM matches_match WHERE state = 'FINISHED' ORDER BY id"
         before = dict(database.execute(query).fetchall())
+    checks = queued(tmp_path / "data")
+    if sample.name >= "0020":
+        assert {("practice" if practice else "check", state) for _, practice, state in checks} >= {
+            ("check", "DONE"),
+            ("practice", "DONE"),
+            ("practice", "RUNNING"),
+        }
     assert sorted(before)[:2] == ["R1M1", "R1M2"]
     assert len(before) == 3
     with ExitStack() as stack:
@@ -70,6 +92,11 @@ def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path,
         assert [match for match in now if match["match_id"] in before] == kept
         assert {match["status"] for match in now} <= {"WIN", "DRAW"}
         assert sum(row["played"] for row in site.get(f"/leagues/{PLAYED}/standings")) == 20
+        for check_id, practice, state in checks:
+            path = f"/{'practice' if practice else 'checks'}/{check_id}"
+            if state == "DONE":
+                assert site.get(path)["report"] is not None
+            wait_for(f"{path} is over", partial(is_over, site, path))
         # The league that was in registration is played from its start to its end.
         site.post(f"/leagues/{OPEN}/start", {"auto_advance": True})
         assert site.wait_until(OPEN, "COMPLETED")["matches_done"] == 3
