@@ -40,20 +40,9 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def play(bench: Bench, audience: Audience, league: str = LEAGUE, *, first_apart: bool = False) -> dict[str, Any]:
-    """Play one league, from the request that starts it until it is COMPLETED; its figures.
-
-    Args:
-        first_apart: measure from the second round on. In the first, the referees find out which dialect each agent
-            speaks; how long it takes is ``first_round_s``.
-    """
+async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[str, Any]:
+    """Play one league, from the request that starts it until it is COMPLETED; its figures."""
     async with audience.watching(bench):
-        begun = time.perf_counter()
-        if first_apart:
-            await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": False})
-            rounds = "SELECT count(*) FROM matches_round WHERE league_id = ? AND state = 'COMPLETED'"
-            await bench.until(rounds, league, row=(1,), limit_s=LIMIT_S, tick_s=0.01)
-        first_round_s = time.perf_counter() - begun
         cpu, begun = bench.cpu_s(), time.perf_counter()
         await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": True})
         state = "SELECT state FROM matches_league WHERE league_id = ?"
@@ -68,7 +57,6 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE, *, first_
         )
     return {
         "matches": len(matches),
-        "first_round_s": first_round_s if first_apart else None,
         "wall_s": wall,
         "matches_per_s": len(matches) / wall,
         "cpu_s": used | {"all": sum(used.values())},
@@ -76,18 +64,22 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE, *, first_
 
 
 def play_in_turn(
-    folder: Path, players: int, kinds: Sequence[str], times: int, *, first_apart: bool = False
+    folder: Path, players: int, kinds: Sequence[str], times: int, *, checked: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
     """Play leagues of several kinds of speakers in turn on one site; the figures of each kind, in order.
 
-    The first league of each kind is not counted: the site is cold. What is known of an agent belongs to its
-    registration, so each league begins with finding out its players' dialects; ``first_apart`` as in :func:`play`.
+    The first league of each kind is not counted: the site is cold.
+
+    Args:
+        checked: every player is checked after its registration, as on any site, and the first league waits for that.
+            What is known of an agent belongs to its registration: without a check, the first round of each league
+            finds out the dialects of its players.
     """
     leagues = {f"{kind}_{number}": kind for number in range(times + 1) for kind in kinds}
     figures: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
-    with running(folder, players, leagues) as bench:
+    with running(folder, players, leagues, checked=checked) as bench:
         for league, kind in leagues.items():
-            one = asyncio.run(play(bench, Audience(0), league, first_apart=first_apart))
+            one = asyncio.run(play(bench, Audience(0), league))
             if not league.endswith("_0"):
                 figures[kind].append(one)
     return figures

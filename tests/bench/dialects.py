@@ -1,6 +1,6 @@
-"""How much more a league of mixed dialects costs than the same league in one dialect, once the dialects are known.
+"""How much more a league of mixed dialects costs than the same league in one dialect.
 
-The first round of each league is timed apart: in it the dialects are found out, at a pace that spares the agents.
+As on any site, players are checked after their registration, and the check finds out how each is spoken to.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ def main() -> int:
     """Measure and print; the exit code."""
     command_line("dialects", __doc__).parse_args()
     with scratch() as folder:
-        runs_by_kind = play_in_turn(folder, PLAYERS, ("plain", "mixed"), PAIRS, first_apart=True)
+        runs_by_kind = play_in_turn(folder, PLAYERS, ("plain", "mixed"), PAIRS, checked=True)
     for kind, runs in runs_by_kind.items():
         walls = ", ".join(f"{run['wall_s']:.2f}" for run in runs)
         used = ", ".join(f"{run['cpu_s']['all']:.2f}" for run in runs)
-        first = ", ".join(f"{run['first_round_s']:.2f}" for run in runs)
-        print(f"{kind}: the first round in {first} s, the others in {walls} s, processor {used} s")
+        print(f"{kind}: {walls} s, processor {used} s")
     for label, pick in (("wall", lambda run: run["wall_s"]), ("processor", lambda run: run["cpu_s"]["all"])):
         ratios = [
             pick(mixed) / pick(plain) for plain, mixed in zip(runs_by_kind["plain"], runs_by_kind["mixed"], strict=True)

@@ -24,6 +24,8 @@ LEAGUE = "league_2025_even_odd"
 REFEREES = 2
 REGISTERING_S, PATIENCE_S = 300.0, 1200.0
 """How long the registration of a thousand players may take; how long one request of the instructor may take."""
+CHECKING_S = 1200.0
+"""How long the checks of all players may take."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -106,10 +108,14 @@ class Bench(Instructor):
         )
         wait_for("the players have registered", lambda: self.players.says(" are P"))
 
-    def start_site(self, referees: int = REFEREES, matches_at_once: int = 32) -> None:
-        """Start the host and its referees, each for ``matches_at_once``; returns when the referees have registered."""
+    def start_site(self, referees: int = REFEREES, matches_at_once: int = 32, checked: bool = False) -> None:
+        """Start the host and its referees, each for ``matches_at_once``; returns when the referees have registered.
+
+        With ``checked``, a registration asks for a check of the player.
+        """
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
-        self.host = self._run("host", "manage.py", "host", *options, **ENVIRONMENT)
+        environment = ENVIRONMENT | {"LEAGUE_CHECK_ON_REGISTRATION": str(int(checked))}
+        self.host = self._run("host", "manage.py", "host", *options, **environment)
         wait_for("the site is healthy", self._healthy)
         self.referees = [self._referee(number, matches_at_once) for number in range(1, referees + 1)]
         for referee in self.referees:
@@ -130,6 +136,13 @@ class Bench(Instructor):
             *(f"{league}={kind}" for league, kind in leagues.items()),
         )
         wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)
+
+    def wait_for_checks(self) -> dict[str, int]:
+        """Wait until every check is over; how many of the reports that the site has kept passed, and did not."""
+        left = "SELECT count(*) FROM matches_check WHERE state IN ('WANTED', 'RUNNING')"
+        wait_for("the players are checked", lambda: self.rows(left) == [(0,)], CHECKING_S)
+        counts = "SELECT CASE WHEN passed THEN 'passed' ELSE 'did not pass' END, count(*) FROM matches_check GROUP BY 1"
+        return dict(self.rows(counts))
 
     def _referee(self, number: int, matches_at_once: int) -> Process:
         name = f"referee{number}"
@@ -197,22 +210,28 @@ class Bench(Instructor):
 
 
 @contextlib.contextmanager
-def running(folder: Path, players: int, leagues: dict[str, str] | None = None, **options: int) -> Iterator[Bench]:
+def running(
+    folder: Path, players: int, leagues: dict[str, str] | None = None, *, checked: bool = False, **options: int
+) -> Iterator[Bench]:
     """A running bench, stopped when the block ends.
 
     Args:
         folder: an empty one.
         players: how many, in each league.
         leagues: if given, the players are speakers of dialects, see :meth:`Bench.start_speakers`.
-        options: arguments of :meth:`Bench.start_site`; only with ``leagues``.
+        checked: whether the players are checked after their registration, before the block begins; only with
+            ``leagues``.
+        options: further arguments of :meth:`Bench.start_site`; only with ``leagues``.
     """
     bench = Bench(folder, players)
     try:
         if leagues is None:
             bench.start()
         else:
-            bench.start_site(**options)
+            bench.start_site(checked=checked, **options)
             bench.start_speakers(leagues)
+            if checked:
+                print(f"the players are checked; of the last reports: {bench.wait_for_checks()}", flush=True)
         yield bench
     finally:
         bench.stop()

@@ -142,7 +142,11 @@ async def main(options: argparse.Namespace) -> None:
     async with aiohttp.ClientSession() as session:
         for league, kind in leagues:
             for number in range(options.count):
-                reached = {"delivery": kind} if kind in LOOPS else {"contact_endpoint": f"{base}/{kind}/{number}/mcp"}
+                reached = (
+                    {"delivery": kind}
+                    if kind in LOOPS
+                    else {"contact_endpoint": f"{base}/{kind}/{number}/{league}/mcp"}
+                )
                 meta = {"display_name": f"{kind} {number}", **reached}
                 body = words.rpc("register_player", {"player_meta": meta})
                 async with session.post(f"{options.league}/leagues/{league}/mcp", json=body) as reply:
