@@ -15,7 +15,8 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience.pages import charts, notices, parts
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import Deadline, MatchRow, Result
+from matches.audience.pages.parts import Deadline, MatchRow
+from matches.audience.pages.results import recent_results
 from matches.models import Delivery, DeliveryState, Match, Round
 from matches.view import queries, readiness, sight
 from matches.view.courses import Courses, courses
@@ -24,6 +25,7 @@ from matches.view.sight import View
 
 FRAGMENTS = ("header", "notices", "standings", "current", "results", "feed", "ranks", "cross")
 RECENT = 12
+"""Lines of the feed, and of the results that are not folded away."""
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
@@ -33,6 +35,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     head = parts.league_of(view)
     decisions = _decisions(view)
     matches = queries.matches_of(view.league).filter(round=current) if current is not None else []
+    results = recent_results(view, RECENT)
     return {
         "league": head,
         "standings": _standings(view, decisions, progress),
@@ -41,7 +44,8 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "left_out": {code: read_word(word).label for code, word in sorted(view.league.left_out.items())},
         "matches": [_match(match, view) for match in matches],
         "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
-        "results": [Result(outcome, view) for outcome in list(view.moment.outcomes.values())[: -RECENT - 1 : -1]],
+        "results": results[:RECENT],
+        "earlier_results": results[RECENT:],
         "feed": parts.feed(view, RECENT),
         "ledger": _ledger(view),
         "seq": view.moment.seq,

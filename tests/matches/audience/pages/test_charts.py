@@ -223,7 +223,7 @@ def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
         ("P03", "", "disqualified"),
     ]
     corrected = {"R1M1": "the draw was wrong", "R1M2": ""}
-    assert {result.outcome.match_id: result.corrected for result in context["results"]} == corrected
+    assert {line.match_id: line.corrected for line in context["results"]} == corrected
     assert {match.match_id: match.result.corrected for match in context["matches"]} == corrected
 
 

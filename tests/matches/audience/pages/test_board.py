@@ -1,0 +1,44 @@
+"""The board: which results it lists."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from matches.audience import pages
+from matches.audience.pages import PageKey, board
+from tests import factories as make
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+
+PLAYERS = 2 * (board.RECENT + 2)
+
+
+def listed() -> tuple[list[str], list[str]]:
+    """The matches whose results are listed, the newest first, and those of them that are folded away."""
+    fragments = pages.fragments(PageKey("board", "fall"), "en")
+    assert fragments is not None
+    shown, _, folded = fragments["results"].partition("<details")
+    of_matches = re.compile(r'id="result-([^"]+)"')
+    return of_matches.findall(shown), of_matches.findall(folded)
+
+
+def test_every_result_of_the_last_two_rounds_is_listed_and_the_older_ones_are_folded() -> None:
+    place = make.playing(players=PLAYERS, referees=2)
+    in_round = PLAYERS // 2
+    for number in range(1, 4):
+        make.finish_round(place)
+        shown, folded = listed()
+        rounds = [number, *([number - 1] if number > 1 else [])]
+        assert sorted([*shown, *folded]) == sorted(f"R{n}M{m}" for n in rounds for m in range(1, in_round + 1))
+        assert shown == [f"R{number}M{m}" for m in range(in_round, in_round - board.RECENT, -1)]
+        make.playing_on(place)
+
+
+def test_a_few_results_are_not_folded() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    make.playing_on(place)
+    make.finish_round(place)
+    assert listed() == (["R2M2", "R2M1", "R1M2", "R1M1"], [])
