@@ -100,8 +100,17 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [RESOURCES_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "django.template.loaders.filesystem.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                        "matches.audience.drawn.GameTemplates",
+                    ],
+                ),
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.template.context_processors.i18n",
@@ -110,7 +119,7 @@ TEMPLATES = [
                 "leaguesite.skin.version.version",
                 "leaguesite.skin.desk_link.desk_url",
             ],
-            "builtins": ["agents_registry.isolating"],
+            "builtins": ["agents_registry.isolating", "matches.audience.drawn"],
         },
     },
 ]

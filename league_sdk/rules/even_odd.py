@@ -52,6 +52,7 @@ class EvenOdd(Game):
     hidden = True
     max_round_time_sec = 60
     draws = True
+    drawing = "envelopes"
 
     def new_state(self, players: tuple[str, str]) -> State:
         return init_game_state(players)

@@ -55,6 +55,8 @@ class Game(ABC):
         draws: whether a number is drawn from a seed that the league manager commits to (ruling, section 12).
         translations: its English sentences in other languages, by language: those of its refusals and outcomes, with
             places such as ``%(player)s`` for single words. Pages show them; agents are told the English.
+        drawing: how pages draw a match: the name of a folder ``games/NAME`` of templates, ours or beside the game's
+            module in ``templates`` (docs/games.md). Empty: as a board if the view has one, else in words.
     """
 
     game_type: ClassVar[str]
@@ -68,6 +70,7 @@ class Game(ABC):
     max_round_time_sec: ClassVar[int]
     draws: ClassVar[bool] = False
     translations: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    drawing: ClassVar[str] = ""
 
     @abstractmethod
     def new_state(self, players: tuple[str, str]) -> State:

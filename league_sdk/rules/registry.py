@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -34,8 +35,11 @@ _REQUIRED_ATTRIBUTES: dict[str, Any] = {
     "choice_field": str,
     "hidden": bool,
     "max_round_time_sec": int,
+    "drawing": str,
 }
 """The attributes that every game must have, with their types."""
+_DRAWING = re.compile("[a-z0-9_]*")
+"""The name of a folder, which becomes a part of a template's name."""
 
 
 @cache
@@ -93,10 +97,12 @@ def _load(point: EntryPoint) -> Game | None:
             raise TypeError(f"{point.value} is no subclass of league_sdk.rules.game.Game")
         for name, kind in _REQUIRED_ATTRIBUTES.items():
             value = getattr(game, name)
-            if not isinstance(value, kind) or value in ("", (), []):
+            if not isinstance(value, kind) or (value in ("", (), []) and name != "drawing"):
                 raise TypeError(f"its {name} is {value!r}")
         if not wording.is_usable(game.translations):
             raise TypeError(f"its translations are {game.translations!r}")
+        if not _DRAWING.fullmatch(game.drawing):
+            raise TypeError(f"its drawing is {game.drawing!r}")
     except Exception:
         logger.exception("game %s is left out: it could not be loaded", _name(point))
         return None

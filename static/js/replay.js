@@ -1,5 +1,5 @@
-// Replays a game move by move on the board of the page; data-steps of the board has the moves. While the match is
-// played, a reader who has stepped back stays at that move.
+// Replays a game move by move on the board of the page: in its drawing, and in the table that screen readers read, whose
+// data-steps has the moves. While the match is played, a reader who has stepped back stays at that move.
 
 import { fill, setText } from "./morph.js";
 
@@ -53,12 +53,37 @@ function draw({ grid, steps }, count) {
     const word = !mark ? controls.dataset.wordEmpty : line.has(key) ? ` ${controls.dataset.wordWon}` : last.has(key) ? ` ${controls.dataset.wordLast}` : "";
     cell.replaceChildren(...(mark ? [mark] : []), ...(word ? [hidden(word)] : []));
   }));
+  drawShapes(marks, seat, count ? steps[count - 1] : [], count === steps.length);
   for (const move of document.querySelectorAll("[data-move]")) {
     const now = Number(move.dataset.move) === count;
     move.classList.toggle("last", now);
     if (now) move.setAttribute("aria-current", "step");
     else move.removeAttribute("aria-current");
   }
+}
+
+// The drawing beside the table: paths of the same form as in templates/games/grid.html, with a cell of ten units.
+function drawShapes(marks, seat, last, atEnd) {
+  const drawing = document.querySelector("svg[data-grid]");
+  if (!drawing) return;
+  const cells = [...marks].map(([key, mark]) => [...key.split(","), mark]);
+  for (const path of drawing.querySelectorAll("[data-mark]")) {
+    const own = cells.filter(([, , mark]) => seat[mark] === `cell-${path.dataset.mark}`);
+    path.setAttribute("d", own.map(([y, x]) => `M${x}5 ${y}5${path.dataset.shape}`).join(""));
+  }
+  const mark = drawing.querySelector("[data-last]");
+  const [y, x] = last.find(([, , now]) => now) ?? [];
+  const ring = mark?.dataset.last === "ring";
+  mark?.setAttribute("d", y === undefined ? "" : ring ? `M${x}5 ${y}5m-4.8 0a4.8 4.8 0 1 0 9.6 0a4.8 4.8 0 1 0-9.6 0` : `M${x}0 ${y}0h10v10h-10z`);
+  drawing.querySelector("[data-letters]")?.replaceChildren(...cells.filter(([, , now]) => now).map(([row, column, now]) => {
+    const text = document.createElementNS(drawing.namespaceURI, "text");
+    text.setAttribute("class", ["g-letter", seat[now]?.replace("cell", "g")].filter(Boolean).join(" "));
+    text.setAttribute("x", `${column}5`);
+    text.setAttribute("y", `${row}7`);
+    text.textContent = now;
+    return text;
+  }));
+  drawing.querySelector("[data-won]")?.toggleAttribute("hidden", !atEnd);
 }
 
 function sentence(count, all) {

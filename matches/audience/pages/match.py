@@ -14,8 +14,10 @@ from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.masking import without_addresses
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import IN_PLAY, MatchState
+from league_sdk.rules.registry import games
 from matches.audience.pages import parts
 from matches.audience.pages.draw import draw_of, game_draws
+from matches.audience.pages.drawings import drawn
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.lanes import Message, Row, begin_of, rows_of
 from matches.events.history import Outcome
@@ -47,6 +49,8 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     row = parts.match_row(match, view)
     if row.board is not None:
         row = replace(row, board=_replayable(row.board, match, view, attempts))
+    if row.board is not None or _has_secrets(view.league.game_type, row):
+        row = drawn(row, view, match.view)
     return {
         "league": parts.league_of(view),
         "match": row,
@@ -86,6 +90,12 @@ def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dic
         if not named:
             return None
     return named if staff else dict(without_addresses(named))
+
+
+def _has_secrets(game_type: str, row: parts.MatchRow) -> bool:
+    """Whether a match of a game with hidden choices has begun; a game in turns is drawn when it has a board."""
+    game = games().get(game_type)
+    return game is not None and game.hidden and (row.result is not None or row.state in IN_PLAY)
 
 
 def _match(view: View, match_id: str | None) -> Match | None:

@@ -19,6 +19,7 @@ from matches.events.registry import LISTED
 from matches.models import Event, Match
 from matches.view import queries, summaries, telling
 from matches.view.boards import Board, read_board
+from matches.view.drawings import Drawing
 from matches.view.sight import View
 from matches.view.stories import Lead
 from matches.words import states, stories
@@ -191,6 +192,7 @@ class MatchRow:
     board: Board | None = None
     result: Result | None = None
     deadline: Deadline | None = None
+    drawing: Drawing | None = None
 
     @property
     def state_label(self) -> str:

@@ -24,7 +24,7 @@ from matches.checks import practices
 from matches.checks.ways import is_line
 from matches.events.history import Outcome
 from matches.models import Check, CheckState, CheckWay, Opponent
-from matches.view import boards
+from matches.view import boards, drawings
 from matches.words import checks
 from matches.words.match import why
 from matches.words.told import VOICES, told
@@ -79,9 +79,19 @@ def context(practice_id: str) -> dict[str, Any] | None:
             "took_s": report.get("took_s"),
             "messages": sum(bool(step["message_type"]) for step in report.get("steps", ())),
         },
-        "match": {"a": Seat(players[0]), "b": Seat(players[1]), "board": boards.read_board(_view(report), players)},
+        "match": _match(practice, players),
         "steps": _steps(practice, players),
     }
+
+
+def _match(practice: Check, players: tuple[str, str]) -> dict[str, Any]:
+    """The players and, of a game in turns, the board."""
+    view = _view(practice.report)
+    board = boards.read_board(view, players)
+    seats = (drawings.Seat(players[0]), drawings.Seat(players[1]))
+    over = practice.finished_at is not None
+    drawing = drawings.drawing_of(practice.game_types[0], view, seats, over=over) if board is not None else None
+    return {"a": Seat(players[0]), "b": Seat(players[1]), "board": board, "drawing": drawing}
 
 
 def fragments(practice_id: str, language: str) -> dict[str, str] | None:

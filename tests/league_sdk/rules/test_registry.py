@@ -37,6 +37,11 @@ COIN = dedent(
         game_type = "even_odd"
 
 
+    class Elsewhere(Coin):
+        game_type = "elsewhere"
+        drawing = "../../secrets"
+
+
     class Unfinished(Game):
         game_type = "unfinished"
 
@@ -121,6 +126,7 @@ def broken() -> Iterator[tuple[str, str]]:
     yield "coin_game:Unfinished", "it could not be loaded"
     yield "coin_game:NOT_A_GAME", "it could not be loaded"
     yield "coin_game:Nameless", "it could not be loaded"
+    yield "coin_game:Elsewhere", "it could not be loaded"
     yield "coin_game:Impostor", "there is a game_type 'even_odd' already"
 
 

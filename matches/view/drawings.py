@@ -1,0 +1,262 @@
+"""READS: what the drawing of a match shows: its board, or who has locked in, the number drawn and who was right. Pure.
+
+Before the end it shows public facts only, and of a game with hidden choices no facts of the referee at all. A view may
+come from a student's referee: what is malformed is not drawn, and sizes are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from league_sdk.rules.game import Game
+from league_sdk.rules.registry import games
+from matches.view.boards import Board, read_board
+
+PLAIN, BOARD, ENVELOPES = "plain", "board", "envelopes"
+OF_BOARDS = (BOARD, "cells", "discs")
+"""Drawings of ours that need a board."""
+MAX_VIEW_CHARS = 8192
+MAX_FACTS, MAX_FACT_CHARS, MAX_CHOICE_CHARS = 6, 40, 8
+SHOWN_BESIDE = ("players", "to_move", "choices", "drawn_number", "number_parity")
+"""Fields of a view that a drawing in words leaves out: they stand beside it, or are empty."""
+PARITIES = ("even", "odd")
+
+
+class Seat(NamedTuple):
+    """A player of a drawn match.
+
+    Attributes:
+        choice: after the end, what it chose in secret; empty if it made no choice, or in a game in turns.
+        right: after the end, whether it had the parity that was drawn; None where there is no right and wrong.
+    """
+
+    player_id: str
+    joined: bool = False
+    locked_in: bool = False
+    won: bool = False
+    choice: str = ""
+    right: bool | None = None
+
+
+class Line(NamedTuple):
+    """A winning line, from the column and row of one end to those of the other."""
+
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A board with the cells of each player, as column and row.
+
+    Attributes:
+        a, b: cells of PLAYER_A and PLAYER_B, if all marks are X and O; they are drawn as shapes.
+        letters: otherwise every marked cell with its mark and its seat (a, b or empty).
+        last: the cell of the last move.
+        moves: how many there were.
+    """
+
+    rows: int
+    columns: int
+    a: tuple[tuple[int, int], ...] = ()
+    b: tuple[tuple[int, int], ...] = ()
+    letters: tuple[tuple[int, int, str, str], ...] = ()
+    last: tuple[int, int] | None = None
+    lines: tuple[Line, ...] = ()
+    column_names: tuple[str, ...] = ()
+    moves: int = 0
+
+    @property
+    def box(self) -> str:
+        """The ``viewBox``: a cell is ten units wide, and names of columns stand above the first row."""
+        head = 8 if self.column_names else 0
+        return f"-1 {-1 - head} {10 * self.columns + 2} {10 * self.rows + 2 + head}"
+
+    @property
+    def width(self) -> int:
+        return 10 * self.columns
+
+    @property
+    def height(self) -> int:
+        return 10 * self.rows
+
+    @property
+    def cells(self) -> list[tuple[int, int, int]]:
+        """Every cell with its number, row by row from 0."""
+        return [(x, y, y * self.columns + x) for y in self.down for x in self.across]
+
+    @property
+    def across(self) -> range:
+        return range(self.columns)
+
+    @property
+    def down(self) -> range:
+        return range(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What the templates of a game are given. It can be hashed: a drawing that has not changed is not rendered again.
+
+    Attributes:
+        kind: the folder of templates below ``games``.
+        a, b: PLAYER_A and PLAYER_B.
+        over: whether the match has a result.
+        to_move: the id of the player whose turn it is; empty if nobody's, or if all move at once.
+        number, parity: what was drawn, after the end; empty in other games.
+        total: the sum, where that decides.
+        commitment: the first characters of the digest that was published before the choices; empty if there is none.
+        text: the game's public facts as JSON; of a game with hidden choices only after the end.
+    """
+
+    kind: str
+    a: Seat
+    b: Seat
+    over: bool = False
+    grid: Grid | None = None
+    to_move: str = ""
+    number: str = ""
+    parity: str = ""
+    total: str = ""
+    commitment: str = ""
+    text: str = "{}"
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The public facts, for the templates of other games."""
+        facts: dict[str, Any] = json.loads(self.text)
+        return facts
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The first public facts in words: name and value."""
+        told = ((name, _in_words(value)) for name, value in self.view.items() if name not in SHOWN_BESIDE)
+        return [(name.replace("_", " ")[:MAX_FACT_CHARS], text) for name, text in told if text][:MAX_FACTS]
+
+
+def drawing_of(
+    game_type: str, view: Mapping[str, Any], seats: tuple[Seat, Seat], *, over: bool = False, commitment: str = ""
+) -> Drawing:
+    """The drawing of a match.
+
+    Args:
+        game_type: of its league; the game may not be installed any more.
+        view: the public facts that the referee told; after the end the details of the result.
+        seats: who has joined, locked in and won.
+        over: whether the match has a result.
+        commitment: to the draw, as far as it is shown.
+    """
+    game = games().get(game_type)
+    hidden = game is not None and game.hidden
+    facts = dict(view) if over or not hidden else {}
+    if not facts and game is not None and not hidden:
+        facts = _at_the_start(game, (seats[0].player_id, seats[1].player_id))
+    board = read_board(facts, (seats[0].player_id, seats[1].player_id))
+    drawn = Drawing(_kind(game, board), *seats, over=over, commitment=commitment, text=_as_text(facts))
+    if board is not None:
+        to_move = "" if over else board.to_move or ""
+        return replace(drawn, grid=grid_of(board), to_move=to_move)
+    return _opened(drawn, facts) if over else drawn
+
+
+def _kind(game: Game | None, board: Board | None) -> str:
+    kind = game.drawing if game is not None else ""
+    if kind and (board is not None or kind not in OF_BOARDS):
+        return kind
+    if board is not None:
+        return BOARD
+    return ENVELOPES if game is not None and game.hidden else PLAIN
+
+
+@lru_cache(maxsize=1024)
+def _at_the_start(game: Game, players: tuple[str, str]) -> dict[str, Any]:
+    """What a game in turns looks like before the first move; nothing if it fails, as the code of others may."""
+    try:
+        return dict(game.view(game.new_state(players), None))
+    except Exception:
+        return {}
+
+
+def _as_text(facts: Mapping[str, Any]) -> str:
+    text = json.dumps(facts, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) <= MAX_VIEW_CHARS else "{}"
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool | int | float | str):
+        return str(value)[:MAX_FACT_CHARS]
+    if isinstance(value, list) and value and all(isinstance(one, int | float | str) for one in value):
+        return ", ".join(str(one)[:MAX_FACT_CHARS] for one in value[-MAX_FACT_CHARS:])[-MAX_FACT_CHARS:]
+    return ""
+
+
+# Secret choices and a number ----------------------------------------------------------------------
+
+
+def _opened(drawn: Drawing, details: Mapping[str, Any]) -> Drawing:
+    """A finished match of a game with hidden choices: what each chose, the number, who was right."""
+    parity = details.get("sum_parity", details.get("number_parity"))
+    parity = parity if parity in PARITIES else ""
+    return replace(
+        drawn,
+        a=_opened_seat(drawn.a, details, parity),
+        b=_opened_seat(drawn.b, details, parity),
+        number=_short(details.get("drawn_number")),
+        parity=parity,
+        total=_short(details.get("sum")),
+    )
+
+
+def _opened_seat(seat: Seat, details: Mapping[str, Any], parity: str) -> Seat:
+    choices, parities = details.get("choices"), details.get("parities")
+    choice = choices.get(seat.player_id) if isinstance(choices, Mapping) else None
+    stands_for = parities.get(seat.player_id) if isinstance(parities, Mapping) else choice
+    right = stands_for == parity if parity and choice is not None and stands_for in PARITIES else None
+    return seat._replace(choice=_short(choice), right=right)
+
+
+def _short(value: object) -> str:
+    shown = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return str(value)[:MAX_CHOICE_CHARS] if shown else ""
+
+
+# Boards -------------------------------------------------------------------------------------------
+
+
+def grid_of(board: Board) -> Grid:
+    """A board as it is drawn: shapes where all marks are X and O, else letters."""
+    cells = [(x, y, cell) for y, row in enumerate(board.rows) for x, cell in enumerate(row)]
+    marked = [(x, y, cell) for x, y, cell in cells if cell.mark]
+    shapes = all(cell.seat == {"X": "a", "O": "b"}.get(cell.mark) for _x, _y, cell in marked)
+    return Grid(
+        rows=len(board.rows),
+        columns=len(board.rows[0]),
+        a=tuple((x, y) for x, y, cell in marked if shapes and cell.seat == "a"),
+        b=tuple((x, y) for x, y, cell in marked if shapes and cell.seat == "b"),
+        letters=() if shapes else tuple((x, y, cell.mark, cell.seat) for x, y, cell in marked),
+        last=next(((x, y) for x, y, cell in cells if cell.last), None),
+        lines=lines_through([(x, y) for x, y, cell in cells if cell.won]),
+        column_names=tuple(board.column_names),
+        moves=len(board.moves),
+    )
+
+
+def lines_through(won: list[tuple[int, int]]) -> tuple[Line, ...]:
+    """The straight lines of at least three winning cells; every winning cell by itself if there is no such line."""
+    cells, lines = set(won), []
+    for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+        for x, y in sorted(cells):
+            if (x - dx, y - dy) in cells:
+                continue
+            length = 1
+            while (x + length * dx, y + length * dy) in cells:
+                length += 1
+            if length >= 3:
+                lines.append(Line(x, y, x + (length - 1) * dx, y + (length - 1) * dy))
+    return tuple(lines or [Line(x, y, x, y) for x, y in sorted(cells)])
