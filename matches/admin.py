@@ -28,6 +28,7 @@ from matches.desk.facts import Facts
 from matches.desk.page import DeskPages
 from matches.desk.papers import PaperPages
 from matches.desk.people import PeoplePages
+from matches.desk.remote import RemotePages
 from matches.desk.settings_form import GROUPS, LeagueForm
 from matches.desk.ticked import ListActions
 from matches.league import entry, names
@@ -39,7 +40,7 @@ from matches.words import states
 
 
 @admin.register(League)
-class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActions, OwnRows, ModelAdmin):
+class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, RemotePages, DeskPages, ListActions, OwnRows, ModelAdmin):
     """The leagues that a user has a role in. The page of a league is its desk; name and settings have another page."""
 
     form = LeagueForm

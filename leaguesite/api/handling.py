@@ -38,7 +38,8 @@ from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.league.leagues import find_match, get_league
 from matches.models import League
 from matches.view import queries, referees, sight, summaries
-from matches.view.rows import AgentRow, FreezeRow, LeagueRow, MatchRow
+from matches.view.rows import AgentRow, FreezeRow, LeagueRow, MatchRow, ScreenRow
+from matches.view.screens import steering
 
 Fields = dict[str, Any]
 WITH_LEAGUE = refusals(401, 404, 409, 422, 429)
@@ -98,6 +99,11 @@ def _of_league(line: Callable[[League], Any]) -> Callable[[Fields, Any], Any]:
 
 def _league_line(league: League) -> LeagueRow:
     return summaries.league_line(sight.everything(league))
+
+
+def _screen_line(league: League) -> ScreenRow:
+    now = steering(league.screen)
+    return {"league_id": league.pk, "held": now.held, "featured": now.featured}
 
 
 def _find_match(fields: Fields) -> Fields:
@@ -249,6 +255,7 @@ _OF_SUBJECT: dict[Subject, Handling] = {
     acting.GATEWAY: Handling(_find_host, _host_line, GatewayMark, refusals(401, 422, 429)),
     acting.PLAN: Handling(_find_time, _of_league(plan_line), PlanRow),
     acting.FREEZE: Handling(dict, _of_league(summaries.freeze_line), FreezeRow),
+    acting.SCREEN: Handling(dict, _of_league(_screen_line), ScreenRow),
     acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.wire(done), NoticeRow),
     acting.PERSON: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
 }

@@ -29,6 +29,7 @@ from matches.desk.acting import (
     PERSON,
     PLAN,
     ROSTER,
+    SCREEN,
     SITE,
     Click,
     DeskAction,
@@ -40,7 +41,7 @@ from matches.desk.acting import (
     name_or,
 )
 from matches.desk.facts import Facts, closing_warnings, start_warnings
-from matches.league import entry, freeze, lifecycle, names, notices, opening, planned, play, staffing
+from matches.league import entry, freeze, lifecycle, names, notices, opening, planned, play, screens, staffing
 from matches.league.corrections import applying, plans
 from matches.papers import importing
 from matches.view.roles import Action
@@ -269,6 +270,32 @@ ROWS: tuple[DeskAction, ...] = (
     DeskAction("lift", FREEZE, RUN, freeze.lift, _("Everybody sees everything."),
         Click(_("Show everything"), _is_frozen, _reveals, _("Yes, show everything now")),
         api=Endpoint("/leagues/{league_id}/freeze/lift", "lift_freeze", "End the freeze: everybody sees everything.")),
+
+    DeskAction("previous", SCREEN, RUN, partial(screens.turn, scenes=-1), _("Every screen shows the scene before."),
+        Click(_("Previous scene")),
+        api=Endpoint("/leagues/{league_id}/screen/previous", "previous_scene", "Turn every screen of the league back.",
+            module="screens")),
+    DeskAction("next", SCREEN, RUN, screens.turn, _("Every screen shows the next scene."),
+        Click(_("Next scene")),
+        api=Endpoint("/leagues/{league_id}/screen/next", "next_scene",
+            "Turn every screen of the league to its next scene.", module="screens")),
+    DeskAction("hold", SCREEN, RUN, screens.hold, _("Every screen holds its scene."),
+        Click(_("Hold")),
+        api=Endpoint("/leagues/{league_id}/screen/hold", "hold_scene", "Keep every screen at its scene.",
+            module="screens")),
+    DeskAction("release", SCREEN, RUN, partial(screens.hold, held=False), _("The scenes take turns again."),
+        Click(_("Let the scenes take turns")),
+        api=Endpoint("/leagues/{league_id}/screen/release", "release_scene", "Let the scenes take turns again.",
+            module="screens")),
+    DeskAction("feature", SCREEN, RUN, screens.feature, _("%(match)s is large on every screen."),
+        Click(_("Make large")),
+        api=Endpoint("/leagues/{league_id}/matches/{match_id}/feature", "feature_match",
+            "Draw a match large on every screen, until its round is over.", module="screens")),
+    DeskAction("automatic", SCREEN, RUN, screens.automatic, _("Every screen goes by itself again."),
+        Click(_("Automatic")),
+        api=Endpoint("/leagues/{league_id}/screen/automatic", "automatic_screen",
+            "Let every screen go by itself: the scenes take turns, and the most interesting match is large.",
+            module="screens")),
 
     DeskAction("make", CORRECTION, CORRECT, applying.make, _("Correction #%(number)d is made."), signed=name_or("API"),
         api=_CORRECT),

@@ -91,6 +91,7 @@ def links(facts: Facts) -> list[Button]:
     pages: Sequence[tuple[str, str, str, bool, Action]] = (
         ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Action.WATCH),
         ("admin:matches_league_roster", admin_id, _("Roster: who may enter"), real, Action.EDIT),
+        ("admin:matches_league_remote", admin_id, _("Remote control of the screens"), True, Action.RUN),
         ("admin:matches_league_notices", admin_id, _("Announcements and messages"), real, Action.RUN),
         ("admin:matches_league_papers", admin_id, _("Export and evidence sheets"), real, Action.EDIT),
         ("admin:matches_league_people", admin_id, _("Who runs this league"), real, Action.EDIT),

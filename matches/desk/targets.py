@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest
 
 from agents_registry.isolating import isolated
 from agents_registry.models import NameRefused
+from league_sdk.protocol.limits import MAX_ID_CHARS
 from matches.desk import acting
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.facts import agents
@@ -64,6 +65,13 @@ def _person(request: HttpRequest, league: League, action: DeskAction, number: in
     return {"league_id": league.pk, "role_id": number}, {}
 
 
+def _screen(request: HttpRequest, league: League, action: DeskAction) -> Target:
+    if action.name != "feature":
+        return {"league_id": league.pk}, {}
+    match_id = request.POST.get("match_id", "")[:MAX_ID_CHARS]
+    return {"league_id": league.pk, "match_id": match_id}, {"match": isolated(match_id)}
+
+
 def _roster(request: HttpRequest, league: League, action: DeskAction) -> Target:
     ticked = [int(pk) for pk in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", pk)]
     return {"league_id": league.pk, "entry_ids": ticked[:MAX_TICKED]}, {}
@@ -77,6 +85,7 @@ FINDERS: dict[Subject, Callable[..., Target]] = {
     acting.GATEWAY: _gateway,
     acting.PLAN: _league,
     acting.FREEZE: _league,
+    acting.SCREEN: _screen,
     acting.NOTICE: _notice,
     acting.PERSON: _person,
     acting.ROSTER: _roster,

@@ -53,6 +53,9 @@ class League(QuickLoad, models.Model):
     unveiled = models.PositiveIntegerField(
         default=0, editable=False, help_text="Places of the final table shown already, from the last one up."
     )
+    screen = models.JSONField(
+        default=dict, editable=False, help_text="How the instructor steers the projector (matches.view.screens)."
+    )
     event_seq = models.PositiveBigIntegerField(default=0, editable=False)
     ledger_head = models.CharField(
         max_length=64, blank=True, default="", editable=False, help_text="The digest of the last event."

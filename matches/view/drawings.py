@@ -76,7 +76,7 @@ class Grid:
     def box(self) -> str:
         """The ``viewBox``: a cell is ten units wide, and names of columns stand above the first row."""
         head = 8 if self.column_names else 0
-        return f"-1 {-1 - head} {10 * self.columns + 2} {10 * self.rows + 2 + head}"
+        return f"-2 {-2 - head} {10 * self.columns + 4} {10 * self.rows + 4 + head}"
 
     @property
     def width(self) -> int:

@@ -79,6 +79,14 @@ class FreezeRow(TypedDict):
     places_unveiled: Annotated[int, says("How many places of the final table are shown, from the last one up.")]
 
 
+class ScreenRow(TypedDict):
+    """How the screens of a league are steered."""
+
+    league_id: Annotated[str, says("The league.")]
+    held: Annotated[bool, says("Whether the scenes stand still.")]
+    featured: Annotated[str, says("The match that is drawn large; empty: the most interesting one is.")]
+
+
 class StandingsRow(TypedDict):
     """A row of the table."""
 

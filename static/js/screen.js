@@ -1,7 +1,11 @@
 // The projector page shows one scene after the other. live.js keeps the scenes up to date; this script chooses one.
-// Keys: space pauses, arrows (and page up/down, as presenters send them) change the scene, f enters the full screen.
+// Keys: space pauses, arrows (and page up/down, as presenters send them) change the scene, up and down choose the large
+// board, a returns to automatic, f enters the full screen. The instructor's phone does the same for all screens of the
+// league: the fragment screen_remote says what it told them.
 
 const SCENE_MS = 12000; // long enough to read a part of the table from the back row
+const BOARDS_MS = 24000; // and to follow a game
+const FLASH_MS = 1200;
 
 const main = document.querySelector("main.screen");
 const stage = document.querySelector("[data-stage]");
@@ -16,9 +20,14 @@ let held = false;
 let timer = 0;
 let turnsAt = 0;
 let left = SCENE_MS;
+let large = ""; // the id of the board that a key of this projector made large; empty: the first one is
+let turned = null; // how far the phone has turned all screens; null: not read yet
+let heldThere = false; // whether the phone holds them
 let running = null; // the animation of the progress line
 
 const scenes = () => [...stage.querySelectorAll("[data-scene]")];
+const boards = () => [...stage.querySelectorAll(".wall-board")];
+const length = () => (shown === "boards" ? BOARDS_MS : SCENE_MS);
 
 function show() {
   const all = scenes();
@@ -29,11 +38,54 @@ function show() {
   else { place = Math.min(place, Math.max(0, all.length - 1)); begin(all[place]?.dataset.scene ?? ""); }
   for (const scene of all) scene.toggleAttribute("data-shown", scene.dataset.scene === shown);
   main.toggleAttribute("data-alone", all.length < 2);
+  enlarge();
+}
+
+// ---- the large board: a key gives its place to another board, and that one's place to the first
+
+function enlarge() {
+  const all = boards();
+  const at = Math.max(0, all.findIndex((board) => board.id === large));
+  all.forEach((board, place) => {
+    board.toggleAttribute("data-large", at > 0 && place === at);
+    const order = !at ? "" : String(place === at ? 0 : place || at);
+    if (board.style.order !== order) board.style.order = order;
+  });
+}
+
+function choose(by) {
+  const all = boards();
+  if (!all.length) return;
+  const at = Math.max(0, all.findIndex((board) => board.id === large));
+  large = all[(at + by + all.length) % all.length].id;
+  enlarge();
+}
+
+// ---- the phone
+
+function follow() {
+  const told = main.querySelector("[data-turned]");
+  if (!told) return;
+  const there = Number(told.dataset.turned);
+  const holds = told.hasAttribute("data-held-there");
+  const by = turned === null ? 0 : there - turned;
+  turned = there;
+  if (by) turn(Math.sign(by) * Math.min(Math.abs(by), 50));
+  if (holds !== heldThere) {
+    heldThere = holds;
+    if (held !== holds) hold();
+  }
+}
+
+function automatic() {
+  large = "";
+  enlarge();
+  if (held) hold();
 }
 
 function begin(name) {
   shown = name;
-  left = SCENE_MS;
+  left = length();
   run();
 }
 
@@ -64,7 +116,7 @@ function hold() {
 function drawLine() {
   const all = scenes().length || 1;
   const at = (share) => `scaleX(${(place + share) / all})`;
-  const passed = 1 - left / SCENE_MS;
+  const passed = 1 - left / length();
   running?.cancel();
   running = null;
   line.style.transform = at(reducedMotion.matches ? 1 : passed);
@@ -77,14 +129,30 @@ addEventListener("keydown", (event) => {
   if (event.key === " ") hold();
   else if (event.key === "ArrowRight" || event.key === "ArrowLeft") turn(event.key === forward ? 1 : -1);
   else if (event.key === "PageDown" || event.key === "PageUp") turn(event.key === "PageDown" ? 1 : -1);
+  else if (event.key === "ArrowUp" || event.key === "ArrowDown") choose(event.key === "ArrowDown" ? 1 : -1);
+  else if (event.key === "a") automatic();
   else if (event.key === "f") document.documentElement.requestFullscreen?.().catch(() => {});
   else return;
   event.preventDefault();
 });
 
+// ---- a win flashes once, when its board is looked at while it comes in
+
+function flash(changes) {
+  if (reducedMotion.matches) return;
+  for (const { target, oldValue } of changes) {
+    if (oldValue !== null || target.dataset.result !== "WIN") continue;
+    const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
+    target.animate([{ backgroundColor: colour, offset: 0 }], { duration: FLASH_MS, easing: "ease-in" });
+  }
+}
+
+new MutationObserver(flash).observe(stage, { subtree: true, attributeFilter: ["data-result"], attributeOldValue: true });
+
 // Morphing removes the attributes that this script sets: set them again before the next paint.
-const seen = new MutationObserver(show);
-seen.observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-scene", "data-shown"] });
+const seen = new MutationObserver(() => { show(); follow(); });
+seen.observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-scene", "data-shown", "data-large", "data-turned", "data-held-there"] });
 reducedMotion.addEventListener("change", run);
 main.dataset.rotating = "";
 show();
+follow();

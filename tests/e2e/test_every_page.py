@@ -58,6 +58,7 @@ DESK = {
     "users": "/admin/auth/user/",
     "papers": f"/admin/matches/league/{PLAYED}/papers/",
     "notices": f"/admin/matches/league/{PLAYED}/notices/",
+    "remote": f"/admin/matches/league/{PLAYED}/remote/",
     "roster": f"/admin/matches/league/{OPEN}/roster/",
     "agents": "/admin/agents_registry/agent/",
     "agent": "/admin/agents_registry/agent/1/change/",

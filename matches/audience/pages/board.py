@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,13 +13,15 @@ from django.utils.functional import SimpleLazyObject
 from agents_registry.models import Kind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.audience.pages import charts, notices, parts
+from matches.audience.pages import charts, notices, parts, wall_boards
+from matches.audience.pages.drawings import drawn
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import Deadline, MatchRow
 from matches.audience.pages.results import recent_results
 from matches.models import Delivery, DeliveryState, Match, Round
 from matches.view import queries, readiness, sight
 from matches.view.courses import Courses, courses
+from matches.view.interest import MAX_BOARDS
 from matches.view.readiness import Readiness, Ready, read_word
 from matches.view.sight import View
 
@@ -42,7 +44,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "spark_box": _spark_box(progress, head.summary.rounds),
         "decisions": decisions,
         "left_out": {code: read_word(word).label for code, word in sorted(view.league.left_out.items())},
-        "matches": [_match(match, view) for match in matches],
+        "matches": _drawn([(_match(match, view), match) for match in matches], view, current, staff=key.staff),
         "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
         "results": results[:RECENT],
         "earlier_results": results[RECENT:],
@@ -197,6 +199,18 @@ def _spark_box(progress: Courses, planned: int) -> str:
 def _match(match: Match, view: View) -> MatchRow:
     row = parts.match_row(match, view)
     return replace(row, deadline=_deadline(match, view)) if row.result is None and row.board is None else row
+
+
+def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
+    """The matches of the round; those that the projector shows as boards have them here, too, small."""
+    places: Collection[str] = [row.match_id for row, _match in rows]
+    if current is not None and view.now:
+        moves = {match.match_id: len(match.moves) for _row, match in rows}
+        places = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+    elif len(rows) > MAX_BOARDS:
+        # In the past nothing is followed.
+        places = ()
+    return [drawn(row, view, match.view) if row.match_id in places else row for row, match in rows]
 
 
 def _deadline(match: Match, view: View) -> Deadline | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import Row
@@ -193,17 +194,27 @@ class MatchRow:
     result: Result | None = None
     deadline: Deadline | None = None
     drawing: Drawing | None = None
+    moves: int = 0
+
+    @property
+    def to_move(self) -> str | None:
+        """The id of the player whose turn it is, as far as a board says."""
+        if self.board is not None:
+            return self.board.to_move
+        return self.drawing.to_move or None if self.drawing is not None else None
 
     @property
     def state_label(self) -> str:
-        return states.match_state(self.state, self.board.to_move if self.board is not None else None)
+        return states.match_state(self.state, self.to_move)
 
     @property
     def going(self) -> str:
         """How far a running match is and for whom it waits, in a few words for one line of the board."""
-        if self.board is None and self.state == MatchState.WAITING_FOR_PLAYERS and self.a.joined != self.b.joined:
+        if self.to_move is None and self.state == MatchState.WAITING_FOR_PLAYERS and self.a.joined != self.b.joined:
             return _("waiting for %(player)s") % {"player": (self.b if self.a.joined else self.a).player_id}
-        if self.board is None and self.state == MatchState.COLLECTING_CHOICES:
+        if self.to_move is None and self.state == MatchState.COLLECTING_CHOICES:
+            if self.moves:
+                return ngettext("%(count)d move", "%(count)d moves", self.moves) % {"count": self.moves}
             done = [player.player_id for player in (self.a, self.b) if player.locked_in]
             if len(done) == 2:
                 return _("both have locked in")
@@ -212,8 +223,12 @@ class MatchRow:
         return self.state_label
 
 
-def match_row(match: Match, view: View) -> MatchRow:
-    """A match as one audience sees it."""
+def match_row(match: Match, view: View, *, board: bool = True) -> MatchRow:
+    """A match as one audience sees it.
+
+    Args:
+        board: whether its board is read; without it, the columns that have views and details are not.
+    """
     outcome = view.outcome(match.match_id)
     line = queries.match_line(match, view)
     a, b = (_seat(match, code, view, line["state"]) for code in (match.player_a.code, match.player_b.code))
@@ -225,7 +240,7 @@ def match_row(match: Match, view: View) -> MatchRow:
         line["state"],
         line["attempt"],
         line["referee_id"],
-        _board(match, view),
+        _board(match, view) if board else None,
         Result(outcome, view) if outcome is not None else None,
     )
 

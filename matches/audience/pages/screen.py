@@ -16,12 +16,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from league_sdk.ledger.standings import Row
-from league_sdk.protocol.states import LeagueState, MatchState
+from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
-from matches.audience.pages import charts, notices, parts
+from matches.audience.pages import charts, notices, parts, wall_boards
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.view import queries
 from matches.view.courses import courses
+from matches.view.screens import steering
 from matches.view.sight import View
 from matches.view.wall import STATES, NotRegistered, Tile, TileState, wall
 
@@ -32,9 +32,11 @@ FRAGMENTS = (
     "screen_wall",
     "screen_finale",
     "screen_standings",
+    "screen_boards",
     "screen_matches",
     "screen_ranks",
     "screen_news",
+    "screen_remote",
 )
 WALL, PLAY, REVEAL, FINALE = "wall", "play", "reveal", "finale"
 MAX_IN_COLUMN = 15
@@ -67,9 +69,10 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "champions": champions if mode == FINALE else [],
         "podium": view.listed[len(champions) : MAX_ON_PODIUM] if mode == FINALE else [],
         "standings": _table_sheets(view) if mode in (PLAY, FINALE) else [],
-        **(_matches(view) if mode == PLAY else {}),
+        **(_matches(view, staff=key.staff) if mode == PLAY else {}),
         "ranks": ranks(view) if mode in (PLAY, FINALE) else None,
         "news": _news(view) if mode == PLAY else None,
+        "steering": steering(view.league.screen),
         "socket_path": socket_path(key),
     }
 
@@ -159,18 +162,18 @@ def _table_sheets(view: View) -> list[TableSheet]:
     return [TableSheet(sheets(page, size), size) for page in pages]
 
 
-def _matches(view: View) -> dict[str, Any]:
-    """The matches of the current round, running ones first; empty when all have finished."""
+def _matches(view: View, *, staff: bool) -> dict[str, Any]:
+    """The current round: as boards as many as can be read, the others in words. Empty when all have finished."""
     current = view.moment.current
     if current is None or current.completed_at is not None:
         return {}
     playing = view.league.rounds.select_related("bye").filter(number=current.number).first()
     if playing is None:
         return {}
-    rows = [parts.match_row(match, view) for match in queries.matches_of(view.league).filter(round=playing)]
-    rows.sort(key=lambda match: match.state == MatchState.FINISHED)
+    wall = wall_boards.wall_of(view, playing, staff=staff)
     return {
-        "match_sheets": sheets(rows, MATCHES_PER_SHEET),
+        "boards": wall.boards,
+        "match_sheets": sheets(wall.others, MATCHES_PER_SHEET),
         "bye": parts.player_of(view, playing.bye.code) if playing.bye else None,
     }
 

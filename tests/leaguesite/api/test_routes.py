@@ -217,7 +217,8 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     rest = ("plan/call_off", "plan/forget", "freeze/call_off", "freeze/unveil", "freeze/lift", "roster/remove")
     numbered = ("names/{number}/let_in", "names/{number}/put_aside", "notices/{number}/withdraw", "roles/{number}/take")
     expected += [f"post {league}/{one}" for one in (*rest, *numbered)]
-    expected += ["post /api/import"]
+    expected += [f"post {league}/screen/{one}" for one in ("next", "previous", "hold", "release", "automatic")]
+    expected += ["post /api/import", f"post {league}/matches/{{match_id}}/feature"]
     assert documented == sorted(expected)
 
 

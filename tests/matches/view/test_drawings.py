@@ -34,7 +34,7 @@ def test_a_board_in_play_has_the_cells_of_both_and_the_last_move() -> None:
     assert (drawing.kind, drawing.to_move, drawing.over) == ("discs", "P02", False)
     assert (drawing.grid.a, drawing.grid.b, drawing.grid.last) == (((4, 5), (3, 5))[::-1], ((3, 4),), (4, 5))
     assert (drawing.grid.moves, drawing.grid.lines, drawing.grid.letters) == (3, (), ())
-    assert drawing.grid.box == "-1 -9 72 70"
+    assert drawing.grid.box == "-2 -10 74 72"
 
 
 def test_the_winning_line_goes_from_end_to_end() -> None:

@@ -135,6 +135,7 @@ LINES: dict[str, list[Line]] = {
     "matches_league_correction_undo": [Line(Action.CORRECT, 404, 404, _with(1))],
     # Announcements and papers
     "matches_league_notices": [Line(Action.RUN, 200, 200)],
+    "matches_league_remote": [Line(Action.RUN, 200, 200)],
     "matches_league_papers": [Line(Action.EDIT, 200, 200)],
     "matches_league_evidence": [Line(Action.EDIT, 200, 200)],
     "matches_league_paper": [
@@ -255,6 +256,7 @@ def test_each_action_needs_the_expected_permission() -> None:
         "run": {f"do {name}" for name in ("close", "start", "run_all", "pause", "resume", "stop")}
         | {f"plan {name}" for name in ("start", "call-off", "forget")}
         | {f"freeze {name}" for name in ("plan", "call-off", "unveil", "lift")}
+        | {f"screen {name}" for name in ("previous", "next", "hold", "release", "feature", "automatic")}
         | {"notice withdraw"},
         "correct": {"match cancel"},
         "edit": {

@@ -14,8 +14,8 @@ from agents_registry.models import Agent, RosterEntry
 from matches.audience import pages
 from matches.audience.pages import PageKey, screen
 from matches.audience.pages.screen import sheets
-from matches.league import freeze, lifecycle, opening
-from matches.models import League, Notice
+from matches.league import freeze, lifecycle, opening, screens
+from matches.models import League, Match, Notice
 from matches.view import sight
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same
@@ -74,7 +74,7 @@ def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> Non
     assert tellers == [
         ["wall-1"],
         ["wall-1"],
-        ["standings-1", "matches-1", "news"],
+        ["standings-1", "boards", "news"],
         # Between two rounds there is nothing to watch but the table and what happened.
         ["standings-1", "news"],
         ["champion", "standings-1"],
@@ -125,10 +125,48 @@ def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
     second = place.match("R1M2")
     a, b = second.player_a.code, second.player_b.code
     make.progress(second, state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a], view={"choices": {a: "odd"}})
-    [sheet] = shown()["match_sheets"]
-    assert [match.match_id for match in sheet] == ["R1M2", "R1M1"]
-    duel = re.findall(r'id="duel-R1M2".*?</li>', public_text(client), re.S)[0]
-    assert ("has locked in" in duel, re.findall(r"\b(?:even|odd)\b", duel)) == (True, [])
+    context = shown()
+    assert ([match.match_id for match in context["boards"]], context["match_sheets"]) == (["R1M2", "R1M1"], [])
+    board = re.findall(r'id="board-R1M2".*?</li>', public_text(client), re.S)[0]
+    assert ("has locked in" in board, re.findall(r"\b(?:even|odd)\b", board)) == (True, [])
+
+
+def test_a_large_round_has_boards_and_the_others_in_words() -> None:
+    many_playing(60)
+    context = shown(PageKey("screen", "board"))
+    assert (len(context["boards"]), [len(sheet) for sheet in context["match_sheets"]]) == (16, [14])
+    drawn = {match.match_id for match in context["boards"]}
+    told = {match.match_id for sheet in context["match_sheets"] for match in sheet}
+    assert (len(drawn | told), drawn & told) == (30, set())
+    # All that are in play, the leaders large; one place is left for a match that is over.
+    assert [match.result is None for match in context["boards"]] == [True] * 15 + [False]
+
+
+def test_boards_stay_where_they_are_from_one_rendering_to_the_next() -> None:
+    many_playing(60)
+    key = PageKey("screen", "board")
+    before = [match.match_id for match in shown(key)["boards"]]
+    Match.objects.filter(match_id=before[3]).update(moves=[["P01", 1]] * 30)
+    assert [match.match_id for match in shown(key)["boards"]] == before
+
+
+def test_the_instructor_makes_a_match_large() -> None:
+    many_playing(60)
+    key = PageKey("screen", "board")
+    others = [match.match_id for sheet in shown(key)["match_sheets"] for match in sheet]
+    screens.feature(league_id="board", match_id=others[-1])
+    assert shown(key)["boards"][0].match_id == others[-1]
+    screens.automatic(league_id="board")
+    assert len(shown(key)["boards"]) == 16
+
+
+def test_screens_follow_the_phone_also_in_front_of_a_frozen_board() -> None:
+    make.veiled()
+    screens.turn(league_id="fall", scenes=-2)
+    screens.hold(league_id="fall")
+    fragments = pages.fragments(KEY, "en")
+    assert fragments is not None
+    assert re.findall(r'data-turned="(\d+)" data-held-there', fragments["screen_remote"]) == ["999998"]
 
 
 def test_the_projectors_chart_shows_only_finished_rounds() -> None:

@@ -1,0 +1,100 @@
+"""The running round as boards: which of its matches are drawn, and their drawings.
+
+The columns with views are read only of the matches that are drawn, with one query.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.utils import timezone
+
+from league_sdk.protocol.states import IN_PLAY, MatchState
+from matches.audience.pages import parts
+from matches.audience.pages.drawings import drawn
+from matches.audience.pages.parts import MatchRow
+from matches.models import Match, Round
+from matches.view import queries
+from matches.view.interest import Candidate, choose
+from matches.view.screens import steering
+from matches.view.sight import View
+
+MAX_KEPT_WALLS = 100
+_COLUMNS = (
+    *("league_id", "match_id", "state", "attempt", "joined", "locked_in", "moves", "lifecycle", "round__number"),
+    *("player_a__code", "player_b__code", "referee__code"),
+)
+
+_lock = threading.Lock()
+_shown: OrderedDict[tuple[Any, ...], tuple[str, ...]] = OrderedDict()
+"""What each audience saw last, so that boards stay where they are; lost with the process, which does no harm."""
+
+
+class Wall(NamedTuple):
+    """A round on the wall.
+
+    Attributes:
+        boards: the matches that are drawn; the first is drawn large.
+        others: the rest, in words; those in play first.
+    """
+
+    boards: list[MatchRow]
+    others: list[MatchRow]
+
+
+def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
+    """A round as boards, for the projector."""
+    found = (
+        queries.matches_in([playing]).select_related(None).select_related("round", "player_a", "player_b", "referee")
+    )
+    matches = list(found.only(*_COLUMNS))
+    rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
+    moves = {match.match_id: len(match.moves) for match in matches}
+    places = chosen(view, rows.values(), moves, playing.number, staff=staff)
+    views = _views(match.pk for match in matches if match.match_id in places and view.now)
+    facts = {match.match_id: views.get(match.pk, {}) for match in matches}
+    others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in places]
+    return Wall(
+        [drawn(rows[match_id], view, facts[match_id]) for match_id in places],
+        sorted(others, key=lambda row: row.state == MatchState.FINISHED),
+    )
+
+
+def _views(match_pks: Iterable[int]) -> dict[int, dict[str, Any]]:
+    running = Match.objects.filter(pk__in=list(match_pks), state=MatchState.COLLECTING_CHOICES)
+    return dict(running.order_by().values_list("pk", "view"))
+
+
+def chosen(
+    view: View, rows: Iterable[MatchRow], moves: dict[str, int], round_number: int, *, staff: bool
+) -> Sequence[str]:
+    """The ids of the matches to draw, the large one first (:mod:`matches.view.interest`)."""
+    ranks = {row.player_id: row.rank for row in view.standings}
+    last = len(ranks) + 1
+    candidates = [
+        Candidate(
+            row.match_id,
+            (ranks.get(row.a.player_id, last), ranks.get(row.b.player_id, last)),
+            moves.get(row.match_id, 0),
+            row.state in IN_PLAY,
+            row.result.outcome.at if row.result is not None else None,
+        )
+        for row in rows
+    ]
+    key = (view.league.pk, view.league.created_at, view.now, staff, round_number)
+    with _lock:
+        places = choose(candidates, _shown.get(key, ()), _now(), wanted=steering(view.league.screen).featured)
+        _shown[key] = places
+        _shown.move_to_end(key)
+        while len(_shown) > MAX_KEPT_WALLS:
+            _shown.popitem(last=False)
+    return places
+
+
+def _now() -> datetime:
+    return timezone.now()

@@ -1,0 +1,75 @@
+"""The screens of a league: what the instructor's phone tells every projector that shows them. All of it is our choice.
+
+It is no event: it changes nothing that was played, and is not in the ledger.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from agents_registry.isolating import isolated
+from matches.league.effects import shown
+from matches.league.errors import NotFound
+from matches.league.leagues import get_league
+from matches.models import League, Match
+from matches.view.screens import Steering, steering
+
+MAX_TURNS = 1_000_000
+"""The count begins again here; screens look only at whether it has grown or shrunk."""
+
+
+def turn(*, league_id: str, scenes: int = 1) -> None:
+    """Turn every screen by so many scenes, backwards if negative.
+
+    Raises:
+        NotFound: no such league.
+    """
+    with transaction.atomic():
+        now = _locked(league_id)
+        _keep(league_id, now._replace(turned=(now.turned + scenes) % MAX_TURNS))
+
+
+def hold(*, league_id: str, held: bool = True) -> None:
+    """Keep every screen at its scene, or let the scenes take turns again.
+
+    Raises:
+        NotFound: no such league.
+    """
+    with transaction.atomic():
+        _keep(league_id, _locked(league_id)._replace(held=held))
+
+
+def feature(*, league_id: str, match_id: str) -> None:
+    """Draw a match large on every screen, until its round is over.
+
+    Raises:
+        NotFound: no such league, or no such match in it.
+    """
+    with transaction.atomic():
+        now = _locked(league_id)
+        wanted = match_id.replace("\x00", "\ufffd")
+        if not Match.objects.filter(league_id=league_id, match_id=wanted).exists():
+            raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(wanted[:40])})
+        _keep(league_id, now._replace(featured=wanted))
+
+
+def automatic(*, league_id: str) -> None:
+    """Let every screen go by itself: the scenes take turns, and the most interesting match is large.
+
+    Raises:
+        NotFound: no such league.
+    """
+    with transaction.atomic():
+        _keep(league_id, Steering(turned=_locked(league_id).turned))
+
+
+def _locked(league_id: str) -> Steering:
+    """What holds now; the row stays locked, so that two phones that turn at once turn twice."""
+    get_league(league_id)
+    return steering(League.objects.select_for_update().only("screen").get(pk=league_id).screen)
+
+
+def _keep(league_id: str, now: Steering) -> None:
+    League.objects.filter(pk=league_id).update(screen=now._asdict())
+    shown(league_id)

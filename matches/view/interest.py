@@ -1,0 +1,116 @@
+"""READS: which matches of a round the wall shows as boards, and which of them large. Pure.
+
+A board stays where it is until its match has been over for a few seconds; then the most interesting match that is not
+shown yet takes its place. So nothing moves while people look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+MAX_BOARDS = 16
+"""Boards on a wall: a class of thirty plays fifteen matches. More could not be read from the back row."""
+LINGER = timedelta(seconds=6)
+"""How long a board stays after its match, so that the room sees how it ended."""
+LONG_GAME_MOVES = 40
+"""Moves from which on a game does not become more interesting by its length."""
+LEADERS, UPSET, LENGTH = 4.0, 2.0, 1.0
+"""How much each reason weighs. An upset in the making weighs more the more matches of the round are over."""
+
+
+class Candidate(NamedTuple):
+    """A match of the round.
+
+    Attributes:
+        ranks: the ranks of both players in the table, from 1.
+        moves: how many were made; 0 where nobody says.
+        begun: whether it has been given to a referee.
+        over_at: when it got its result; None while it has none.
+    """
+
+    match_id: str
+    ranks: tuple[int, int]
+    moves: int = 0
+    begun: bool = True
+    over_at: datetime | None = None
+
+
+def interest(candidate: Candidate, players: int, share_over: float) -> float:
+    """How interesting a match is; larger is more.
+
+    The sum of three parts. Leaders: 4 for the match of the first against the second, less for every rank below. Upset
+    in the making: up to 2 for a favourite against one far below who has not won yet, in proportion to the share of the
+    round that is over. Length: up to 1 for a long game. The last matches of a round need no part of their own: they
+    are what is left to show.
+    """
+    best, other = sorted(candidate.ranks)
+    leaders = LEADERS * (1 / best + 1 / other) / 1.5
+    upset = UPSET * share_over * (other - best) / max(1, players - 1)
+    length = LENGTH * min(candidate.moves, LONG_GAME_MOVES) / LONG_GAME_MOVES
+    return leaders + upset + length
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    before: Sequence[str],
+    now: datetime,
+    *,
+    wanted: str = "",
+    max_boards: int = MAX_BOARDS,
+) -> tuple[str, ...]:
+    """The boards to show now, by the ids of their matches; the first is the large one.
+
+    Args:
+        candidates: all matches of the round.
+        before: what was shown last; matches of other rounds in it are ignored.
+        now: the time.
+        wanted: the match that the instructor features; ignored if it is not in the round.
+        max_boards: places on the wall.
+    """
+    known = {one.match_id: one for one in candidates}
+    if wanted not in known:
+        wanted = ""
+    waiting = sorted(_ranked(candidates), key=lambda match_id: match_id != wanted)
+    places = [match_id for match_id in before if match_id in known][:max_boards]
+    waiting = [match_id for match_id in waiting if match_id not in places]
+    while waiting and len(places) < max_boards:
+        places.append(waiting.pop(0))
+    free = [place for place, match_id in enumerate(places) if _is_done(known[match_id], now)]
+    for place in free:
+        if waiting and known[waiting[0]].over_at is None:
+            places[place] = waiting.pop(0)
+    if wanted in waiting:
+        places[-1] = wanted
+    return _with_a_large_one(places, known, wanted, now) if places else ()
+
+
+def _with_a_large_one(places: list[str], known: dict[str, Candidate], wanted: str, now: datetime) -> tuple[str, ...]:
+    """The places with the one that is to be large first: it changes places with the one that was."""
+    large = wanted
+    if not large and _is_done(known[places[0]], now):
+        large = next((one for one in _ranked([known[match_id] for match_id in places])), "")
+    if large and known[large].over_at is not None and large != wanted:
+        # All are over: the last one stays.
+        large = ""
+    if large:
+        place = places.index(large)
+        places[0], places[place] = places[place], places[0]
+    return tuple(places)
+
+
+def _is_done(candidate: Candidate, now: datetime) -> bool:
+    """Whether a match has been over for so long that its place is free."""
+    return candidate.over_at is not None and now - candidate.over_at >= LINGER
+
+
+def _ranked(candidates: Sequence[Candidate]) -> list[str]:
+    """The most interesting first: matches in play, then those that have not begun, then those that are over."""
+    players = 2 * len(candidates)
+    share_over = sum(one.over_at is not None for one in candidates) / max(1, len(candidates))
+
+    def key(one: Candidate) -> tuple[bool, bool, float]:
+        return one.over_at is not None, not one.begun, -interest(one, players, share_over)
+
+    return [one.match_id for one in sorted(candidates, key=key)]

@@ -1,0 +1,63 @@
+"""The projector at three sizes and with any names: no scroll bar, nothing beyond its edge, no name cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from matches.league import making
+from tests.e2e import walls
+from tests.e2e.browser import chromium
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+
+SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}
+MISFITS = """() => {
+  const misfits = [];
+  const said = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent.trim().slice(0, 30)}`);
+  for (const element of document.querySelectorAll("main, main *")) {
+    if (element.closest("svg, .visually-hidden") || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    if (style.display === "inline") continue;
+    if (element.scrollWidth > element.clientWidth + 1) said(element, "cut sideways");
+    if (style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1) said(element, "cut below");
+    const box = element.getBoundingClientRect();
+    if (box.bottom > innerHeight + 1 || box.right > innerWidth + 1 || box.left < -1) said(element, "beyond the edge");
+  }
+  const { scrollHeight, scrollWidth } = document.documentElement;
+  if (scrollHeight > innerHeight || scrollWidth > innerWidth) misfits.push("the page scrolls");
+  return misfits;
+}"""
+MAX_SCENES = 16
+
+
+@pytest.mark.parametrize(
+    ("game_type", "players"),
+    [
+        ("connect_four", 30),
+        pytest.param("tic_tac_toe", 4, marks=pytest.mark.long),
+        pytest.param("even_odd", 60, marks=pytest.mark.long),
+        pytest.param("connect_four", 200, marks=pytest.mark.long),
+    ],
+)
+def test_every_scene_fits_with_any_names(game_type: str, players: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "MAX_MATCHES_AT_ONCE", 10**6)
+    walls.in_play(game_type, players, names=walls.HARD_NAMES)
+    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    with chromium() as browser:
+        for language, html in pages.items():
+            for size, (width, height) in SIZES.items():
+                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                seen: list[str] = []
+                for _ in range(MAX_SCENES):
+                    scene = str(page.locator("[data-shown]").get_attribute("data-scene"))
+                    if scene in seen:
+                        break
+                    seen.append(scene)
+                    misfits = page.evaluate(MISFITS)
+                    if misfits:
+                        found[language, size, scene] = misfits
+                    page.keyboard.press("PageDown")
+                assert "boards" in seen
+                page.context.close()
+    assert found == {}

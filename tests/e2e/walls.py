@@ -1,0 +1,114 @@
+"""Leagues of any size in mid-round, and a browser that is shown their pages without a site, to see how they look."""
+
+from __future__ import annotations
+
+import mimetypes
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.test import Client
+from playwright.sync_api import Browser, Page, Route
+
+from agents_registry.models import Agent
+from league_sdk.rules.game import Game, State
+from league_sdk.rules.registry import get_game
+from matches.league import lifecycle, opening
+from matches.models import Match
+from tests import factories as make
+
+HOST = "http://wall.test"
+HARD_NAMES = (
+    "Ada",
+    "A very long name of sixty-four characters, which nobody would cut",
+    "נועה בן־דוד ממכללת ירושלים, הסוכן שלא מפסיד אף פעם",
+    "四目並べの達人とその仲間たちの長い名前のエージェント",
+    "🤖🧠🎲 Robo-Brain 3000 🎉",
+    "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen",
+    "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+    "Bo",
+)
+
+
+def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: int = 9) -> None:
+    """A league ``wall`` in round 1, whose matches have different numbers of moves, and some of which are over."""
+    opening.create_league(league_id="wall", display_name="Agents 2026, group 3", game_type=game_type)
+    make.hire(room=1000)
+    Agent.objects.update(game_types=[game_type])
+    make.crowd("wall", players)
+    for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
+        if names:
+            Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)][:64])
+    lifecycle.start_league(league_id="wall")
+    make.open_current("wall")
+    make.look()
+    play(game_type, moves)
+
+
+def play(game_type: str, moves: int) -> None:
+    """Move on in every match of the round; every fourth is played to its end."""
+    rng, game = random.Random(7), get_game(game_type)
+    rows = Match.objects.select_related("player_a", "player_b", "league", "referee", "round")
+    for number, match in enumerate(rows.filter(round__state="RUNNING").exclude(state="FINISHED").order_by("pk")):
+        to_the_end = number % 4 == 1
+        state = _played(game, match.player_ids, rng, 99 if to_the_end else (moves + number) % 30)
+        if to_the_end:
+            outcome = game.outcome(state)
+            assert outcome is not None
+            result = {"winner": outcome.winner, "score": {}, "details": outcome.details}
+            status = "WIN" if outcome.winner else "DRAW"
+            make.report(match, outcome.winner, status=status, result=result)
+        else:
+            _tell(match, game, state, number)
+
+
+def _played(game: Game, players: tuple[str, str], rng: random.Random, moves: int) -> State:
+    state = game.new_state(players)
+    for _ in range(moves):
+        movers = game.to_move(state)
+        if not movers:
+            return state if game.outcome(state) is not None else game.draw(state, rng)
+        after = game.apply(state, movers[0], rng.choice(game.options(state, movers[0])))
+        if moves != 99 and game.outcome(after) is not None:
+            break
+        state = after
+    return state
+
+
+def _tell(match: Match, game: Game, state: State, number: int) -> None:
+    """Report progress, past the verbs' clock: what the referee would tell."""
+    a, b = match.player_ids
+    locked = [[], [a], [a, b], [b]][number % 4] if game.hidden else []
+    view = {} if game.hidden else game.view(state, None)
+    moves = [] if game.hidden else [[[a, b][turn % 2], move] for turn, move in enumerate(state["moves"])]
+    joined = [a, b] if number % 5 else [a]
+    Match.objects.filter(pk=match.pk).update(
+        state="COLLECTING_CHOICES", joined=joined, locked_in=locked, view=view, moves=moves
+    )
+
+
+def rendered(path: str, language: str = "en", client: Client | None = None) -> bytes:
+    """The HTML of a page. To be asked before a browser is started, beside whose loop Django answers nothing."""
+    response = (client or Client()).get(path, HTTP_ACCEPT_LANGUAGE=language)
+    assert response.status_code == 200
+    return bytes(response.content)
+
+
+def shown(browser: Browser, html: bytes, **context_options: Any) -> Page:
+    """A page with this HTML and our static files; nothing is live, and no request leaves."""
+    page = browser.new_context(**context_options).new_page()
+
+    def answer(route: Route) -> None:
+        asked = urlsplit(route.request.url).path
+        is_file = asked.startswith(settings.STATIC_URL)
+        file = finders.find(asked.removeprefix(settings.STATIC_URL)) if is_file else None
+        kind = mimetypes.guess_type(asked)[0] or "text/html"
+        route.fulfill(body=Path(str(file)).read_bytes() if file else html, content_type=kind)
+
+    page.route("**/*", answer)
+    page.goto(HOST)
+    return page
