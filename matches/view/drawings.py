@@ -19,7 +19,12 @@ from matches.view.boards import Board, read_board
 PLAIN, BOARD, ENVELOPES = "plain", "board", "envelopes"
 OF_BOARDS = (BOARD, "cells", "discs")
 """Drawings of ours that need a board."""
+OURS = (*OF_BOARDS, ENVELOPES)
+"""Drawings that need no more of the view than the fields of :class:`Drawing`."""
 MAX_VIEW_CHARS = 8192
+MAX_LETTERS = 150
+"""Marks of a board that are drawn as letters; more would be as much to send as all other boards of a wall."""
+MAX_NUMBERED_CELLS = 36
 MAX_FACTS, MAX_FACT_CHARS, MAX_CHOICE_CHARS = 6, 40, 8
 SHOWN_BESIDE = ("players", "to_move", "choices", "drawn_number", "number_parity")
 """Fields of a view that a drawing in words leaves out: they stand beside it, or are empty."""
@@ -88,7 +93,9 @@ class Grid:
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
-        """Every cell with its number, row by row from 0."""
+        """Every cell with its number, row by row from 0; none of a board with too many to be read."""
+        if self.rows * self.columns > MAX_NUMBERED_CELLS:
+            return []
         return [(x, y, y * self.columns + x) for y in self.down for x in self.across]
 
     @property
@@ -158,18 +165,22 @@ def drawing_of(
     if not facts and game is not None and not hidden:
         facts = _at_the_start(game, (seats[0].player_id, seats[1].player_id))
     board = read_board(facts, (seats[0].player_id, seats[1].player_id))
-    drawn = Drawing(_kind(game, board), *seats, over=over, commitment=commitment, text=_as_text(facts))
-    if board is not None:
-        to_move = "" if over else board.to_move or ""
-        return replace(drawn, grid=grid_of(board), to_move=to_move)
+    grid = grid_of(board) if board is not None else None
+    if grid is not None and len(grid.letters) > MAX_LETTERS:
+        grid = None
+    kind = _kind(game, grid)
+    text = "{}" if kind in OURS else _as_text(facts)
+    drawn = Drawing(kind, *seats, over=over, commitment=commitment, text=text)
+    if board is not None and grid is not None:
+        return replace(drawn, grid=grid, to_move="" if over else board.to_move or "")
     return _opened(drawn, facts) if over else drawn
 
 
-def _kind(game: Game | None, board: Board | None) -> str:
+def _kind(game: Game | None, grid: Grid | None) -> str:
     kind = game.drawing if game is not None else ""
-    if kind and (board is not None or kind not in OF_BOARDS):
+    if kind and (grid is not None or kind not in OF_BOARDS):
         return kind
-    if board is not None:
+    if grid is not None:
         return BOARD
     return ENVELOPES if game is not None and game.hidden else PLAIN
 
@@ -184,8 +195,14 @@ def _at_the_start(game: Game, players: tuple[str, str]) -> dict[str, Any]:
 
 
 def _as_text(facts: Mapping[str, Any]) -> str:
-    text = json.dumps(facts, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= MAX_VIEW_CHARS else "{}"
+    """The facts as JSON; none if they are too long, which is noticed before all of them are written."""
+    parts, size = [], 0
+    for part in json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str).iterencode(facts):
+        parts.append(part)
+        size += len(part)
+        if size > MAX_VIEW_CHARS:
+            return "{}"
+    return "".join(parts)
 
 
 def _in_words(value: object) -> str:

@@ -52,10 +52,10 @@ def test_lines_through_winning_cells() -> None:
 
 
 def test_a_game_in_turns_is_drawn_before_its_first_move() -> None:
-    for game_type, cells in (("tic_tac_toe", 9), ("connect_four", 42)):
-        drawing = of(game_type, {})
-        assert drawing.grid is not None
-        assert (len(drawing.grid.cells), drawing.grid.a, drawing.grid.moves) == (cells, (), 0)
+    for game_type, sides, numbers in (("tic_tac_toe", (3, 3), 9), ("connect_four", (6, 7), 0)):
+        grid = of(game_type, {}).grid
+        assert grid is not None
+        assert ((grid.rows, grid.columns), len(grid.cells), grid.a, grid.moves) == (sides, numbers, (), 0)
 
 
 def test_marks_other_than_x_and_o_are_letters() -> None:
@@ -113,6 +113,11 @@ def test_nothing_a_referee_sends_breaks_a_drawing(view: dict[str, Any], game_typ
         assert hash(drawing) == hash(drawing_of(game_type, view, SEATS, over=over))
         assert len(drawing.text) <= MAX_VIEW_CHARS
         assert all(len(name) <= 40 and len(text) <= 40 for name, text in drawing.facts)
+
+
+def test_a_board_full_of_letters_is_not_drawn() -> None:
+    drawing = of("tic_tac_toe", {"board": [["abc"] * 20] * 20, "deep": "x"})
+    assert (drawing.kind, drawing.grid) == ("plain", None)
 
 
 def test_a_view_that_is_too_large_is_not_kept() -> None:

@@ -10,6 +10,8 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from league_sdk.rules.registry import get_game
+from matches.audience import pages
+from matches.audience.pages import PageKey
 from matches.league import lifecycle, opening
 from matches.models import Event, League, Match
 from tests import factories as make
@@ -162,3 +164,51 @@ def test_a_hostile_board_is_text_or_nothing(client: Client) -> None:
         page = page_of(client)
         assert "<b>" not in page
         assert "<script>" not in page
+
+
+# Boards on the projector and on the board page ------------------------------------------------------
+
+
+EVERYWHERE = ("screen", "board")
+
+
+def drawn_on(kind: str, *, staff: bool = False) -> str:
+    """All fragments of a page."""
+    fragments = pages.fragments(PageKey(kind, "fall", staff=staff), "en")
+    assert fragments is not None
+    return "".join(fragments.values())
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_the_same_board_is_on_the_projector_and_on_the_board_page(kind: str) -> None:
+    show(playing("connect_four"), 3, 3, 4)
+    text = drawn_on(kind)
+    assert text.count('class="game game-grid game-discs"') == 1
+    assert ('d="M35 55h0M45 55h0"' in text, 'd="M35 45h0"' in text) == (True, True)
+    assert "P02 to move" in words(text)
+
+
+@pytest.mark.parametrize("kind", [*EVERYWHERE, "match"])
+@pytest.mark.parametrize("state", ["COLLECTING_CHOICES", "DRAWING_NUMBER"])
+def test_choices_that_a_referee_tells_too_early_are_in_no_drawing(kind: str, state: str) -> None:
+    match = playing("even_odd")
+    told = {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7, "number_parity": "odd"}
+    progress = {"joined": ["P01", "P02"], "locked_in": ["P01", "P02"], "view": told}
+    make.progress(match, state="COLLECTING_CHOICES", **progress)
+    make.progress(reload(), state=state, **progress)
+    item = "R1M1" if kind == "match" else None
+    fragments = pages.fragments(PageKey(kind, "fall", item), "en")
+    assert fragments is not None
+    text = "".join(fragments.values())
+    assert (text.count('class="g-lock"'), "g-choice" in text, "g-drawn" in text) == (2, False, False)
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_a_frozen_board_draws_nothing_that_happens_behind_it(kind: str) -> None:
+    playing("tic_tac_toe")
+    League.objects.update(frozen_seq=1, frozen={"after": 0, "names": {}, "summary": {}, "agents": [], "states": {}})
+    before = drawn_on(kind)
+    show(reload(), 4, 0)
+    assert drawn_on(kind) == before
+    assert "game-grid" not in before
+    assert "game-grid" in drawn_on(kind, staff=True)
