@@ -14,10 +14,12 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.requests.reading import read_request
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
 from matches.league import entry, freeze, lifecycle, opening, reporting
 from matches.league import progress as heartbeat
+from matches.league.effects import record
 from matches.league.progress_reading import MatchProgress
 from matches.models import League, Match, Round
 from tests import wire
@@ -237,6 +239,12 @@ def finish_round(place: Setting, winner: int | None = 0) -> None:
             match = place.match(match_id)
             codes = (match.player_a.code, match.player_b.code)
             report(match, None if winner is None else codes[winner])
+
+
+def finished(league_id: str) -> None:
+    """A league is over at a stroke, past the verbs: for what must not cost more with many results."""
+    League.objects.filter(pk=league_id).update(state="COMPLETED", completed_at=timezone.now())
+    record(league_id, EventKind.LEAGUE_COMPLETED, champion={}, champions=[])
 
 
 def told(match: Match, **changes: Any) -> MatchProgress:

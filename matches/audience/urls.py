@@ -1,6 +1,6 @@
 from django.urls import path
 
-from matches.audience.views import audience, check, mine, practice
+from matches.audience.views import audience, check, mine, practice, story
 
 urlpatterns = [
     path("", audience.index, name="index"),
@@ -24,6 +24,9 @@ urlpatterns = [
     path("leagues/<slug:league_id>/replay/", audience.replay, name="replay"),
     path("leagues/<slug:league_id>/replay/fragments/", audience.replay_fragments, name="replay_fragments"),
     path("leagues/<slug:league_id>/embed/", audience.embed, name="embed"),
+    path("leagues/<slug:league_id>/story/", story.story, name="story"),
+    path("leagues/<slug:league_id>/story/picture.png", story.picture, name="story_picture"),
+    path("leagues/<slug:league_id>/story/league.html", story.file, name="story_file"),
     path("leagues/<slug:league_id>/join/", audience.join, name="join"),
     path("leagues/<slug:league_id>/join/kit.zip", audience.join_kit),
     path("leagues/<slug:league_id>/join/kit-<slug:language>.zip", audience.join_kit, name="join_kit"),

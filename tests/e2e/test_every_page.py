@@ -29,6 +29,7 @@ PUBLIC = {
     "screen": f"/leagues/{PLAYED}/screen/",
     "replay": f"/leagues/{PLAYED}/replay/",
     "embed": f"/leagues/{PLAYED}/embed/",
+    "story": f"/leagues/{PLAYED}/story/",
     "join": f"/leagues/{OPEN}/join/",
     "mine-closed": f"/leagues/{OPEN}/mine/",
     "mine": f"/leagues/{PLAYED}/mine/",

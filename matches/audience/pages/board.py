@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 from agents_registry.models import Kind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.audience.pages import charts, notices, parts, wall_boards
+from matches.audience.pages import charts, evening, notices, parts, wall_boards
 from matches.audience.pages.drawings import drawn
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import Deadline, MatchRow
@@ -25,7 +25,7 @@ from matches.view.interest import MAX_BOARDS
 from matches.view.readiness import Readiness, Ready, read_word
 from matches.view.sight import View
 
-FRAGMENTS = ("header", "notices", "standings", "current", "results", "feed", "ranks", "cross")
+FRAGMENTS = ("header", "notices", "standings", "evening", "current", "results", "feed", "ranks", "cross")
 RECENT = 12
 """Lines of the feed, and of the results that are not folded away."""
 
@@ -55,6 +55,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         # Lazy, as the replay shows the board without charts.
         "ranks": SimpleLazyObject(lambda: charts.ranks(view, progress)),
         "cross": SimpleLazyObject(lambda: charts.cross(view)),
+        "evening": SimpleLazyObject(lambda: evening.of_view(view)),
         "socket_path": socket_path(key) if view.live else None,
     }
 

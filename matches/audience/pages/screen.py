@@ -1,7 +1,8 @@
 """The projector page for the class room: scenes that follow each other without any control.
 
 Before the start it shows the readiness wall; then table, matches and news in turn; during the unveiling the table
-from the last place up; at the end the champion. ``static/js/screen.js`` rotates the scenes.
+from the last place up; at the end the champion, the podium, the champion's path and the evening in figures.
+``static/js/screen.js`` rotates the scenes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from django.utils.translation import gettext as _
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
-from matches.audience.pages import charts, notices, parts, wall_boards
+from matches.audience.pages import charts, evening, notices, parts, wall_boards
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.view.courses import courses
 from matches.view.screens import steering
@@ -31,6 +32,7 @@ FRAGMENTS = (
     "screen_join",
     "screen_wall",
     "screen_finale",
+    "screen_evening",
     "screen_standings",
     "screen_boards",
     "screen_matches",
@@ -68,6 +70,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "reveal": reveal_of(view) if mode == REVEAL else None,
         "champions": champions if mode == FINALE else [],
         "podium": view.listed[len(champions) : MAX_ON_PODIUM] if mode == FINALE else [],
+        "evening": evening.of_view(view) if mode == FINALE else None,
         "standings": _table_sheets(view) if mode in (PLAY, FINALE) else [],
         **(_matches(view, staff=key.staff) if mode == PLAY else {}),
         "ranks": ranks(view) if mode in (PLAY, FINALE) else None,

@@ -200,8 +200,8 @@ def test_the_replay_refuses_post(client: Client, place: make.Setting) -> None:
     assert [client.post(path).status_code for path in (PAGE, PARTS, "/leagues/fall/embed/")] == [405] * 3
 
 
-def test_the_replay_shows_all_fragments_of_the_board_except_charts_and_notices() -> None:
-    assert {*pages.KINDS["board"].fragments} - {*past.SHOWN} == {"ranks", "cross", "notices"}
+def test_the_replay_shows_all_fragments_of_the_board_except_charts_notices_and_the_figures_of_the_end() -> None:
+    assert {*pages.KINDS["board"].fragments} - {*past.SHOWN} == {"ranks", "cross", "notices", "evening"}
 
 
 # The embedded table -------------------------------------------------------------------------------

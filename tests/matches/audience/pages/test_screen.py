@@ -77,7 +77,7 @@ def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> Non
         ["standings-1", "boards", "news"],
         # Between two rounds there is nothing to watch but the table and what happened.
         ["standings-1", "news"],
-        ["champion", "standings-1"],
+        ["champion", "podium", "path-1", "figures", "standings-1"],
     ]
 
 

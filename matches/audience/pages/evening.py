@@ -1,0 +1,196 @@
+"""The end of a league: podium, the champion's path through the rounds, and the evening in figures.
+
+The projector shows them as scenes, the board as a part of its own, and the page to share as a whole.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+from django.db import connection
+
+from league_sdk.ledger.standings import Row
+from league_sdk.protocol.states import LeagueState
+from matches.audience.pages import parts, times
+from matches.events.history import Outcome
+from matches.view.courses import Courses, courses
+from matches.view.figures import Figures, figures
+from matches.view.sight import View
+from matches.words import figures as words
+from matches.words.match import letter
+
+MAX_CACHED = 20
+"""Leagues whose figures are cached."""
+MAX_STEPS = 3
+"""Players on the podium; of more who are tied the first ones of the table."""
+MAX_PATHS = 2
+"""Champions whose path is shown, if several share the first place."""
+MAX_LETTERS, MAX_NAMES = 36, 12
+"""Rounds up to which each point of a path has its letter and the opponent's id; up to which it has the name, too."""
+WIDTH, HEIGHT, TOP = 1000, 220, 36
+"""The drawing of a path, and the margin above it."""
+MIN_DEPTH = 3
+"""Places that a path has room for at least."""
+
+_lock = threading.Lock()
+_cached: OrderedDict[Hashable, Known] = OrderedDict()
+
+
+class Known(NamedTuple):
+    """What does not depend on language and audience's links; reading it takes a second in a large league."""
+
+    figures: Figures
+    fastest: tuple[str, int] | None
+    courses: Courses
+
+
+class Step(NamedTuple):
+    """A step of the podium; ``height`` is 3 for first place, 2 and 1 for the next two."""
+
+    row: Row
+    player: parts.Player
+    height: int
+
+
+class PathStep(NamedTuple):
+    """A round of a path; without an opponent the player had a bye, or its match counts nowhere."""
+
+    round_number: int
+    opponent: parts.Player | None
+    letter: str
+    place: int
+    url: str
+    x: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The way of one champion: its rounds, and the line of its places.
+
+    Attributes:
+        points: of an SVG polyline.
+        letters: whether there is room for a letter and the opponent's id at each point.
+        names: whether there is room for the opponents' names, too.
+    """
+
+    row: Row
+    steps: list[PathStep]
+    points: str
+    letters: bool
+    names: bool
+
+
+class Figure(NamedTuple):
+    """A line of the figures with the players it names."""
+
+    line: words.Line
+    players: list[parts.Player]
+    more: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evening:
+    """The end of a league as one audience may know it."""
+
+    champions: list[Row]
+    steps: list[Step]
+    paths: list[Path]
+    figures: list[Figure]
+
+
+def of_view(view: View) -> Evening | None:
+    """The end of a league; None until it is over in this view, and where nothing was played."""
+    if view.moment.state != LeagueState.COMPLETED or not view.moment.outcomes:
+        return None
+    known = _known(view)
+    champions = [row for row in view.standings if row.leads]
+    fastest = (known.fastest[0], times.span(known.fastest[1])) if known.fastest is not None else None
+    return Evening(
+        champions,
+        _steps(view),
+        [path_of(view, row, known.courses) for row in champions[:MAX_PATHS]],
+        [_figure(view, line) for line in words.lines(known.figures, fastest)],
+    )
+
+
+def forget_all() -> None:
+    """Empty the cache."""
+    with _lock:
+        _cached.clear()
+
+
+def _known(view: View) -> Known:
+    league = view.league
+    key = (league.pk, league.created_at, view.moment.seq, view.moment.head, len(view.names), view.scoring)
+    with _lock:
+        # One at a time: when the last place is unveiled, everybody asks at once.
+        known = _cached.get(key)
+        if known is None:
+            known = _read(view)
+            if _may_keep():
+                _cached[key] = known
+                while len(_cached) > MAX_CACHED:
+                    _cached.popitem(last=False)
+    return known
+
+
+def _read(view: View) -> Known:
+    # With a column for every round, as a path has them all.
+    return Known(figures(view), _fastest(view), courses(view, max_columns=max(1, len(view.moment.rounds))))
+
+
+def _may_keep() -> bool:
+    """Whether what is read now is committed: what a transaction has seen may be rolled back."""
+    return not connection.in_atomic_block
+
+
+def _fastest(view: View) -> tuple[str, int] | None:
+    """Who answered calls for a choice or a move the fastest, by the median, of those who answered often enough."""
+    rows = next((lane.rows for lane in times.of_league(view) if lane.name == "choice"), [])
+    most = max((len(row.in_time) for row in rows), default=0)
+    able = [row for row in rows if row.in_time and 2 * len(row.in_time) >= most]
+    return (able[0].name, round(median(able[0].in_time))) if able else None
+
+
+def _steps(view: View) -> list[Step]:
+    """The podium; those who are tied stand equally high, and nobody with nothing to show stands there."""
+    rows = [row for row in view.listed if row.points > 0 and row.out is None and row.tied_rank <= MAX_STEPS]
+    return [Step(row, parts.player_of(view, row.player_id), 4 - row.tied_rank) for row in rows[:MAX_STEPS]]
+
+
+def _figure(view: View, line: words.Line) -> Figure:
+    shown = line.players[:2]
+    url = parts.match_url(view, line.match_id) if line.match_id else ""
+    return Figure(line, [parts.player_of(view, code) for code in shown], len(line.players) - len(shown), url)
+
+
+# The path ---------------------------------------------------------------------------------------
+
+
+def path_of(view: View, row: Row, progress: Courses) -> Path:
+    """The way of a player through the rounds."""
+    played = {one.round_number: one for one in view.moment.outcomes.values() if row.player_id in one.players}
+    places = progress.ranks[row.player_id]
+    depth = max(MIN_DEPTH, *places) if places else MIN_DEPTH
+    steps = []
+    for at, (number, place) in enumerate(zip(progress.rounds, places, strict=True)):
+        x = WIDTH * (at + 0.5) / len(places)
+        y = TOP + HEIGHT * (place - 1) / (depth - 1)
+        steps.append(_path_step(view, row, number, place, played.get(number), (f"{x:.1f}", f"{y:.1f}")))
+    points = " ".join(f"{step.x},{step.y}" for step in steps)
+    return Path(row, steps, points, len(steps) <= MAX_LETTERS, len(steps) <= MAX_NAMES)
+
+
+def _path_step(view: View, row: Row, number: int, place: int, outcome: Outcome | None, at: tuple[str, str]) -> PathStep:
+    if outcome is None:
+        return PathStep(number, None, "", place, "", *at)
+    other = outcome.players[outcome.players[0] == row.player_id]
+    url = parts.match_url(view, outcome.match_id)
+    return PathStep(number, parts.player_of(view, other), letter(outcome, row.player_id), place, url, *at)

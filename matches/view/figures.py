@@ -1,0 +1,132 @@
+"""The evening in figures: what a finished league is remembered for. Pure, from results and what was told of them.
+
+Everything here is in the table, on the pages of the matches or in the charts already; nothing is read besides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from league_sdk.ledger.standings import Row, Scoring
+from matches.events.history import Outcome
+from matches.view.sight import View
+from matches.view.stories import Gap, Run, Teller, in_order
+from matches.view.telling import whole
+
+MIN_MOVES = 2
+"""Moves from which on a game can be the longest one."""
+MIN_LUCK = 0.5
+"""Points above expectation from which on somebody was lucky."""
+
+
+class Longest(NamedTuple):
+    """The game with the most moves."""
+
+    outcome: Outcome
+    moves: int
+
+
+class Lucky(NamedTuple):
+    """A player of a game of chance, and how many points it has above what its games were worth."""
+
+    player_id: str
+    points: float
+
+
+class Changes(NamedTuple):
+    """How often somebody else took the lead, and who led after the most rounds."""
+
+    changes: int
+    leader: str
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The evening in figures; None or empty for what there was not.
+
+    Attributes:
+        matches, draws, unanswered: how many matches count, ended in a draw, or were lost for not answering.
+        runs: the longest runs of wins, all of one length, in the order of the table.
+        ahead: by how many points the champion is ahead of the next; 0 if wins decided; None without a champion alone.
+    """
+
+    matches: int
+    draws: int
+    unanswered: int
+    runs: list[Run]
+    upset: Gap | None
+    longest: Longest | None
+    lead: Changes | None
+    luckiest: Lucky | None
+    ahead: int | None
+
+
+def figures(view: View) -> Figures:
+    """The figures of a league as an audience may know it."""
+    teller = whole(view)
+    outcomes = [one for one in in_order(view.moment) if one.status != "CANCELLED"]
+    statuses = Counter(one.status for one in outcomes)
+    return Figures(
+        len(outcomes),
+        statuses["DRAW"],
+        statuses["TECHNICAL_LOSS"],
+        _longest_runs(teller, view.standings),
+        max(teller.upsets, key=lambda gap: gap.places, default=None),
+        longest_game(outcomes),
+        _lead(teller),
+        luckiest(outcomes, view.scoring, view.standings),
+        _ahead(view.standings),
+    )
+
+
+def _longest_runs(teller: Teller, rows: Iterable[Row]) -> list[Run]:
+    best = max((run.wins for run in teller.best_runs.values()), default=0)
+    runs = [teller.best_runs[row.player_id] for row in rows if row.player_id in teller.best_runs]
+    return [run for run in runs if run.wins == best and best > 1]
+
+
+def longest_game(outcomes: Iterable[Outcome]) -> Longest | None:
+    """The game with the most moves, the last one of several; None if games have no moves."""
+    played = [Longest(one, len(moves)) for one in outcomes if isinstance(moves := one.details.get("moves"), list)]
+    return max(reversed(played), key=lambda one: one.moves, default=None) if played else None
+
+
+def _lead(teller: Teller) -> Changes | None:
+    leads = [lead.player_id for _number, lead in sorted(teller.leads.items())]
+    if not leads:
+        return None
+    changes = sum(now != before for before, now in pairwise(leads))
+    leader, rounds = Counter(leads).most_common(1)[0]
+    return Changes(changes, leader, rounds)
+
+
+def luckiest(outcomes: Iterable[Outcome], scoring: Scoring, rows: Iterable[Row]) -> Lucky | None:
+    """Who got the most points above expectation in a game whose winner a draw decides; None in other games.
+
+    A match in which both chose the same is a draw whatever is drawn; in every other one each wins with a half.
+    """
+    fair = (scoring.win + scoring.loss) / 2
+    luck: dict[str, float] = defaultdict(float)
+    for one in outcomes:
+        choices = one.details.get("choices")
+        if one.status != "WIN" or "drawn_number" not in one.details or not _are_two(choices, one.players):
+            continue
+        for player in one.players:
+            luck[player] += (scoring.win if player == one.winner else scoring.loss) - fair
+    best = max((row.player_id for row in rows), key=lambda player: luck[player], default=None)
+    return Lucky(best, luck[best]) if best is not None and luck[best] >= MIN_LUCK else None
+
+
+def _are_two(choices: object, players: tuple[str, str]) -> bool:
+    return isinstance(choices, Mapping) and choices.get(players[0]) != choices.get(players[1])
+
+
+def _ahead(rows: list[Row]) -> int | None:
+    if len(rows) < 2 or not rows[0].leads or rows[0].tied:
+        return None
+    return rows[0].points - rows[1].points

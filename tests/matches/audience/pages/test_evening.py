@@ -1,0 +1,144 @@
+"""The end of a league: podium, path and figures; only when it is over, and only of what the audience may know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from matches.audience import pages
+from matches.audience.pages import PageKey, evening
+from matches.audience.pages.evening import Evening
+from matches.league import freeze, lifecycle
+from matches.models import League
+from matches.view import sight
+from tests import factories as make
+from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.correcting import do, over
+
+pytestmark = pytest.mark.django_db
+
+
+def seen(*, staff: bool = False) -> Evening | None:
+    """The end of the only league."""
+    return evening.of_view(sight.view(League.objects.get(), staff=staff))
+
+
+def ended(**how: Any) -> Evening:
+    """The end of a league that was played to it; PLAYER_A won every match."""
+    over(make.playing(**how))
+    known = seen()
+    assert known is not None
+    return known
+
+
+def test_there_is_none_before_the_end_nor_for_a_league_that_was_stopped() -> None:
+    place = make.setting(players=4)
+    assert seen() is None
+    make.playing_on(place)
+    make.finish_round(place)
+    assert seen() is None
+    lifecycle.stop(league_id="fall")
+    assert seen() is None
+
+
+def test_podium_path_and_figures() -> None:
+    known = ended(players=4)
+    assert [(step.row.player_id, step.height, step.row.place) for step in known.steps] == [
+        ("P01", 3, "1"),
+        ("P02", 2, "2"),
+        ("P03", 1, "3"),
+    ]
+    [path] = known.paths
+    assert [(one.round_number, one.letter, one.place, one.opponent is not None) for one in path.steps] == [
+        (1, "W", 1, True),
+        (2, "W", 1, True),
+        (3, "W", 1, True),
+    ]
+    names = [figure.line.name for figure in known.figures]
+    assert names == ["run", "lead", "finish", "luckiest", "matches"]
+
+
+def test_a_round_without_a_match_is_a_point_of_the_path_without_an_opponent() -> None:
+    path = ended(players=3).paths[0]
+    assert [step.opponent is None for step in path.steps].count(True) == 1
+    assert [step.letter for step in path.steps if step.opponent is None] == [""]
+
+
+def test_champions_who_share_the_first_place_stand_equally_high() -> None:
+    place = make.playing(players=2)
+    make.finish_round(place, None)
+    known = seen()
+    assert known is not None
+    assert [(step.height, step.row.place) for step in known.steps] == [(3, "=1"), (3, "=1")]
+    assert len(known.paths) == 2
+
+
+def test_nobody_stands_on_the_podium_of_a_table_of_zeros() -> None:
+    place = make.playing(players=2)
+    make.look()
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P01", "P02"))
+    known = seen()
+    assert known is not None
+    assert (known.steps, known.champions, known.paths) == ([], [], [])
+
+
+def test_who_was_disqualified_is_not_on_the_podium() -> None:
+    ended(players=4)
+    do("disqualify", player_id="P01", matches_become="keep")
+    known = seen()
+    assert known is not None
+    assert "P01" not in [step.row.player_id for step in known.steps]
+
+
+def test_behind_a_freeze_only_the_staff_sees_it() -> None:
+    place = make.veiled()
+    over(place)
+    assert seen() is None
+    assert seen(staff=True) is not None
+    for _ in range(3):
+        freeze.unveil(league_id="fall")
+        assert seen() is None
+        frames = pages.fragments(PageKey("screen", "fall"), "en")
+        assert frames is not None and 'data-scene="figures"' not in "".join(frames.values())
+    freeze.unveil(league_id="fall")
+    assert seen() == seen(staff=True) is not None
+
+
+def test_a_long_path_has_points_instead_of_letters() -> None:
+    known = ended(players=4)
+    view = sight.public(League.objects.get())
+    [path] = known.paths
+    many = list(range(1, 60))
+    course = evening.Courses(many, {"P01": many}, {"P01": many})
+    assert (path.letters, evening.path_of(view, path.row, course).letters) == (True, False)
+
+
+def test_names_stay_harmless(client: Client) -> None:
+    place = make.setting(players=0)
+    League.objects.update(display_name=HOSTILE[:64])
+    make.hire()
+    for number in (1, 2):
+        make.join(HOSTILE, "fall", port=8100 + number)
+    make.playing_on(place)
+    make.finish_round(place)
+    for path in ("/leagues/fall/", "/leagues/fall/screen/", "/leagues/fall/story/", "/leagues/fall/story/league.html"):
+        assert_harmless(client.get(path).content.decode())
+
+
+def test_the_end_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended(players=4)
+    evening.forget_all()
+    known = evening.Known(*([None] * 3))  # type: ignore[arg-type]
+    made: list[int] = []
+    monkeypatch.setattr(evening, "_read", lambda view: made.append(1) or known)
+    monkeypatch.setattr(evening, "_may_keep", lambda: True)
+    view = sight.public(League.objects.get())
+    assert [evening._known(view) is known for _ in range(3)] == [True] * 3
+    assert made == [1]
+    do("points", player_id="P01", points=1)
+    evening._known(sight.public(League.objects.get()))
+    assert made == [1, 1]
+    evening.forget_all()

@@ -1,0 +1,114 @@
+"""The page to share: when there is one, what previews are told, its picture, and the page as one file."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client, override_settings
+
+from matches.audience.views import story
+from matches.league import freeze, lifecycle
+from tests import factories as make
+from tests.matches.audience.looking import Tags, assert_costs_the_same
+from tests.matches.audience.test_pages import many_players
+from tests.matches.correcting import do, over
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+
+PATH = "/leagues/fall/story/"
+ALL = (PATH, f"{PATH}picture.png", f"{PATH}league.html")
+
+
+def statuses(client: Client) -> set[int]:
+    """How page, picture and file are answered, also to those who look behind a freeze."""
+    return {client.get(path + query).status_code for path in ALL for query in ("", "?as=staff", "?v=1&at=99")}
+
+
+def test_there_is_no_page_before_the_league_is_over(client: Client) -> None:
+    assert statuses(client) == {404}
+    place = make.setting(players=4)
+    assert statuses(client) == {404}
+    make.playing_on(place)
+    make.finish_round(place)
+    assert statuses(client) == {404}
+    over(place)
+    assert statuses(client) == {200}
+
+
+def test_a_stopped_league_has_none(client: Client) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    lifecycle.stop(league_id="fall")
+    assert statuses(client) == {404}
+
+
+def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: Client, admin_client: Client) -> None:
+    over(make.veiled())
+    for _ in range(3):
+        assert statuses(client) | statuses(admin_client) == {404}
+        freeze.unveil(league_id="fall")
+    assert statuses(client) | statuses(admin_client) == {404}
+    freeze.unveil(league_id="fall")
+    assert statuses(client) == {200}
+
+
+@override_settings(LEAGUE_PUBLIC_URL="https://league.example.org")
+def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> None:
+    over(make.playing(players=4))
+    tags = Tags(client.get(PATH).content.decode()).found
+    told = {one["property"]: one["content"] for tag, one in tags if tag == "meta" and "property" in one}
+    assert told["og:title"] == "Fall"
+    assert told["og:description"] == "Champion: Player 1. 4 players, 6 matches."
+    assert told["og:url"] == "https://league.example.org/leagues/fall/story/"
+    image = str(told["og:image"])
+    assert image.startswith("https://league.example.org/leagues/fall/story/picture.png?v=")
+    picture = client.get(image.removeprefix("https://league.example.org"))
+    assert (picture["Content-Type"], picture.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
+
+
+def test_no_cache_shows_a_picture_without_asking_and_a_correction_changes_it(client: Client) -> None:
+    over(make.playing(players=4))
+    first = client.get(ALL[1])
+    assert first["Cache-Control"] == "no-cache"
+    again = client.get(ALL[1], headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    do("points", player_id="P04", points=50)
+    assert client.get(ALL[1], headers={"If-None-Match": first["ETag"]}).content != first.content
+
+
+def test_a_picture_is_drawn_once_for_a_thousand_requests(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    over(make.playing(players=4))
+    drawn: list[int] = []
+    monkeypatch.setattr(story.shared, "png", lambda view, known: drawn.append(1) or b"png")
+    for number in range(20):
+        client.get(f"{ALL[1]}?v={number}")
+    assert len(drawn) == 1
+    story.forget_all()
+
+
+def test_the_file_needs_nothing_else(client: Client) -> None:
+    over(make.playing(players=4))
+    answer = client.get(ALL[2])
+    text = answer.content.decode()
+    assert answer["Content-Disposition"] == 'attachment; filename="league-fall.html"'
+    tags = Tags(text).found
+    assert [tag for tag, attrs in tags if "src" in attrs or "href" in attrs or tag in ("script", "link", "form")] == []
+    assert re.findall(r"https?:|url\(|@import", text) == []
+    assert "Player 1" in text
+
+
+def many_ended(count: int) -> str:
+    """A league of so many players that is over."""
+    many_players(count)
+    make.finished("board")
+    return "/leagues/board/story/"
+
+
+@pytest.mark.parametrize("path", ["/leagues/board/story/", "/leagues/board/screen/", "/leagues/board/"])
+def test_the_end_costs_the_same_for_4_and_for_300(client: Client, path: str) -> None:
+    def fill(count: int) -> str:
+        many_ended(count)
+        return path
+
+    assert_costs_the_same(client, fill)

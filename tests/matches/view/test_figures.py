@@ -1,0 +1,62 @@
+"""The evening in figures: each by its rule, and from nothing but results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from league_sdk.ledger.standings import Row, Scoring
+from matches.events.history import Outcome
+from matches.view import sight
+from matches.view.figures import Changes, Lucky, figures, longest_game, luckiest
+from matches.view.stories import Run
+from tests import factories as make
+from tests.matches.correcting import over
+from tests.matches.view.test_stories import outcome
+
+ROWS = [Row("Ada", "Ada"), Row("Bo", "Bo")]
+
+
+def with_details(number: int, result: str, **details: Any) -> Outcome:
+    """A result with details of the game."""
+    return replace(outcome(number, result, seq=number), details=details)
+
+
+def drawn(number: int, result: str, first: str, second: str) -> Outcome:
+    """A game of Even/Odd with these choices."""
+    one = outcome(number, result)
+    return with_details(number, result, drawn_number=8, choices=dict(zip(one.players, (first, second), strict=True)))
+
+
+def test_the_longest_game_is_the_last_one_with_the_most_moves() -> None:
+    games = [with_details(number, "Ada>Bo", moves=[1] * count) for number, count in enumerate((7, 42, 42, 9), 1)]
+    longest = longest_game(games)
+    assert longest is not None
+    assert (longest.moves, longest.outcome.round_number) == (42, 3)
+    assert longest_game([with_details(1, "Ada>Bo", moves="many"), outcome(2, "Ada>Bo")]) is None
+
+
+def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
+    won = [drawn(number, "Ada>Bo", "even", "odd") for number in range(4)]
+    assert luckiest(won, Scoring(), ROWS) == Lucky("Ada", 6.0)
+    assert luckiest([*won, *(drawn(9, "Bo>Ada", "odd", "even") for _ in range(4))], Scoring(), ROWS) is None
+    # Nothing was at stake: both chose the same. Nobody drew: a game of skill. Nobody played: a win without a draw.
+    assert luckiest([drawn(1, "Ada=Bo", "even", "even")], Scoring(), ROWS) is None
+    assert luckiest([with_details(1, "Ada>Bo", moves=[1, 2])], Scoring(), ROWS) is None
+    assert luckiest([outcome(1, "Ada!Bo")], Scoring(), ROWS) is None
+    # A student's referee may report anything.
+    for choices in (None, 3, ["even"], {"Ada": {}, "Bo": []}, {}):
+        assert luckiest([with_details(1, "Ada=Bo", drawn_number=1, choices=choices)], Scoring(), ROWS) is None
+
+
+@pytest.mark.django_db
+def test_the_figures_of_a_league() -> None:
+    place = over(make.playing(players=4))
+    known = figures(sight.public(place.league))
+    assert (known.matches, known.draws, known.unanswered) == (6, 0, 0)
+    assert known.runs == [Run("P01", 3, 1, 3)]
+    assert (known.longest, known.ahead) == (None, 3)
+    assert known.lead == Changes(0, "P01", 2)
+    assert known.luckiest == Lucky("P01", 4.5)
