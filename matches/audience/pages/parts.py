@@ -277,13 +277,25 @@ def feed(view: View, limit: int) -> list[FeedLine]:
 
     Of results that came in together the most interesting story is first.
     """
-    events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[:limit]
+    events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[: 2 * limit]
     told = telling.latest(view, limit)
-    lines = [(event.seq, FeedLine(event.seq, event.at, _happened(event, told.leads, view))) for event in events]
+    lines = [
+        (event.seq, FeedLine(event.seq, event.at, _happened(event, told.leads, view)))
+        for event in events
+        if not _is_stale(event, view)
+    ]
     for burst in told.bursts:
         newest = max(story.seq for story in burst)
         lines += [(newest, FeedLine(story.seq, story.at, stories.told(story, view.names))) for story in burst]
     return [line for _seq, line in sorted(lines, key=lambda one: one[0], reverse=True)[:limit]]
+
+
+def _is_stale(event: Event, view: View) -> bool:
+    """Whether an event only says that a round started of which another line says that it is over."""
+    if event.kind != EventKind.ROUND_STARTED:
+        return False
+    started = view.moment.rounds.get(int(event.data["round_id"]))
+    return started is not None and started.completed_at is not None
 
 
 def _happened(event: Event, leads: Mapping[int, Lead], view: View) -> str:

@@ -112,6 +112,11 @@ def test_the_end_of_a_round_says_who_leads() -> None:
     texts = [line.text for line in parts.feed(sight.public(place.league), 20)]
     assert "Round 2 is over. Player 1 leads with 6 points, 4 ahead." in texts
     assert "Round 1 is over. Player 1 leads with 3 points, 2 ahead." in texts
+    # That it started is told until it is over.
+    assert [text for text in texts if "started" in text] == []
+    make.playing_on(place)
+    texts = [line.text for line in parts.feed(sight.public(place.league), 20)]
+    assert [text for text in texts if "started" in text] == ["Round 3 started."]
 
 
 @pytest.mark.django_db
