@@ -1,7 +1,8 @@
 """A league in the layout of 004 chapter 9 as a ZIP: ``SHARED/config``, ``SHARED/data``, ``SHARED/logs``.
 
-The archive also holds the whole league as one document (``league.json``) and the tables for spreadsheets. The same
-league always gives the same bytes: files have a fixed date, and ``last_updated`` is the time of the last event.
+The archive also holds the whole league as one document (``league.json``), the tables for spreadsheets, and after the
+end the page to share (``evening.html``). The same league always gives the same bytes: files have a fixed date, and
+``last_updated`` is the time of the last event.
 """
 
 from __future__ import annotations
@@ -12,15 +13,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
+from django.conf import settings
+from django.utils import translation
+
 from agents_registry.models import Kind
 from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.protocol.envelope import stamp
+from matches.audience.pages import story
 from matches.models import League
 from matches.papers import bundle, layout, tables
 from matches.papers.layout import Layout
 from matches.view import queries, sight
 
 SHARED = "SHARED"
+STORY_FILE = "evening.html"
+"""The page to share, once there is one."""
 FILE_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -40,6 +47,12 @@ def write(league: League, out: IO[bytes], *, people: bool) -> None:
                 with _file(archive, f"tables/{name}.csv") as file:
                     tables.write(name, league, file, people=people)
         _Archive(league, archive, people).write()
+        # The same bytes for whoever asks: in one language.
+        with translation.override(settings.LANGUAGE_CODE):
+            page = story.file(sight.public(league))
+        if page is not None:
+            with _file(archive, STORY_FILE) as file:
+                file.write(page.encode())
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import translation
 
 from league_sdk.config_loader import ConfigLoader
 from league_sdk.repositories import (
@@ -22,7 +23,7 @@ from league_sdk.repositories import (
     RoundsRepository,
     StandingsRepository,
 )
-from matches.league import opening
+from matches.league import freeze, opening
 from matches.models import League
 from matches.papers import archive, bundle, evidence, tables
 from matches.view import queries, sight
@@ -113,6 +114,24 @@ def shared(tmp_path: Path, db: None) -> Path:
         assert len(set(opened.namelist())) == len(opened.namelist())
         opened.extractall(tmp_path)
     return tmp_path / "SHARED"
+
+
+@pytest.mark.django_db
+def test_an_archive_has_the_page_to_share_once_nothing_is_hidden() -> None:
+    def page() -> str | None:
+        out = io.BytesIO()
+        with translation.override("he"):
+            archive.write(League.objects.get(pk="fall"), out, people=False)
+        with zipfile.ZipFile(out) as opened:
+            return opened.read("evening.html").decode() if "evening.html" in opened.namelist() else None
+
+    rich.over(frozen=True)
+    assert page() is None
+    freeze.lift(league_id="fall")
+    text = page()
+    assert text is not None
+    assert ('<html lang="en"' in text, "://" in text, "The evening in figures" in text) == (True, False, True)
+    assert [secret for secret in rich.secrets() if secret in text] == []
 
 
 def test_the_kit_of_the_course_reads_its_configuration(shared: Path) -> None:

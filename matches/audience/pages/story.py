@@ -6,9 +6,12 @@ There is none before the league is over, and none while anything is hidden.
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -19,6 +22,9 @@ from matches.audience import picture
 from matches.audience.pages import evening, parts
 from matches.audience.pages.evening import Evening
 from matches.view.sight import View
+
+STYLES = ("css/tokens.css", "css/site.css", "css/evening.css")
+"""The style sheets of the page, which its file contains."""
 
 
 class Preview(NamedTuple):
@@ -46,6 +52,15 @@ def context(view: View) -> dict[str, Any] | None:
         "preview": preview(view, known),
         "version": version(view),
     }
+
+
+def file(view: View) -> str | None:
+    """The page as one file that needs nothing else, in the active language; None where there is no page."""
+    known = context(view)
+    if known is None:
+        return None
+    styles = "\n".join(Path(str(finders.find(name))).read_text("utf-8") for name in STYLES)
+    return render_to_string("leagues/story_file.html", known | {"styles": styles})
 
 
 def version(view: View) -> str:

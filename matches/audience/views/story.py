@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
-from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import get_conditional_response
@@ -19,7 +17,6 @@ from matches.models import League
 from matches.view import sight
 from matches.view.sight import View
 
-STYLES = ("css/tokens.css", "css/site.css", "css/evening.css")
 MAX_PICTURES = 20
 """Pictures that are cached, of a few dozen kilobytes each."""
 
@@ -37,8 +34,8 @@ def story(request: HttpRequest, league_id: str) -> HttpResponse:
 @require_safe
 def file(request: HttpRequest, league_id: str) -> HttpResponse:
     """The page as one file that needs nothing else, to download."""
-    _view, context = _seen(league_id)
-    response = render(request, "leagues/story_file.html", context | {"styles": _styles()})
+    view, _context = _seen(league_id)
+    response = HttpResponse(shared.file(view))
     response["Content-Disposition"] = f'attachment; filename="league-{league_id}.html"'
     return _fresh(response)
 
@@ -77,11 +74,6 @@ def _fresh(response: HttpResponse) -> HttpResponse:
     """A correction, or a new league of the same id, must be seen: nothing is shown from a cache without asking."""
     response["Cache-Control"] = "no-cache"
     return response
-
-
-def _styles() -> str:
-    """The style sheets of the page as one text."""
-    return "\n".join(Path(str(finders.find(name))).read_text("utf-8") for name in STYLES)
 
 
 def forget_all() -> None:
