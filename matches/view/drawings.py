@@ -134,6 +134,11 @@ class Drawing:
     commitment: str = ""
     text: str = "{}"
 
+    def __hash__(self) -> int:
+        """Of what nearly always differs between two drawings; all cells of a board would take as long as the rest."""
+        moves = (self.grid.moves, self.grid.last) if self.grid is not None else None
+        return hash((self.kind, self.a, self.b, self.over, moves, self.number, self.commitment))
+
     @property
     def view(self) -> dict[str, Any]:
         """The public facts, for the templates of other games."""
@@ -148,7 +153,13 @@ class Drawing:
 
 
 def drawing_of(
-    game_type: str, view: Mapping[str, Any], seats: tuple[Seat, Seat], *, over: bool = False, commitment: str = ""
+    game_type: str,
+    view: Mapping[str, Any],
+    seats: tuple[Seat, Seat],
+    *,
+    over: bool = False,
+    commitment: str = "",
+    board: Board | None = None,
 ) -> Drawing:
     """The drawing of a match.
 
@@ -158,13 +169,15 @@ def drawing_of(
         seats: who has joined, locked in and won.
         over: whether the match has a result.
         commitment: to the draw, as far as it is shown.
+        board: the board in the view, if it has been read already.
     """
     game = games().get(game_type)
     hidden = game is not None and game.hidden
     facts = dict(view) if over or not hidden else {}
     if not facts and game is not None and not hidden:
         facts = _at_the_start(game, (seats[0].player_id, seats[1].player_id))
-    board = read_board(facts, (seats[0].player_id, seats[1].player_id))
+    if board is None or not facts:
+        board = read_board(facts, (seats[0].player_id, seats[1].player_id))
     grid = grid_of(board) if board is not None else None
     if grid is not None and len(grid.letters) > MAX_LETTERS:
         grid = None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from matches.league import making
 from tests.e2e import walls
 from tests.e2e.browser import chromium
+from tests.e2e.test_every_page import violations
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
 
+OTHERS = ("tic_tac_toe", "even_odd", "even_odd_numbers")
 SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}
 MISFITS = """() => {
   const misfits = [];
-  const said = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent.trim().slice(0, 30)}`);
+  const said = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent}`.slice(0, 90));
   for (const element of document.querySelectorAll("main, main *")) {
     if (element.closest("svg, .visually-hidden") || !element.checkVisibility()) continue;
     const style = getComputedStyle(element);
@@ -61,3 +65,18 @@ def test_every_scene_fits_with_any_names(game_type: str, players: int, monkeypat
                 assert "boards" in seen
                 page.context.close()
     assert found == {}
+
+
+@pytest.mark.parametrize("game_type", ["connect_four", *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_boards_in_play_are_accessible(game_type: str, scheme: Literal["light", "dark"]) -> None:
+    walls.in_play(game_type, 8)
+    paths = ("screen/", "", "matches/R1M1/", "matches/R1M2/")
+    pages = {path: walls.rendered(f"/leagues/wall/{path}") for path in paths}
+    with chromium() as browser:
+        for path, html in pages.items():
+            page = walls.shown(browser, html, color_scheme=scheme, reduced_motion="reduce")
+            if path == "screen/":
+                page.keyboard.press("PageDown")
+            assert page.locator(".game").count() > 0, path
+            assert (path, violations(page)) == (path, [])

@@ -41,6 +41,7 @@ def _drawing(row: MatchRow, view: View, facts: Mapping[str, Any]) -> Drawing:
         (_seat(row.a, winner), _seat(row.b, winner)),
         over=outcome is not None,
         commitment=committed[-1][:COMMITMENT_CHARS],
+        board=row.board,
     )
 
 
