@@ -19,7 +19,7 @@ from league_sdk.dialects import memory
 from league_sdk.transport import machine
 from leaguesite.inbox.quick import VISITS
 from leaguesite.serving.known_tokens import known_tokens
-from matches.view import kept
+from matches.view import kept, luck
 from tests.leaguesite.script import Script
 
 API_KEY = "key-of-the-tests"
@@ -62,6 +62,9 @@ def nobody_has_tried_yet() -> None:
     known_tokens.forget_all()
     VISITS.forget_all()
     kept.forget_all()
+    luck.keeper.forget_all()
+    # What a test has imported may have had figures worked out: no test starts processes by looking at a page.
+    luck.keeper.start = None
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from matches.audience.pages.notices import NoticeRow
 from matches.league.errors import Invalid
 from matches.league.leagues import find_match, get_league
 from matches.models import League
-from matches.view import kept, lists, queries, sight, summaries
-from matches.view.rows import AgentRow, GameRegistry, LeagueRow, MatchDetail, MatchRow, RoundRow, StandingsRow
+from matches.view import kept, lists, luck, queries, sight, summaries
+from matches.view.rows import AgentRow, GameRegistry, LeagueRow, LuckRow, MatchDetail, MatchRow, RoundRow, StandingsRow
 from matches.view.sight import View
 
 SHOWN = refusals(401, 404, 429)
@@ -53,6 +53,12 @@ def show_league(request: HttpRequest, league_id: str) -> HttpResponse:
 def show_standings(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """The table as it is now, or as it was when the board was frozen."""
     return _list(request, league_id, "standings", lists.standings)
+
+
+@router.get("/leagues/{league_id}/luck", tags=["public"], response={200: LuckRow} | SHOWN)
+def show_luck(request: HttpRequest, league_id: str) -> HttpResponse:
+    """How much of the table is luck (docs/luck.md): worked out a while after each round, so empty at first."""
+    return answer(luck.row(_view(request, league_id)))
 
 
 @_listed("/leagues/{league_id}/rounds", response={200: list[RoundRow]} | LISTED)

@@ -21,6 +21,7 @@ from league_sdk.ledger.luck.figures import Luck, PlayerLuck, Question
 from league_sdk.rules.game import Chances
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
+from matches.view.rows import LuckRow, PlayerLuckRow
 from matches.view.sight import View
 
 logger = logging.getLogger(__name__)
@@ -193,3 +194,37 @@ def in_a_thread(function: Callable[[], None]) -> None:
 
 keeper = Keeper(in_a_process)
 """The figures of this process; ``leaguesite.asgi`` has them worked out."""
+
+
+def row(view: View) -> LuckRow:
+    """What is known of a view, as the API answers it."""
+    known = keeper.known(view)
+    luck = known.luck if known is not None else None
+    players = sorted(luck.players.items(), key=lambda one: one[1].place) if luck is not None else []
+    return {
+        "league_id": view.league.pk,
+        "after_round": known.after_round if known is not None else None,
+        "current": known is not None and known.fresh,
+        "game_of_chance": luck.chance if luck is not None else None,
+        "coin": luck.coin if luck is not None else None,
+        "matches": luck.matches if luck is not None else 0,
+        "kept": luck.kept if luck is not None else 0,
+        "replays": luck.replays if luck is not None else 0,
+        "players": [_player_row(player_id, one) for player_id, one in players],
+    }
+
+
+def _player_row(player_id: str, one: PlayerLuck) -> PlayerLuckRow:
+    return {
+        "player_id": player_id,
+        "place": one.place,
+        "points": one.points,
+        "low": one.low,
+        "high": one.high,
+        "first_again": round(one.first, 3),
+        "best": None if one.best is None else round(one.best, 3),
+        "better": None if one.better is None else round(one.better, 3),
+        "coin": one.coin,
+        "expected_points": None if one.expected is None else round(one.expected, 2),
+        "expected_spread": None if one.spread is None else round(one.spread, 2),
+    }

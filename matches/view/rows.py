@@ -102,6 +102,36 @@ class StandingsRow(TypedDict):
     points: Annotated[int, says("Points by the league's scoring, with those given or taken by corrections.")]
 
 
+class PlayerLuckRow(TypedDict):
+    """How much of a player's place is luck."""
+
+    player_id: Annotated[str, says("The player's id, such as P01.")]
+    place: Annotated[int, says("Its place after `after_round`, shared places included.")]
+    points: Annotated[int, says("Its points then.")]
+    low: Annotated[int, says("The first of the places between which it would be in nine of ten leagues played again.")]
+    high: Annotated[int, says("The last of these places.")]
+    first_again: Annotated[float, says("The share of leagues played again in which it would be first.")]
+    best: Annotated[float | None, says("How likely it is the best of all; null if it has played no match to its end.")]
+    better: Annotated[float | None, says("How likely it is better than the average; null in a game of chance.")]
+    coin: Annotated[bool, says("Whether its results could be those of an average player.")]
+    expected_points: Annotated[float | None, says("In a game of chance, what its matches were worth on average.")]
+    expected_spread: Annotated[float | None, says("The standard deviation of these points.")]
+
+
+class LuckRow(TypedDict):
+    """How much of a table is luck."""
+
+    league_id: Annotated[str, says("The league.")]
+    after_round: Annotated[int | None, says("The last round that the figures are about; null while there are none.")]
+    current: Annotated[bool, says("Whether nothing has changed since that they depend on; if not, newer ones follow.")]
+    game_of_chance: Annotated[bool | None, says("Whether nobody can be better than another in this game.")]
+    coin: Annotated[bool | None, says("Whether coins could have made the table.")]
+    matches: Annotated[int, says("How many matches were played again.")]
+    kept: Annotated[int, says("How many results stayed, as they were decided without play.")]
+    replays: Annotated[int, says("How often they were played again.")]
+    players: Annotated[list[PlayerLuckRow], says("The players, in the order of their places.")]
+
+
 class MatchRow(TypedDict):
     """A match; choices are not in it, as they are secret before the draw."""
 

@@ -75,6 +75,7 @@ def play_again(question: Question) -> Luck | None:
         mean, spread = expected.get(player_id, (None, None))
         players[player_id] = PlayerLuck(
             place=rows[player_id].tied_rank,
+            points=rows[player_id].points,
             low=places[int(LOWER * replays)],
             high=places[min(replays - 1, int(UPPER * replays))],
             first=places.count(1) / replays,

@@ -59,7 +59,7 @@ class PlayerLuck:
     """How much of one player's place is luck.
 
     Attributes:
-        place: its place in the table that was asked about.
+        place, points: what it has in the table that was asked about.
         low, high: from which place to which it would be, in nine of ten leagues that are played again.
         first: the share of these leagues in which it would be first, alone or with others.
         best: how likely it is the strongest of all; None if it has played no match to its end.
@@ -70,6 +70,7 @@ class PlayerLuck:
     """
 
     place: int
+    points: int
     low: int
     high: int
     first: float

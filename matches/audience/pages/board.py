@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 from agents_registry.models import Kind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.audience.pages import charts, evening, notices, parts, wall_boards
+from matches.audience.pages import charts, evening, luck, notices, parts, wall_boards
 from matches.audience.pages.drawings import drawn
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import Deadline, MatchRow
@@ -34,13 +34,14 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     """The board as one audience sees it."""
     current = _current(view)
     progress = courses(view)
-    head = parts.league_of(view)
+    head, lucky = parts.league_of(view), luck.of_table(view)
     decisions = _decisions(view)
     matches = queries.matches_of(view.league).filter(round=current) if current is not None else []
     results = recent_results(view, RECENT)
     return {
         "league": head,
-        "standings": _standings(view, decisions, progress),
+        "standings": _standings(view, decisions, progress, lucky.bars if lucky is not None else {}),
+        "luck": lucky,
         "spark_box": _spark_box(progress, head.summary.rounds),
         "decisions": decisions,
         "left_out": {code: read_word(word).label for code, word in sorted(view.league.left_out.items())},
@@ -91,6 +92,7 @@ class BoardRow:
         why: the reasons of these corrections.
         unveiled: whether this is the final place, shown although the board is frozen.
         spark: the points by round, as the ``points`` of an SVG polyline.
+        luck: between which places it would be if its matches were played again; None while that is not known.
     """
 
     row: Row
@@ -103,9 +105,12 @@ class BoardRow:
     why: str
     unveiled: bool
     spark: str
+    luck: luck.Bar | None
 
 
-def _standings(view: View, decisions: list[Decision], progress: Courses) -> list[BoardRow]:
+def _standings(
+    view: View, decisions: list[Decision], progress: Courses, bars: Mapping[str, luck.Bar]
+) -> list[BoardRow]:
     gained, states, ready, behind = parts.places_gained(view), _states(view), _ready(view), _behind(view)
     sparks, unveiled = _sparks(progress), view.unveiled
     return [
@@ -121,6 +126,7 @@ def _standings(view: View, decisions: list[Decision], progress: Courses) -> list
             row.player_id in unveiled,
             # An unveiled final place does not follow from the rounds that are shown.
             sparks.get(row.player_id, "") if row.player_id not in unveiled else "",
+            bars.get(row.player_id),
         )
         for row in view.listed
     ]

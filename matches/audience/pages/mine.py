@@ -25,7 +25,7 @@ from agents_registry.words import reach, reach_for_all
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from league_sdk.rules.registry import games
-from matches.audience.pages import notices, practice, trial
+from matches.audience.pages import luck, notices, practice, trial
 from matches.audience.pages.exchanges import Exchange, Line, exchanges
 from matches.audience.pages.parts import Player
 from matches.audience.pages.player import PlayerMatch
@@ -181,11 +181,15 @@ def _practice(agent: Agent) -> Practice:
 
 
 class Place(NamedTuple):
-    """Where the agent stands in the public table, of how many players; behind a freeze, after which round."""
+    """Where the agent stands in the public table, of how many players; behind a freeze, after which round.
+
+    ``luck`` says how much of it is luck; empty while that is not known.
+    """
 
     row: Row
     players: int
     after_round: int | None
+    luck: str
 
 
 def _place(league: League, agent: Agent) -> Place | None:
@@ -194,7 +198,9 @@ def _place(league: League, agent: Agent) -> Place | None:
     if not view.moment.outcomes:
         return None
     row = next((row for row in view.standings if row.player_id == agent.code), None)
-    return Place(row, len(view.standings), view.frozen_after) if row is not None else None
+    if row is None:
+        return None
+    return Place(row, len(view.standings), view.frozen_after, luck.of_player(view, agent.code))
 
 
 def _next(league: League, matches: list[PlayerMatch]) -> PlayerMatch | None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.standings import Row
-from matches.audience.pages import parts, times
+from matches.audience.pages import luck, parts, times
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.events.history import Outcome
 from matches.models import Match
@@ -61,6 +61,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
             _state(view, agent),
             _check(view, agent, staff=key.staff),
         ),
+        "luck": luck.of_player(view, player_id),
         "matches": matches,
         "next": _next(view, matches),
         "rivals": _rivals(matches, rows[player_id].tied_rank if player_id in rows else 0),

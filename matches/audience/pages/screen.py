@@ -8,7 +8,7 @@ from the last place up; at the end the champion, the podium, the champion's path
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
-from matches.audience.pages import charts, evening, notices, parts, wall_boards
+from matches.audience.pages import charts, evening, luck, notices, parts, wall_boards
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.view.courses import courses
 from matches.view.screens import steering
@@ -61,6 +61,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     mode = mode_of(view)
     said = notices.to_room(view.league).first()
     champions = [row for row in view.standings if row.leads]
+    lucky = luck.of_table(view) if mode in (PLAY, FINALE) else None
     return {
         "league": parts.league_of(view),
         "mode": mode,
@@ -71,7 +72,8 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "champions": champions if mode == FINALE else [],
         "podium": view.listed[len(champions) : MAX_ON_PODIUM] if mode == FINALE else [],
         "evening": evening.of_view(view) if mode == FINALE else None,
-        "standings": _table_sheets(view) if mode in (PLAY, FINALE) else [],
+        "standings": _table_sheets(view, lucky.bars if lucky is not None else {}) if mode in (PLAY, FINALE) else [],
+        "luck": lucky,
         **(_matches(view, staff=key.staff) if mode == PLAY else {}),
         "ranks": ranks(view) if mode in (PLAY, FINALE) else None,
         "news": _news(view) if mode == PLAY else None,
@@ -145,6 +147,7 @@ class ScreenRow(NamedTuple):
     row: Row
     delta: int = 0
     place: str = ""
+    luck: luck.Bar | None = None
 
 
 class TableSheet(NamedTuple):
@@ -154,10 +157,10 @@ class TableSheet(NamedTuple):
     rows: int
 
 
-def _table_sheets(view: View) -> list[TableSheet]:
+def _table_sheets(view: View, bars: Mapping[str, luck.Bar]) -> list[TableSheet]:
     """The table in one column, or if it is too long in two, or on several sheets."""
     gained = parts.places_gained(view)
-    rows = [ScreenRow(row, gained.get(row.player_id, 0)) for row in view.listed]
+    rows = [ScreenRow(row, gained.get(row.player_id, 0), luck=bars.get(row.player_id)) for row in view.listed]
     if len(rows) <= MAX_IN_COLUMN:
         return [TableSheet([rows], len(rows))] if rows else []
     pages = sheets(rows, 2 * MAX_IN_COLUMN)

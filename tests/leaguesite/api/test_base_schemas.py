@@ -25,7 +25,7 @@ from tests import rich
 from tests.leaguesite.api import document
 
 REFUSED = "#/components/schemas/Refusal"
-READS = ("", "/standings", "/rounds", "/matches", "/agents", "/notices", "/events", "/ledger", "/corrections")
+READS = ("", "/standings", "/luck", "/rounds", "/matches", "/agents", "/notices", "/events", "/ledger", "/corrections")
 Answers = set[tuple[str, str, int]]
 
 

@@ -1,0 +1,102 @@
+"""How much of a table is luck, as the pages show it (docs/luck.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from matches.view import luck
+from matches.view.luck import Known
+from matches.view.sight import View
+from matches.words import luck as words
+
+
+class Bar(NamedTuple):
+    """A bar from the lowest to the highest place of a player, on a line as wide as there are players.
+
+    Attributes:
+        start: where it begins; places are one wide.
+        width: how long it is.
+        mark: the middle of the player's place.
+        players: how long the line is.
+        coin: whether its place could be a coin.
+        places: the bar in words.
+        expected: in a game of chance, the points that its matches were worth on average; else empty.
+        luck: the difference between its points and these, with a sign; else empty.
+    """
+
+    start: int
+    width: int
+    mark: str
+    players: int
+    coin: bool
+    places: str
+    expected: str
+    luck: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableLuck:
+    """What a page shows of the luck in a table.
+
+    Attributes:
+        bars: by player id; without those whose final place is already unveiled.
+        chance: whether it is a game of chance.
+        bars_mean: what the bars mean.
+        coins: that the whole table could be luck; empty if it could not.
+        champion: how likely the champion is the best; empty before the end, or if several are.
+    """
+
+    bars: dict[str, Bar]
+    chance: bool
+    bars_mean: str
+    coins: str
+    champion: str
+
+
+def of_table(view: View) -> TableLuck | None:
+    """The luck in the table of a view; None while nothing is known."""
+    known = luck.keeper.known(view)
+    if known is None:
+        return None
+    # An unveiled final place does not follow from the rounds that are shown.
+    bars = {one: _bar(known, one) for one in known.luck.players if one not in view.unveiled}
+    return TableLuck(
+        bars,
+        known.luck.chance,
+        words.about_bars(known.luck, known.after_round),
+        words.about_coins(known.luck),
+        _champion(view, known),
+    )
+
+
+def of_player(view: View, player_id: str) -> str:
+    """How much of a player's place is luck, in a sentence; empty while nothing is known."""
+    known = luck.keeper.known(view)
+    one = known.of(player_id) if known is not None else None
+    if known is None or one is None or player_id in view.unveiled:
+        return ""
+    return words.about_player(one, known.luck, known.after_round)
+
+
+def _bar(known: Known, player_id: str) -> Bar:
+    one = known.luck.players[player_id]
+    gained = "" if one.expected is None else f"{one.points - one.expected:+.1f}".replace("-", "\N{MINUS SIGN}")
+    return Bar(
+        start=one.low - 1,
+        width=one.high - one.low + 1,
+        mark=f"{one.place - 0.5:g}",
+        players=len(known.luck.players),
+        coin=one.coin,
+        places=words.places(one),
+        expected=words.expected(one),
+        luck=gained,
+    )
+
+
+def _champion(view: View, known: Known) -> str:
+    if not (view.over and view.now and known.fresh):
+        return ""
+    first = [row for row in view.standings if row.leads]
+    one = known.of(first[0].player_id) if len(first) == 1 else None
+    return words.about_champion(first[0].player_id, one, known.luck) if one is not None else ""
