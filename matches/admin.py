@@ -23,6 +23,7 @@ from matches.desk import acting, busy, lists, overview
 from matches.desk.access import OwnRows
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.actions import ACTIONS
+from matches.desk.compatibility import CompatibilityPages
 from matches.desk.corrections import CorrectionPages
 from matches.desk.facts import Facts
 from matches.desk.page import DeskPages
@@ -40,7 +41,17 @@ from matches.words import states
 
 
 @admin.register(League)
-class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, RemotePages, DeskPages, ListActions, OwnRows, ModelAdmin):
+class LeagueAdmin(
+    CorrectionPages,
+    PaperPages,
+    PeoplePages,
+    RemotePages,
+    CompatibilityPages,
+    DeskPages,
+    ListActions,
+    OwnRows,
+    ModelAdmin,
+):
     """The leagues that a user has a role in. The page of a league is its desk; name and settings have another page."""
 
     form = LeagueForm

@@ -19,7 +19,7 @@ from league_sdk.dialects import memory
 from league_sdk.transport import machine
 from leaguesite.inbox.quick import VISITS
 from leaguesite.serving.known_tokens import known_tokens
-from matches.view import kept, luck
+from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
 
 API_KEY = "key-of-the-tests"
@@ -63,6 +63,7 @@ def nobody_has_tried_yet() -> None:
     VISITS.forget_all()
     kept.forget_all()
     luck.keeper.forget_all()
+    compatibility.site_most.forget()
     # What a test has imported may have had figures worked out: no test starts processes by looking at a page.
     luck.keeper.start = None
 

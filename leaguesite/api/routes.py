@@ -26,6 +26,7 @@ from leaguesite.api import (  # noqa: F401 - each module adds its operations to 
     actions,
     audit,
     checks,
+    compatibility,
     corrections,
     events,
     leagues,

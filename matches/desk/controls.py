@@ -104,6 +104,9 @@ def links(facts: Facts) -> list[Button]:
         for name, league_id, label, fits, action in pages
         if fits and action in facts.allowed
     ]
+    if Action.WATCH in facts.allowed:
+        table = reverse("admin:matches_league_compatibility")
+        offered.append(Button(_("Who understood which message"), f"{table}?{urlencode({'league': plain_id})}"))
     if Action.EDIT in facts.allowed:
         log = reverse("admin:matches_auditentry_changelist")
         offered.append(Button(_("Who did what"), f"{log}?{urlencode({'league_id': plain_id})}"))

@@ -9,7 +9,7 @@ from django.test import Client
 READS = [
     "/leagues",
     "/leagues/fall",
-    *(f"/leagues/fall/{one}" for one in ("standings", "rounds", "matches", "agents", "events")),
+    *(f"/leagues/fall/{one}" for one in ("standings", "luck", "rounds", "matches", "agents", "events")),
 ]
 ACTIONS = [
     "/leagues",

@@ -22,7 +22,7 @@ from matches.audience import kit, pages
 from matches.audience.pages import PageKey, match, past
 from matches.audience.pages import join as way
 from matches.models import League
-from matches.view import roles, sight
+from matches.view import compatibility, roles, sight
 from matches.words import rules
 
 PAST_MAX_AGE_S = 3600
@@ -145,6 +145,7 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
         return render(request, "leagues/join_arrived.html", context | more)
     more |= {"way": way.way_in(league, address_to_show(request))}
     more |= {"rules": rules.rules(league.game_type), "limits": rules.limits(view.rules)}
+    more["most"] = compatibility.site_most.rows()
     return render(request, "leagues/join.html", context | more)
 
 

@@ -126,7 +126,15 @@ def read_all(caller: Caller, league_id: str) -> None:
 
 
 def read_the_site(caller: Caller) -> None:
-    for path in ("leagues", "games", "gateways", "audit", "protocol/", *(f"protocol/{one}" for one in schemas.MODELS)):
+    for path in (
+        "leagues",
+        "games",
+        "gateways",
+        "audit",
+        "compatibility",
+        "protocol/",
+        *(f"protocol/{one}" for one in schemas.MODELS),
+    ):
         caller.get(f"/api/{path}")
     for check in Check.objects.all():
         caller.get(f"/api/checks/{check.pk}")

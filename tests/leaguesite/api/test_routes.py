@@ -199,7 +199,7 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     reads = [path.replace("fall", "{league_id}") for path in READS]
     expected = [f"post /api{path}" for path in actions] + [f"get /api{path}" for path in reads]
     expected += ["get /api/games", "get /api/leagues/{league_id}/matches/{match_id}", "get /health"]
-    expected += ["get /metrics", "get /api/audit", "get /api/leagues/{league_id}/ledger"]
+    expected += ["get /metrics", "get /api/audit", "get /api/compatibility", "get /api/leagues/{league_id}/ledger"]
     expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
     expected += ["post /api/referees/{referee_id}/trust", "get /api/gateways", "post /api/gateways"]
     expected += ["get /api/checks/{check_id}", "post /api/checks"]

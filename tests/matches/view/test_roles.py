@@ -128,6 +128,8 @@ LINES: dict[str, list[Line]] = {
     "matches_league_roster": [Line(Action.EDIT, 200, 200)],
     "matches_league_roster_file": [Line(Action.EDIT, 200, 200)],
     "matches_league_people": [Line(Action.EDIT, 200, 200)],
+    "matches_league_compatibility": [Line("watches", 200, 200, _nothing)],
+    "matches_league_compatibility_file": [Line("watches", 200, 200, _nothing)],
     "matches_league_add_player": [Line("edits", 200, 200, _nothing)],
     # Corrections
     "matches_league_corrections": [Line(Action.WATCH, 200, 200)],

@@ -1,0 +1,126 @@
+"""The desk's table of which agent understood which message in which way, over all leagues, and the same as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from agents_registry.models import Agent
+from matches.desk.access import LeagueAccess
+from matches.models import League
+from matches.papers.tables import BOM, escape
+from matches.view import compatibility, roles
+from matches.view.compatibility import MESSAGES, Cell, How
+
+AGENTS_PER_PAGE, MAX_CSV_AGENTS, AGENTS_AT_ONCE = 100, 10_000, 200
+
+
+class Shown(NamedTuple):
+    """A cell as the page shows it: what it means, and the shape where it is another than the first."""
+
+    how: How
+    words: str
+    shape: str
+    own: str
+
+
+class Line(NamedTuple):
+    """One agent with its cells."""
+
+    agent: Agent
+    cells: list[Shown]
+
+
+def words(how: How) -> str:
+    """What a cell means."""
+    return {
+        How.FIRST: _("understood at once"),
+        How.OTHER: _("understood in another spelling"),
+        How.NOT: _("not understood"),
+        How.SILENT: _("no answer"),
+        How.SENT: _("sent"),
+        How.NEVER: _("never sent"),
+    }[how]
+
+
+class CompatibilityPages(LeagueAccess):
+    """Mixed into the admin of leagues."""
+
+    pages = {"compatibility": "compatibility/", "compatibility_file": "compatibility.csv"}
+
+    def compatibility_page(self, request: HttpRequest) -> HttpResponse:
+        """The table, of one league with ``?league=``."""
+        leagues, chosen = _leagues(request)
+        page = Paginator(_players(leagues, chosen), AGENTS_PER_PAGE).get_page(request.GET.get("page"))
+        rows = compatibility.ways(list(page.object_list))
+        # A message that none of them was ever sent, such as that of another game, has no column.
+        columns = [at for at in range(len(MESSAGES)) if any(row.cells[at].how != How.NEVER for row in rows)]
+        return self.desk_page(
+            request,
+            "compatibility.html",
+            _("Who understood which message"),
+            leagues=leagues.order_by("-created_at"),
+            chosen=chosen,
+            kinds=[MESSAGES[at].split("_") for at in columns],
+            lines=[Line(row.agent, [_shown(row.cells[at]) for at in columns]) for row in rows],
+            page=page,
+            meanings=[(how, words(how)) for how in How],
+        )
+
+    def compatibility_file_page(self, request: HttpRequest) -> HttpResponse:
+        """The same as a file, of all pages."""
+        leagues, chosen = _leagues(request)
+        answer = HttpResponse(_as_csv(_players(leagues, chosen)), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = 'attachment; filename="who-understood-what.csv"'
+        return answer
+
+
+def _leagues(request: HttpRequest) -> tuple[QuerySet[League], str]:
+    """The leagues that a person may watch, and the one that was chosen; empty for all.
+
+    Raises:
+        PermissionDenied: they may watch none.
+    """
+    leagues = roles.leagues(request.user, roles.Action.WATCH)
+    if not leagues.exists():
+        raise PermissionDenied
+    return leagues, request.GET.get("league", "").replace("\x00", "\ufffd")
+
+
+def _players(leagues: QuerySet[League], chosen: str) -> QuerySet[Agent]:
+    return compatibility.players(leagues.filter(pk=chosen) if chosen else leagues)
+
+
+def _shown(cell: Cell) -> Shown:
+    return Shown(cell.how, words(cell.how), cell.shape, cell.own)
+
+
+def _as_csv(players: QuerySet[Agent]) -> str:
+    text = io.StringIO()
+    text.write(BOM)
+    writer = csv.writer(text)
+    writer.writerow(["league_id", "player_id", "display_name", "registered_in", *MESSAGES])
+    for some in _some(players):
+        for row in compatibility.ways(some):
+            agent = row.agent
+            cells = [f"{cell.how}: {cell.shape}" if cell.shape else str(cell.how) for cell in row.cells]
+            line: list[Any] = [agent.league_id, agent.code, agent.display_name, agent.dialect, *cells]
+            writer.writerow([escape(cell) for cell in line])
+    return text.getvalue()
+
+
+def _some(players: QuerySet[Agent]) -> Iterable[Sequence[Agent]]:
+    """The players in groups, so that not all of them are in memory at once."""
+    for start in range(0, MAX_CSV_AGENTS, AGENTS_AT_ONCE):
+        some = list(players[start : start + AGENTS_AT_ONCE])
+        yield some
+        if len(some) < AGENTS_AT_ONCE:
+            return

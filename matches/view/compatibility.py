@@ -1,0 +1,203 @@
+"""READS: which agent understood which message in which way, over all leagues.
+
+What is stored of each registration is read, no transcript: the shapes that were understood (``Agent.spoken``), the
+faults of matches, and the deliveries of broadcasts. Shapes are those of ``league_sdk.dialects.shapes``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from agents_registry.models import Agent, Kind
+from league_sdk.dialects import shapes
+from league_sdk.dialects.memory import read_own
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.messages import MessageType
+from matches.models import Delivery, DeliveryState, League, Match
+
+MESSAGES = (
+    MessageType.ROUND_ANNOUNCEMENT,
+    MessageType.GAME_INVITATION,
+    MessageType.CHOOSE_PARITY_CALL,
+    MessageType.GAME_MOVE_CALL,
+    MessageType.GAME_OVER,
+    MessageType.LEAGUE_STANDINGS_UPDATE,
+    MessageType.ROUND_COMPLETED,
+    MessageType.LEAGUE_COMPLETED,
+)
+"""What players are sent, in the order of a league."""
+MIN_AGENTS, MIN_TOGETHER = 5, 3
+"""The public is told of a message that so many people's agents understood, and of shapes that so many share: what one
+or two do would name them."""
+ROUNDED_TO = 10
+"""Per cent to which the public's shares are rounded: a new agent changes none of them visibly."""
+KEPT_S = 60.0
+"""How long the public's answer is reused: it is made from every agent of the site."""
+_NOT_UNDERSTOOD = frozenset({Cause.WRONG_MESSAGE, Cause.NOT_JSON, Cause.HTTP_STATUS})
+_NO_ANSWER = frozenset({Cause.DEADLINE, Cause.CONNECT, Cause.NAME_LOOKUP})
+
+
+class How(StrEnum):
+    """How one agent took one message."""
+
+    FIRST = "first"
+    """It understood the first way in which it was put: the one that goes with its registration."""
+    OTHER = "other"
+    """It understood another spelling."""
+    NOT = "not"
+    """It answered, and not once as if it had understood."""
+    SILENT = "silent"
+    """It never answered."""
+    SENT = "sent"
+    """It was sent, and what it understood of it did not show."""
+    NEVER = "never"
+    """It was never sent."""
+
+
+class Cell(NamedTuple):
+    """How one agent took one message, in which shape, and by which tool or method of its own; empty for none."""
+
+    how: How
+    shape: str = ""
+    own: str = ""
+
+
+class Ways(NamedTuple):
+    """One agent with its cells, in the order of the messages."""
+
+    agent: Agent
+    cells: tuple[Cell, ...]
+
+
+def players(leagues: QuerySet[League] | Iterable[str]) -> QuerySet[Agent]:
+    """The players of some leagues, those of the newest one first."""
+    rows = Agent.objects.filter(kind=Kind.PLAYER, league__in=leagues).select_related("league")
+    return rows.order_by("-league__created_at", "league_id", "pk")
+
+
+def ways(agents: Sequence[Agent]) -> list[Ways]:
+    """How these players took each message, by five queries for any number of them."""
+    known = {agent.pk for agent in agents}
+    failed = _faults(agents)
+    told: dict[int, dict[str, How]] = defaultdict(dict)
+    sent = Delivery.objects.filter(agent__in=known, state__in=(DeliveryState.SETTLED, DeliveryState.FAILED))
+    for agent_id, kind, state in sent.values_list("agent_id", "broadcast__message_type", "state").distinct():
+        how = How.SENT if state == DeliveryState.SETTLED else How.SILENT
+        # One that arrived says more than one that did not.
+        told[agent_id][kind] = How.SENT if told[agent_id].get(kind) == How.SENT else how
+    for seat in ("player_a", "player_b"):
+        begun = Match.objects.filter(**{f"{seat}__in": known}, attempt__gt=0).order_by()
+        for agent_id in begun.values_list(seat, flat=True).distinct():
+            told[agent_id].setdefault(MessageType.GAME_INVITATION, How.SENT)
+    return [Ways(agent, tuple(_cell(agent, kind, failed, told[agent.pk]) for kind in MESSAGES)) for agent in agents]
+
+
+def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], told: Mapping[str, How]) -> Cell:
+    shape = agent.spoken.get(kind)
+    if isinstance(shape, str):
+        tool = read_own(agent.learned).get(kind) if shape in shapes.OF_TOOLS else None
+        first = shapes.order(agent.dialect, {}, kind)[0]
+        return Cell(How.FIRST if shape == first else How.OTHER, shape, tool.name if tool is not None else "")
+    how = failed.get((str(agent.league_id), agent.code, kind))
+    return Cell(how or told.get(kind, How.NEVER))
+
+
+def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:
+    """By league, player and message, why a point was lost."""
+    found: dict[tuple[str, str, str], How] = {}
+    known = {agent.pk for agent in agents}
+    lost = Match.objects.filter(Q(player_a__in=known) | Q(player_b__in=known)).exclude(faults=[]).order_by()
+    for league_id, faults in lost.values_list("league_id", "faults").iterator(chunk_size=500):
+        for fault in faults:
+            cause = fault.get("cause")
+            how = How.NOT if cause in _NOT_UNDERSTOOD else How.SILENT if cause in _NO_ANSWER else None
+            key = (league_id, str(fault.get("player_id")), str(fault.get("message_type")))
+            if how is not None and found.get(key) != How.NOT:
+                found[key] = how
+    return found
+
+
+# What most do -----------------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """How many agents understood a message in one shape, in per cent, and by which method it is called."""
+
+    shape: str
+    method: str
+    percent: int
+
+
+class Most(NamedTuple):
+    """What most agents do with one message."""
+
+    message: str
+    shares: tuple[Share, ...]
+
+
+def most(spoken: Iterable[tuple[Mapping[str, str], object]]) -> list[Most]:
+    """What most agents do, so that nobody can be told from it.
+
+    Args:
+        spoken: of each agent, the shapes that it understood, and whose it is: several agents of one person that do the
+            same count once.
+    """
+    people: dict[str, dict[str, set[object]]] = defaultdict(lambda: defaultdict(set))
+    for shapes_by_kind, person in spoken:
+        for kind, shape in shapes_by_kind.items():
+            if kind in MESSAGES and shape in shapes.SHAPES:
+                people[kind][shape].add(person)
+    return [row for kind in MESSAGES if (row := _most(kind, people[kind])) is not None]
+
+
+def _most(kind: MessageType, people: Mapping[str, set[object]]) -> Most | None:
+    counts = Counter({shape: len(persons) for shape, persons in people.items()})
+    total = counts.total()
+    if total < MIN_AGENTS:
+        return None
+    shares = tuple(
+        Share(shape, shapes.SHAPES[shape].method(kind), percent)
+        for shape, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        if count >= MIN_TOGETHER and (percent := ROUNDED_TO * round(100 * count / total / ROUNDED_TO))
+    )
+    return Most(kind, shares) if shares else None
+
+
+class KeptMost:
+    """What most agents of the site do, made again after a minute.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rows: list[Most] = []
+        self._until = float("-inf")
+
+    def rows(self) -> list[Most]:
+        """The rows; at most one query, and mostly none."""
+        with self._lock:
+            if self._clock() >= self._until:
+                agents = Agent.objects.filter(kind=Kind.PLAYER, league__demo=False).exclude(spoken={}).order_by()
+                rows = agents.values_list("spoken", "owner_id", "endpoint_key").iterator(chunk_size=500)
+                self._rows = most((spoken, owner or key) for spoken, owner, key in rows)
+                self._until = self._clock() + KEPT_S
+            return self._rows
+
+    def forget(self) -> None:
+        """Make it anew when it is asked for next."""
+        with self._lock:
+            self._until = float("-inf")
+
+
+site_most = KeptMost()
+"""What most agents of this site do."""

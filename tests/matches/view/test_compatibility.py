@@ -1,0 +1,153 @@
+"""Which agent understood which message in which way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.dialects import shapes
+from matches.models import Broadcast, Delivery, DeliveryState
+from matches.view import compatibility
+from matches.view.compatibility import MESSAGES, Cell, How, KeptMost, Most, Share, most
+from tests import factories as make
+
+INVITED, CHOOSE, OVER, ROUND = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "ROUND_ANNOUNCEMENT"
+
+
+def cells(league_id: str = "fall") -> dict[str, dict[str, Cell]]:
+    """The cells of each player by message, without those of messages that it was never sent."""
+    return {
+        row.agent.code: {
+            str(kind): cell for kind, cell in zip(MESSAGES, row.cells, strict=True) if cell.how != How.NEVER
+        }
+        for row in compatibility.ways(list(compatibility.players([league_id])))
+    }
+
+
+def speaks(who: make.Member, **spoken: str) -> None:
+    Agent.objects.filter(pk=who.agent.pk).update(spoken=spoken)
+
+
+def deliver(who: make.Member, state: str, kind: str = ROUND) -> None:
+    agent = who.fresh()
+    broadcast = Broadcast.objects.filter(league_id=agent.league_id, message_type=kind).first()
+    assert broadcast is not None
+    Delivery.objects.filter(broadcast=broadcast, agent=agent).update(state=state, settled_at=timezone.now())
+
+
+@pytest.mark.django_db
+def test_before_anything_was_sent_nothing_is_said() -> None:
+    make.setting()
+    assert cells() == {code: {} for code in ("P01", "P02", "P03", "P04")}
+
+
+@pytest.mark.django_db
+def test_what_was_understood_and_how() -> None:
+    place = make.playing()
+    one, two, three, four = place.players
+    speaks(one, GAME_INVITATION="canonical", CHOOSE_PARITY_CALL="canonical")
+    speaks(two, GAME_INVITATION="tools_list", GAME_OVER="flat")
+    tool = {"own": {"GAME_INVITATION": {"name": "joinGame", "arguments": []}}}
+    Agent.objects.filter(pk=two.agent.pk).update(learned=tool)
+    match = next(
+        place.match(m)
+        for m in place.states()
+        if three.agent.pk in (place.match(m).player_a_id, place.match(m).player_b_id)
+    )
+    make.report(match, None, **make.silent(match, "P03"))
+    Delivery.objects.update(state=DeliveryState.PENDING)
+    deliver(one, DeliveryState.SETTLED)
+    deliver(four, DeliveryState.FAILED)
+    assert cells() == {
+        "P01": {
+            ROUND: Cell(How.SENT),
+            INVITED: Cell(How.FIRST, "canonical"),
+            CHOOSE: Cell(How.FIRST, "canonical"),
+        },
+        "P02": {INVITED: Cell(How.OTHER, "tools_list", "joinGame"), OVER: Cell(How.OTHER, "flat")},
+        "P03": {INVITED: Cell(How.SILENT)},
+        "P04": {ROUND: Cell(How.SILENT), INVITED: Cell(How.SENT)},
+    }
+
+
+@pytest.mark.django_db
+def test_an_answer_that_is_none_was_not_understood_whatever_else_was() -> None:
+    place = make.playing()
+    match = place.match("R1M1")
+    code = match.player_a.code
+    fields = make.silent(match, code)
+    fields["faults"][0] |= {"error_code": "E002", "message_type": CHOOSE}
+    make.report(match, None, **fields)
+    assert cells()[code][CHOOSE] == Cell(How.NOT)
+
+
+@pytest.mark.django_db
+def test_it_costs_as_many_queries_for_3_players_as_for_300() -> None:
+    make.open_league("three")
+    make.open_league("many")
+    make.crowd("three", 3)
+    make.crowd("many", 300)
+    costs: list[int] = []
+    for league_id in ("three", "many"):
+        with make.counting(costs):
+            assert len(cells(league_id)) in (3, 300)
+    assert costs == [5, 5]
+
+
+# What most do -----------------------------------------------------------------------------------
+
+
+def people(*shapes_of: str, kind: str = INVITED) -> list[tuple[dict[str, str], object]]:
+    return [({kind: shape}, number) for number, shape in enumerate(shapes_of)]
+
+
+def test_what_most_do_is_told_in_rounded_shares() -> None:
+    told = most(people(*["canonical"] * 17, *["tools_call"] * 3))
+    assert told == [
+        Most(INVITED, (Share("canonical", "handle_game_invitation", 80), Share("tools_call", "tools/call", 20)))
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        [],
+        people("canonical", "canonical", "canonical", "canonical"),
+        people("canonical", "canonical", "flat", "flat", "legacy", "legacy"),
+        people(*["no such shape"] * 9),
+        people(*["canonical"] * 9, kind="NO_SUCH_MESSAGE"),
+        # One person with many agents.
+        [({INVITED: "legacy"}, "one")] * 50,
+    ],
+)
+def test_nobody_can_be_told_from_it(spoken: list[Any]) -> None:
+    assert most(spoken) == []
+
+
+def test_what_one_or_two_do_is_not_told() -> None:
+    told = most(people(*["canonical"] * 20, "legacy", "flat", "flat"))
+    assert [share.shape for row in told for share in row.shares] == ["canonical"]
+
+
+def test_one_more_agent_changes_no_share_visibly() -> None:
+    """Whoever looks before and after a registration does not learn how that agent speaks."""
+    before = people(*["canonical"] * 14, *["tools_call"] * 6)
+    assert {str(most([*before, ({INVITED: shape}, "new")])) for shape in shapes.SHAPES} == {str(most(before))}
+
+
+@pytest.mark.django_db
+def test_it_is_made_again_after_a_minute_only() -> None:
+    now = [0.0]
+    kept = KeptMost(lambda: now[0])
+    make.open_league()
+    make.crowd("fall", 6)
+    costs: list[int] = []
+    for seconds, told in ((0, 0), (1, 0), (61, 1)):
+        now[0] = float(seconds)
+        with make.counting(costs):
+            assert len(kept.rows()) == told
+        Agent.objects.update(spoken={INVITED: "canonical"})
+    assert [cost for cost in costs if cost] == [costs[0], costs[2]]
