@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.e2e.browser import collect_errors
+from league_sdk.ledger.luck.figures import Luck, PlayerLuck
+from matches.view import luck
+from matches.view.luck import Known
+from matches.view.sight import View
+from tests.e2e import walls
+from tests.e2e.browser import chromium, collect_errors
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
+from tests.e2e.test_wall_fits import MAX_SCENES, MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 LEAGUE = "lucky"
@@ -46,3 +52,33 @@ def test_bars_and_sentences_come_by_themselves_when_rounds_are_over(
         board.locator("[data-luck] a").click()
         expect(board.locator("h1").first).to_contain_text("How much of a table is luck")
         assert errors == []
+
+
+class Everybody:
+    """Figures of a league in which every place could be any."""
+
+    def known(self, view: View) -> Known:
+        n = len(view.names)
+        anyone = PlayerLuck(place=1, points=0, low=1, high=n, first=0.1, best=0.1, better=0.5, coin=True)
+        return Known(Luck(dict.fromkeys(view.names, anyone), 9, 0, 100, chance=False, coin=True), 1, fresh=True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("players", [12, 30])
+def test_the_bars_take_no_names_room_on_the_projector(players: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(luck, "keeper", Everybody())
+    walls.in_play("connect_four", players, names=walls.HARD_NAMES)
+    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    with chromium() as browser:
+        for language, html in pages.items():
+            for size, (width, height) in SIZES.items():
+                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                for _ in range(MAX_SCENES):
+                    scene = str(page.locator("[data-shown]").get_attribute("data-scene"))
+                    if scene.startswith("standings"):
+                        expect(page.locator("[data-shown] .luck")).to_have_count(players)
+                        found[language, size, scene] = page.evaluate(MISFITS)
+                    page.keyboard.press("PageDown")
+                page.context.close()
+    assert found == {(language, size, "standings-1"): [] for language in pages for size in SIZES}
