@@ -61,6 +61,7 @@ DESK = {
     "notices": f"/admin/matches/league/{PLAYED}/notices/",
     "remote": f"/admin/matches/league/{PLAYED}/remote/",
     "roster": f"/admin/matches/league/{OPEN}/roster/",
+    "compatibility": "/admin/matches/league/compatibility/",
     "agents": "/admin/agents_registry/agent/",
     "agent": "/admin/agents_registry/agent/1/change/",
     "revoking": "/admin/agents_registry/agent/",
