@@ -14,6 +14,9 @@ from tests.e2e.undecided import undecided
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 
+PATIENCE_MS = 90_000
+"""For a check: a wrong agent is asked several times, and a busy machine is slow."""
+
 
 def test_a_player_passes_the_check_and_a_wrong_agent_is_told_why(site: Site, browser: Browser, tmp_path: Path) -> None:
     with league_with_players(site, "checked", 1, tmp_path, require_check=True) as [player]:
@@ -22,16 +25,15 @@ def test_a_player_passes_the_check_and_a_wrong_agent_is_told_why(site: Site, bro
             page.goto(f"{site.url}/check")
             page.fill("#id_endpoint", player.endpoint)
             page.get_by_role("button", name="Check it").click()
-            expect(page.locator("[data-headline]")).to_contain_text(
-                "This agent can play here as it is.", timeout=30_000
-            )
+            headline = page.locator("[data-headline]")
+            expect(headline).to_contain_text("This agent can play here as it is.", timeout=PATIENCE_MS)
             report_url = page.url
             expect(page.locator("#clause-choice\\.legal")).to_have_attribute("data-verdict", "conforms")
 
             page.goto(f"{site.url}/check")
             page.fill("#id_endpoint", agent.address)
             page.get_by_role("button", name="Check it").click()
-            expect(page.locator("[data-headline]")).to_contain_text("This agent cannot play here yet.", timeout=30_000)
+            expect(headline).to_contain_text("This agent cannot play here yet.", timeout=PATIENCE_MS)
             expect(page.locator(".next-step")).to_contain_text("maybe")
             expect(page.locator("#clause-choice\\.legal")).to_have_attribute("data-verdict", "fails")
             page.locator("#clause-choice\\.legal summary").click()
