@@ -6,13 +6,16 @@ Everything here is in the table, on the pages of the matches or in the charts al
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 from league_sdk.ledger.standings import Row, Scoring
+from league_sdk.rules.game import Chances
 from matches.events.history import Outcome
+from matches.view.luck import chances_of
 from matches.view.sight import View
 from matches.view.stories import Gap, Run, Teller, in_order
 from matches.view.telling import whole
@@ -79,7 +82,7 @@ def figures(view: View) -> Figures:
         max(teller.upsets, key=lambda gap: gap.places, default=None),
         longest_game(outcomes),
         _lead(teller),
-        luckiest(outcomes, view.scoring, view.standings),
+        luckiest(outcomes, view.scoring, view.standings, partial(chances_of, view.league.game_type)),
         _ahead(view.standings),
     )
 
@@ -105,25 +108,27 @@ def _lead(teller: Teller) -> Changes | None:
     return Changes(changes, leader, rounds)
 
 
-def luckiest(outcomes: Iterable[Outcome], scoring: Scoring, rows: Iterable[Row]) -> Lucky | None:
-    """Who got the most points above expectation in a game whose winner a draw decides; None in other games.
+def luckiest(
+    outcomes: Iterable[Outcome],
+    scoring: Scoring,
+    rows: Iterable[Row],
+    chances: Callable[[Outcome], Chances | None],
+) -> Lucky | None:
+    """Who got the most points above expectation in a game of chance; None in other games, and if nobody was lucky.
 
-    A match in which both chose the same is a draw whatever is drawn; in every other one each wins with a half.
+    Args:
+        rows: those who may be named, in the order of the table.
+        chances: those of a match, as :func:`matches.view.luck.chances_of` says them.
     """
-    fair = (scoring.win + scoring.loss) / 2
     luck: dict[str, float] = defaultdict(float)
     for one in outcomes:
-        choices = one.details.get("choices")
-        if one.status != "WIN" or "drawn_number" not in one.details or not _are_two(choices, one.players):
+        if (known := chances(one)) is None:
             continue
-        for player in one.players:
-            luck[player] += (scoring.win if player == one.winner else scoring.loss) - fair
+        for player, (wins, draws, losses) in zip(one.players, (known, known[::-1]), strict=True):
+            got = scoring.draw if one.winner is None else scoring.win if one.winner == player else scoring.loss
+            luck[player] += got - (wins * scoring.win + draws * scoring.draw + losses * scoring.loss)
     best = max((row.player_id for row in rows), key=lambda player: luck[player], default=None)
     return Lucky(best, luck[best]) if best is not None and luck[best] >= MIN_LUCK else None
-
-
-def _are_two(choices: object, players: tuple[str, str]) -> bool:
-    return isinstance(choices, Mapping) and choices.get(players[0]) != choices.get(players[1])
 
 
 def _ahead(rows: list[Row]) -> int | None:

@@ -142,25 +142,26 @@ class Keeper:
             self._kept.clear()
 
 
+def chances_of(game_type: str, outcome: Outcome) -> Chances | None:
+    """The chances of a match once both had chosen; None in a game of skill, and for a match that was not played."""
+    game = games().get(game_type)
+    if game is None or outcome.status not in ("WIN", "DRAW"):
+        return None
+    try:
+        return game.chances(outcome.details)
+    except Exception:
+        # A game may come from an installed package, and the details from a student's referee.
+        logger.exception("%s cannot say the chances of a match", game_type)
+        return None
+
+
 def _question(view: View, counted: list[Outcome]) -> Question:
-    game = games().get(view.league.game_type)
     rows = sorted(counted, key=lambda one: one.round_number)
-
-    def chances(one: Outcome) -> Chances | None:
-        if game is None or one.status not in ("WIN", "DRAW"):
-            return None
-        try:
-            return game.chances(one.details)
-        except Exception:
-            # A game may come from an installed package, and the details from a student's referee.
-            logger.exception("%s cannot say the chances of a match", view.league.game_type)
-            return None
-
     return Question(
         players=tuple(view.names),
         results=tuple(one.result for one in rows),
         scoring=view.scoring,
-        chances=tuple(chances(one) for one in rows),
+        chances=tuple(chances_of(view.league.game_type, one) for one in rows),
         points=dict(view.moment.points),
         out=dict(view.moment.out),
         seed=f"{view.league.pk}:{max(one.seq for one in counted)}",

@@ -27,6 +27,7 @@ FAULT = {"player_id": "P01", "error_code": HOSTILE, "message_type": HOSTILE, "ca
 def test_no_line_of_a_template_is_longer_than_200_characters() -> None:
     templates = [
         *(ROOT / "templates/leagues").rglob("*.html"),
+        *(ROOT / "templates/games").rglob("*.html"),
         *(ROOT / "templates/practice").rglob("*.html"),
         ROOT / "templates/check/form.html",
     ]

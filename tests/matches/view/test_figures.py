@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from league_sdk.ledger.standings import Row, Scoring
 from matches.events.history import Outcome
 from matches.view import sight
 from matches.view.figures import Changes, Lucky, figures, longest_game, luckiest
+from matches.view.luck import chances_of
 from matches.view.stories import Run
 from tests import factories as make
 from tests.matches.correcting import over
@@ -38,17 +40,23 @@ def test_the_longest_game_is_the_last_one_with_the_most_moves() -> None:
     assert longest_game([with_details(1, "Ada>Bo", moves="many"), outcome(2, "Ada>Bo")]) is None
 
 
+def lucky(*games: Outcome, game_type: str = "even_odd") -> Lucky | None:
+    """The luckiest of these games."""
+    return luckiest(games, Scoring(), ROWS, partial(chances_of, game_type))
+
+
 def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
     won = [drawn(number, "Ada>Bo", "even", "odd") for number in range(4)]
-    assert luckiest(won, Scoring(), ROWS) == Lucky("Ada", 6.0)
-    assert luckiest([*won, *(drawn(9, "Bo>Ada", "odd", "even") for _ in range(4))], Scoring(), ROWS) is None
+    assert lucky(*won) == Lucky("Ada", 6.0)
+    assert lucky(*won, *(drawn(9, "Bo>Ada", "odd", "even") for _ in range(4))) is None
     # Nothing was at stake: both chose the same. Nobody drew: a game of skill. Nobody played: a win without a draw.
-    assert luckiest([drawn(1, "Ada=Bo", "even", "even")], Scoring(), ROWS) is None
-    assert luckiest([with_details(1, "Ada>Bo", moves=[1, 2])], Scoring(), ROWS) is None
-    assert luckiest([outcome(1, "Ada!Bo")], Scoring(), ROWS) is None
-    # A student's referee may report anything.
+    assert lucky(drawn(1, "Ada=Bo", "even", "even")) is None
+    assert lucky(with_details(1, "Ada>Bo", moves=[1, 2]), game_type="connect_four") is None
+    assert lucky(outcome(1, "Ada!Bo")) is None
+    # A student's referee may report anything: then the choices count as made at random.
     for choices in (None, 3, ["even"], {"Ada": {}, "Bo": []}, {}):
-        assert luckiest([with_details(1, "Ada=Bo", drawn_number=1, choices=choices)], Scoring(), ROWS) is None
+        won = [with_details(number, "Ada>Bo", drawn_number=1, choices=choices) for number in range(4)]
+        assert lucky(*won) == Lucky("Ada", 4 * (3 - (3 + 2 * 1) / 4))
 
 
 @pytest.mark.django_db
