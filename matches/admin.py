@@ -30,6 +30,7 @@ from matches.desk.page import DeskPages
 from matches.desk.papers import PaperPages
 from matches.desk.people import PeoplePages
 from matches.desk.remote import RemotePages
+from matches.desk.seasons import SeasonPages
 from matches.desk.settings_form import GROUPS, LeagueForm
 from matches.desk.ticked import ListActions
 from matches.league import entry, names
@@ -47,6 +48,7 @@ class LeagueAdmin(
     PeoplePages,
     RemotePages,
     CompatibilityPages,
+    SeasonPages,
     DeskPages,
     ListActions,
     OwnRows,
@@ -56,7 +58,7 @@ class LeagueAdmin(
 
     form = LeagueForm
     list_display = ("display_name", "league_id", "game_type", "how", "now", "board")
-    list_filter = (lists.LeagueStates, lists.Games)
+    list_filter = (lists.LeagueStates, lists.Games, lists.Archive)
     search_fields = ("league_id", "display_name")
     ordering = ("demo", "-created_at")
     change_form_template = "admin/matches/league/change_form.html"

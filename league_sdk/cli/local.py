@@ -62,7 +62,7 @@ def local(
     league = LocalLeague(entrants, games()[game], LeagueSettings(move_timeout_s=move_timeout), rng)
     begun = time.perf_counter()
     # Ctrl-C shows what there is so far.
-    with _progress(len(league.series) * matches, quiet=as_json) as on_match, contextlib.suppress(KeyboardInterrupt):
+    with _progress(len(league.meetings) * matches, quiet=as_json) as on_match, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(league.play(matches, on_match))
     found = summary(league, rounds=matches, took_s=time.perf_counter() - begun)
     mine = entrants[0]

@@ -37,7 +37,7 @@ OnMatch = Callable[[int], None]
 
 
 @dataclass
-class Series:
+class Meetings:
     """The matches of two players against each other.
 
     Attributes:
@@ -71,7 +71,7 @@ class LocalLeague:
 
     Attributes:
         rows: the table, by player id.
-        series: of every two players, by their ids.
+        meetings: of every two players, by their ids.
         played: matches so far.
     """
 
@@ -85,7 +85,7 @@ class LocalLeague:
         self._by_id = {one.player_id: one for one in self.entrants}
         self.rows = {one.player_id: Row(one.player_id, one.name) for one in self.entrants}
         pairs = combinations(self._by_id, 2)
-        self.series = {pair: Series(dict.fromkeys(pair, 0)) for pair in pairs}
+        self.meetings = {pair: Meetings(dict.fromkeys(pair, 0)) for pair in pairs}
         settings = self.settings
         self._scoring = Scoring(
             settings.win_points, settings.draw_points, settings.loss_points, settings.technical_loss_points
@@ -122,7 +122,7 @@ class LocalLeague:
 
     def _pairings(self, number: int) -> list[Pairing]:
         """The matches of a round; who begins changes from round to round."""
-        pairs = [pair if number % 2 else pair[::-1] for pair in self.series]
+        pairs = [pair if number % 2 else pair[::-1] for pair in self.meetings]
         return [Pairing(f"R{number}M{place}", *pair) for place, pair in enumerate(pairs, start=1)]
 
     async def _play(self, number: int, pairing: Pairing) -> None:
@@ -131,8 +131,8 @@ class LocalLeague:
         talk = Conversation(self._brief(number, pairing, seats), self._send, self._send, Clock(), NoTranscript())
         verdict = await play_match(talk, self.game, rng=self.rng)
         count(self.rows, Result(number, *players, verdict.status, verdict.winner), self._scoring)
-        pair = players if players in self.series else players[::-1]
-        self.series[pair].take(verdict)
+        pair = players if players in self.meetings else players[::-1]
+        self.meetings[pair].take(verdict)
         self.played += 1
 
     def _brief(self, number: int, pairing: Pairing, seats: Sequence[Seat]) -> Brief:

@@ -58,14 +58,14 @@ def _share(wins: int, draws: int, played: int) -> dict[str, Any]:
 
 
 def _against(league: LocalLeague, first: Entrant, other: Entrant) -> dict[str, Any]:
-    series = league.series[(first.player_id, other.player_id)]
-    wins, losses = series.wins[first.player_id], series.wins[other.player_id]
-    share = _share(wins, series.draws, series.matches)
+    meetings = league.meetings[(first.player_id, other.player_id)]
+    wins, losses = meetings.wins[first.player_id], meetings.wins[other.player_id]
+    share = _share(wins, meetings.draws, meetings.matches)
     return {
         "display_name": other.name,
-        "matches": series.matches,
+        "matches": meetings.matches,
         "wins": wins,
-        "draws": series.draws,
+        "draws": meetings.draws,
         "losses": losses,
         **share,
         "could_be_chance": share["low"] <= 0.5 <= share["high"],

@@ -245,6 +245,12 @@ def _removed(fields: Fields, done: int) -> RosterRemoved:
     return {"removed": done}
 
 
+class Deleted(TypedDict):
+    """What was deleted."""
+
+    league_id: Annotated[str, says("The id that the league had.")]
+
+
 _LEAGUE = Handling(dict, _of_league(_league_line), LeagueRow)
 _OF_SUBJECT: dict[Subject, Handling] = {
     acting.SITE: _LEAGUE,
@@ -260,6 +266,8 @@ _OF_SUBJECT: dict[Subject, Handling] = {
     acting.PERSON: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
 }
 _OF_ACTION: dict[tuple[Subject, str], Handling] = {
+    (acting.LEAGUE, "clone"): Handling(dict, lambda _fields, done: _league_line(done), LeagueRow),
+    (acting.LEAGUE, "delete"): Handling(dict, lambda fields, _done: {"league_id": fields["league_id"]}, Deleted),
     (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_line), SettingsRow),
     (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
     (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_line, RefereeRow),

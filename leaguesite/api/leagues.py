@@ -39,8 +39,9 @@ _listed = partial(router.get, tags=["public"], openapi_extra=IN_PARTS)
 # ``url_name`` here and below: the metrics count requests by path, under the name of the action that has the same path.
 @router.get("/leagues", tags=["public"], response={200: list[LeagueRow]} | refusals(), url_name="create_league")
 def list_leagues(request: HttpRequest) -> HttpResponse:
-    """Every league."""
-    return answer(summaries.league_lines(League.objects.order_by("-created_at")))
+    """Every league that is not in the archive."""
+    shown = League.objects.filter(archived_at__isnull=True)
+    return answer(summaries.league_lines(shown.order_by("-created_at")))
 
 
 @router.get("/leagues/{league_id}", tags=["public"], response={200: LeagueRow} | SHOWN)

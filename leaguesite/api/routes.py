@@ -34,6 +34,7 @@ from leaguesite.api import (  # noqa: F401 - each module adds its operations to 
     papers,
     practice,
     protocol,
+    series,
     staff,
 )
 from leaguesite.api.base import REFUSED, answer, refusals, router

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from matches.audience.views import audience, check, mine, practice, story
+from matches.audience.views import audience, check, mine, practice, series, story
 
 urlpatterns = [
     path("", audience.index, name="index"),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("check/<uuid:check_id>.json", check.check_json, name="check_json"),
     path("practice/<uuid:practice_id>", practice.practice_report, name="practice_report"),
     path("practice/<uuid:practice_id>.json", practice.practice_json, name="practice_json"),
+    path("series/<slug:series_id>", series.series, name="series"),
+    path("series/<slug:series_id>/", series.series),
     path("leagues/<slug:league_id>/", audience.of("board"), name="board"),
     path("leagues/<slug:league_id>/matches/<slug:match_id>/", audience.of("match"), name="match"),
     path(

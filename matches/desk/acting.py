@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from matches.desk.facts import Facts
 from matches.league import audit as audit_log
+from matches.league import seasons
 from matches.view import audit, roles
 
 
@@ -167,6 +168,7 @@ class DeskAction:
         api: its API endpoint, if it has one.
         signed: makes the verb's argument ``by`` from the user, or from None for a script with the API key.
         tool: its tool of MCP, if it has one.
+        in_archive: whether it is there for a league in the archive, in which nothing else can be changed.
     """
 
     name: str
@@ -179,6 +181,7 @@ class DeskAction:
     api: Endpoint | None = None
     signed: Callable[[Any], Any] | None = None
     tool: Tool | None = None
+    in_archive: bool = False
 
     @property
     def code(self) -> str:
@@ -233,6 +236,8 @@ def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
     """
     about = audit.named(given)
     with transaction.atomic():
+        if not action.in_archive:
+            seasons.refuse_archived(audit.league_of(about, None), audit.agent_ids_of(about))
         target, before = audit.target_of(about), audit.snapshot(about)
         if action.signed is not None:
             given["by"] = action.signed(by)
@@ -300,6 +305,8 @@ def button(facts: Facts, action: DeskAction, *place: object, about: Any = None, 
     """
     click, about = action.click, facts if about is None else about
     if click is None or action.needs not in facts.allowed or not click.offered(about):
+        return None
+    if facts.league.archived_at is not None and not action.in_archive:
         return None
     named = shown.pop("named", {})
     label = shown.pop("label", None) or str(click.label) % named

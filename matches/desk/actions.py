@@ -41,7 +41,20 @@ from matches.desk.acting import (
     name_or,
 )
 from matches.desk.facts import Facts, closing_warnings, start_warnings
-from matches.league import entry, freeze, lifecycle, names, notices, opening, planned, play, screens, staffing
+from matches.league import (
+    entry,
+    freeze,
+    lifecycle,
+    names,
+    notices,
+    opening,
+    planned,
+    play,
+    screens,
+    seasons,
+    series,
+    staffing,
+)
 from matches.league.corrections import applying, plans
 from matches.papers import importing
 from matches.view.roles import Action
@@ -77,6 +90,10 @@ def _is_frozen(facts: Facts) -> bool:
 
 def _goes_on(facts: Facts) -> bool:
     return not facts.over and not facts.league.paused
+
+
+def _can_be_archived(facts: Facts) -> bool:
+    return facts.over and not facts.league.demo and facts.league.archived_at is None
 
 
 def _risks(facts: Facts) -> list[str]:
@@ -166,6 +183,38 @@ ROWS: tuple[DeskAction, ...] = (
         _("The league is stopped for good."),
         Click(_("Stop for good"), lambda facts: not facts.over, _ends, _("Yes, stop this league for good")),
         api=Endpoint("/leagues/{league_id}/stop", "stop", "End a league for good.")),
+    DeskAction("archive", LEAGUE, EDIT, seasons.archive,
+        _("The league is in the archive: lists leave it out, and its pages stay."),
+        Click(_("Archive"), _can_be_archived),
+        Listed("archive_leagues", _("Archive")),
+        Endpoint("/leagues/{league_id}/archive", "archive",
+            "Leave a league that is over out of lists; its pages stay, and nothing in it can be changed.",
+            module="seasons")),
+    DeskAction("take_back", LEAGUE, EDIT, seasons.take_back,
+        _("The league is out of the archive."),
+        Click(_("Take out of the archive"), lambda facts: facts.league.archived_at is not None),
+        Listed("take_leagues_back", _("Take out of the archive")),
+        Endpoint("/leagues/{league_id}/archive/take_back", "take_back", "Take a league out of the archive.",
+            module="seasons"),
+        in_archive=True),
+    DeskAction("clone", LEAGUE, EDIT, seasons.clone, verbs.cloned_sentence, signed=account,
+        api=Endpoint("/leagues/{league_id}/clone", "clone",
+            "Open a new league like another one: game, and as asked settings and roster. Nothing played comes along.",
+            options.Clone, status=201, module="seasons"),
+        in_archive=True),
+    DeskAction("put_in_series", LEAGUE, EDIT, series.put, verbs.series_sentence, signed=account,
+        api=Endpoint("/leagues/{league_id}/series", "put_in_series",
+            "Put a league at the end of a series: leagues with a common table, one evening after another.",
+            options.InSeries, module="seasons"),
+        in_archive=True),
+    DeskAction("leave_series", LEAGUE, EDIT, series.leave, _("The league is in no series any more."),
+        api=Endpoint("/leagues/{league_id}/series/leave", "leave_series", "Take a league out of its series.",
+            module="seasons"),
+        in_archive=True),
+    DeskAction("delete", LEAGUE, EDIT, seasons.delete, _("The league is deleted."),
+        api=Endpoint("/leagues/{league_id}/delete", "delete",
+            "Delete a league that is not being played, with everything in it.", options.Deletion, module="seasons"),
+        in_archive=True),
     DeskAction("edit", LEAGUE, EDIT, opening.edit_league, "",
         api=Endpoint("/leagues/{league_id}/settings", "change_settings",
             "Change name and settings; they hold from the next match on.", options.Settings)),

@@ -96,6 +96,7 @@ def links(facts: Facts) -> list[Button]:
         ("admin:matches_league_papers", admin_id, _("Export and evidence sheets"), real, Action.EDIT),
         ("admin:matches_league_people", admin_id, _("Who runs this league"), real, Action.EDIT),
         ("admin:matches_league_settings", admin_id, _("Name and settings"), True, Action.EDIT),
+        ("admin:matches_league_season", admin_id, _("Series, clone, delete"), real, Action.EDIT),
         ("screen", plain_id, _("Projector view"), True, Action.WATCH),
         ("join", plain_id, _("Join page for students"), real, Action.WATCH),
     )

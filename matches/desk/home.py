@@ -50,7 +50,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
     Leagues that are not over come first; the demo league is the last of them. Unfold calls this function.
     """
-    mine = roles.leagues(request.user, Action.WATCH)
+    mine = roles.leagues(request.user, Action.WATCH).filter(archived_at__isnull=True)
     now = list(mine.exclude(state__in=OVER).order_by("demo", "-created_at")[: MAX_IN_DETAIL + MAX_OTHERS])
     over = list(mine.filter(state__in=OVER).order_by("-completed_at", "-created_at")[:MAX_OTHERS])
     said = overview.headlines([*now, *over])

@@ -68,6 +68,28 @@ class LeagueStates(FieldFilter):
         return [(state, states.league_state(state)) for state in LeagueState]
 
 
+class Archive(SimpleListFilter):
+    """Leagues that are not in the archive, those that are, or both."""
+
+    title = gettext_lazy("archive")
+    parameter_name = "archive"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
+        """What can be chosen besides."""
+        return [("only", _("in the archive")), ("too", _("both"))]
+
+    def choices(self, changelist: Any) -> Any:
+        """The same, with the leagues outside of the archive as what is shown at first."""
+        first, *others = super().choices(changelist)
+        return [{**first, "display": _("not in the archive")}, *others]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The rows that were chosen."""
+        if self.value() == "too":
+            return queryset
+        return queryset.filter(archived_at__isnull=self.value() != "only")
+
+
 class Games(FieldFilter):
     """Leagues by game."""
 

@@ -27,6 +27,30 @@ class NewLeague(_Options):
     settings: dict[str, Any] = Field({}, description=SETTINGS)
 
 
+class Clone(_Options):
+    """A new league like another one."""
+
+    wanted_id: str = Field(description="The id of the new league: letters, digits, - and _.")
+    display_name: str = Field("", description="Its name; empty: its id.")
+    with_settings: bool = Field(True, description="Whether it has the same settings.")
+    with_roster: bool = Field(True, description="Whether the same people are on its roster.")
+    with_series: bool = Field(False, description="Whether it goes on with the same series.")
+    with_codes: bool = Field(False, description="Whether class code and personal codes stay; else they are new.")
+
+
+class InSeries(_Options):
+    """The series that a league is put into."""
+
+    series_id: str = Field(max_length=MAX_ID_CHARS, description="Its id, as in addresses; a new one is made.")
+    series_name: str = Field("", max_length=MAX_NAME_CHARS, description="Its name; empty: its id, or as it is.")
+
+
+class Deletion(_Options):
+    """A league to delete."""
+
+    typed: str = Field(max_length=MAX_ID_CHARS, description="Its id once more.")
+
+
 class Start(_Options):
     """How to start: with ``auto_advance`` the rounds follow each other to the end."""
 

@@ -19,7 +19,7 @@ from matches.checks import asking
 from matches.desk.facts import agents
 from matches.league import gateways, planned, results
 from matches.league.leagues import get_league
-from matches.models import Notice, Role
+from matches.models import League, Notice, Role, Series
 from matches.papers import importing
 from matches.push.nudge import nudge
 
@@ -89,6 +89,16 @@ def added_sentence(agent: Agent, _named: Mapping[str, Any]) -> str:
 def removed_sentence(count: int, _named: Mapping[str, Any]) -> str:
     """Says how many people were removed from the roster."""
     return ngettext("%(count)d person removed.", "%(count)d persons removed.", count) % {"count": count}
+
+
+def cloned_sentence(league: League, _named: Mapping[str, Any]) -> str:
+    """Says which league was made."""
+    return _("%(league)s is open for registration.") % {"league": isolated(league.display_name)}
+
+
+def series_sentence(series: Series, _named: Mapping[str, Any]) -> str:
+    """Says which series the league is in now."""
+    return _("The league is in the series %(series)s.") % {"series": isolated(series.display_name)}
 
 
 def import_sentence(done: importing.Imported, _named: Mapping[str, Any]) -> str:

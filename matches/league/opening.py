@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings as site
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
 from agents_registry.isolating import isolated, without_controls
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.registering import places, registration
 from agents_registry.rosters import roster
 from agents_registry.words import in_other_words
@@ -65,8 +66,12 @@ def create_league(
     game_type: str = "even_odd",
     settings: dict[str, Any] | None = None,
     demo: bool = False,
+    people: Iterable[RosterEntry] = (),
 ) -> League:
-    """Open a league for registration; the players of the lobby come in.
+    """Open a league for registration; the players of the lobby come in, unless it has a roster.
+
+    Args:
+        people: those on its roster, not stored yet.
 
     Raises:
         Invalid: an id, game or setting that is not usable.
@@ -96,6 +101,9 @@ def create_league(
     )
     with transaction.atomic():
         _insert(league)
+        for person in people:
+            person.league = league
+            person.save(force_insert=True)
         record(league.pk, EventKind.LEAGUE_CREATED, **making.terms(league))
         _take_in(league)
         changed(league.pk)

@@ -6,6 +6,7 @@ from matches.models.desk import Correction, CorrectionKind, Notice, Role, RoleNa
 from matches.models.lead import Lead
 from matches.models.league import Event, League, Match, Message, Round
 from matches.models.outbox import Broadcast, Delivery, DeliveryState
+from matches.models.series import Series
 
 __all__ = [
     "LINES",
@@ -30,5 +31,6 @@ __all__ = [
     "Role",
     "RoleName",
     "Round",
+    "Series",
     "Via",
 ]

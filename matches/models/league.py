@@ -14,6 +14,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
+from matches.models.series import Series
 from storage.inside import QuickLoad
 
 
@@ -63,6 +64,14 @@ class League(QuickLoad, models.Model):
     created_at = models.DateTimeField(editable=False)
     started_at = models.DateTimeField(null=True, editable=False)
     completed_at = models.DateTimeField(null=True, editable=False)
+    archived_at = models.DateTimeField(
+        null=True, editable=False, help_text="Since when lists leave it out and nothing in it can be changed."
+    )
+
+    series = models.ForeignKey(Series, null=True, editable=False, on_delete=models.SET_NULL, related_name="leagues")
+    series_place = models.PositiveSmallIntegerField(
+        null=True, editable=False, help_text="Its place among the leagues of its series."
+    )
 
     class Meta:
         verbose_name = _("league")

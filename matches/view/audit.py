@@ -27,14 +27,14 @@ MAX_VALUE_CHARS = 200
 
 LEAGUE_FIELDS = (
     *("display_name", "state", "paused", "starts_at", "starts_all", "freeze_from", "frozen_seq", "unveiled"),
-    *("left_out", "out"),
+    *("left_out", "out", "archived_at", "series_id"),
 )
 AGENT_FIELDS = ("state", "trusted", "readmit", "by_hand", "display_name", "check_wanted", "owner_id")
 MATCH_FIELDS = ("state", "status", "winner__code", "attempt")
 TEXTS = frozenset(
     (
         *("kind", "reason", "match_id", "player_id", "status", "winner", "matches_become", "name", "username", "host"),
-        *("display_name", "game_type", "wanted_id"),
+        *("display_name", "game_type", "wanted_id", "series_id", "series_name"),
     )
 )
 """Arguments whose texts are recorded; numbers, times and booleans are recorded under any name."""
@@ -68,7 +68,7 @@ def target_of(given: Mapping[str, Any]) -> str:
     """What an action is done to besides its league, by the arguments of its verb."""
     if match_id := given.get("match_id"):
         return str(match_id)
-    if ids := _agent_ids(given):
+    if ids := agent_ids_of(given):
         return ", ".join(Agent.objects.filter(pk__in=ids[:MAX_ROWS]).order_by("pk").values_list("code", flat=True))
     if hosts := given.get("hosts"):
         return ", ".join(map(str, hosts))
@@ -104,7 +104,7 @@ def snapshot(given: Mapping[str, Any]) -> Values:
     if given.get("match_id"):
         matches = Match.objects.filter(league_id=league_id, match_id=storable(str(given["match_id"])))
         values |= _rows(matches, MATCH_FIELDS, "match_id")
-    if ids := _agent_ids(given):
+    if ids := agent_ids_of(given):
         values |= _rows(Agent.objects.filter(pk__in=ids), AGENT_FIELDS, "code")
     if "hosts" in given:
         values["gateways"] = sorted(Gateway.objects.values_list("host", flat=True))
@@ -173,6 +173,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
 
 
-def _agent_ids(given: Mapping[str, Any]) -> list[int]:
+def agent_ids_of(given: Mapping[str, Any]) -> list[int]:
+    """The primary keys of the agents that an action is done to."""
     agent = given.get("agent")
     return [agent.pk] if isinstance(agent, Agent) else list(given.get("agent_ids", ()))

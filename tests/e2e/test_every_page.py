@@ -33,6 +33,7 @@ PUBLIC = {
     "join": f"/leagues/{OPEN}/join/",
     "mine-closed": f"/leagues/{OPEN}/mine/",
     "mine": f"/leagues/{PLAYED}/mine/",
+    "series": "/series/course",
     "login": "/admin/login/",
     "check": "/check",
     "nothing": "/leagues/nowhere/",
@@ -60,6 +61,7 @@ DESK = {
     "papers": f"/admin/matches/league/{PLAYED}/papers/",
     "notices": f"/admin/matches/league/{PLAYED}/notices/",
     "remote": f"/admin/matches/league/{PLAYED}/remote/",
+    "season": f"/admin/matches/league/{PLAYED}/season/",
     "roster": f"/admin/matches/league/{OPEN}/roster/",
     "compatibility": "/admin/matches/league/compatibility/",
     "agents": "/admin/agents_registry/agent/",
@@ -93,6 +95,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         players[3].close()
         site.play_to_the_end(PLAYED)
         site.create(OPEN)
+        for league in (PLAYED, OPEN):
+            site.post(f"/leagues/{league}/series", {"series_id": "course", "series_name": "Agents, winter term"})
         void = {"kind": "void", "match_id": "R1M2", "reason": "seen in the room"}
         site.post(f"/leagues/{PLAYED}/corrections", void, status=201)
         check = site.post("/checks", {"endpoint": players[3].endpoint}, status=201)["check_id"]

@@ -8,15 +8,16 @@ from league_sdk.protocol.states import LeagueState
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import LeagueHead
 from matches.models import League
-from matches.view import summaries
+from matches.view import series, summaries
 
 FRAGMENTS = ("leagues",)
 
 
 def context(key: PageKey) -> dict[str, Any]:
-    """All leagues, running ones first."""
+    """All leagues but those in the archive, running ones first."""
     order = list(LeagueState)
-    known = summaries.summaries(leagues := list(League.objects.order_by("-created_at")))
+    leagues = list(League.objects.filter(archived_at__isnull=True).order_by("-created_at"))
+    known = summaries.summaries(leagues)
 
     def place(league: League) -> tuple[bool, bool, int]:
         state = known[league.pk].state
@@ -33,5 +34,6 @@ def context(key: PageKey) -> dict[str, Any]:
             )
             for league in sorted(leagues, key=place)
         ],
+        "all_series": series.lines(),
         "socket_path": socket_path(key),
     }

@@ -58,7 +58,7 @@ async def test_everyone_meets_everyone_in_every_round_and_begins_in_turn() -> No
     await played.play(4, counted.append)
     assert counted == list(range(1, 13))
     assert [row.played for row in played.table()] == [8, 8, 8]
-    assert {series.matches for series in played.series.values()} == {4}
+    assert {one.matches for one in played.meetings.values()} == {4}
     assert sum(row.wins for row in played.table()) == sum(row.losses for row in played.table())
 
 

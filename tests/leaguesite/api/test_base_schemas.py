@@ -227,6 +227,19 @@ def steer(caller: Caller) -> None:
     caller.post(f"{path}/rounds/run_all")
 
 
+def season(caller: Caller) -> None:
+    """A league that is over is cloned, put into a series and the archive, and deleted."""
+    path = "/api/leagues/spring"
+    caller.post(f"{path}/series", {"series_id": "course"})
+    caller.get("/api/series")
+    caller.get("/api/series/course")
+    caller.post(f"{path}/clone", {"wanted_id": "next"})
+    caller.post(f"{path}/archive")
+    caller.post(f"{path}/archive/take_back")
+    caller.post(f"{path}/series/leave")
+    caller.post(f"{path}/delete", {"typed": "spring"})
+
+
 def names(caller: Caller, path: str) -> None:
     """Two names that look like another's: one is let in, one is put aside."""
     for number, name in enumerate(("0ther", "Оther")):
@@ -271,6 +284,7 @@ def test_every_answer_fits_its_schema_strictly(caller: Caller) -> None:
     run_a_league(caller)
     read_the_site(caller)
     steer(caller)
+    season(caller)
     files(caller)
     refuse(caller)
     # Of a frozen board: see below.

@@ -218,6 +218,8 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     numbered = ("names/{number}/let_in", "names/{number}/put_aside", "notices/{number}/withdraw", "roles/{number}/take")
     expected += [f"post {league}/{one}" for one in (*rest, *numbered)]
     expected += [f"post {league}/screen/{one}" for one in ("next", "previous", "hold", "release", "automatic")]
+    seasons = ("archive", "archive/take_back", "clone", "delete", "series", "series/leave")
+    expected += [f"post {league}/{one}" for one in seasons] + ["get /api/series", "get /api/series/{series_id}"]
     expected += ["post /api/import", f"post {league}/matches/{{match_id}}/feature"]
     assert documented == sorted(expected)
 

@@ -144,6 +144,7 @@ LINES: dict[str, list[Line]] = {
         Line(Action.EDIT, 200, 200, _with("standings.csv")),
         Line(Action.EDIT, 404, 404, _with("passwords.csv")),
     ],
+    "matches_league_season": [Line(Action.EDIT, 200, 200)],
     "matches_league_import": [Line("adds", 200, 200, _nothing)],
     "matches_league_next_id": [Line("adds", 200, 200, _nothing)],
     # What the admin brings along
@@ -262,6 +263,8 @@ def test_each_action_needs_the_expected_permission() -> None:
         | {"notice withdraw"},
         "correct": {"match cancel"},
         "edit": {
+            "do archive",
+            "do take_back",
             "agent let_judge",
             "agent bring_back",
             "agent revoke_tokens",

@@ -1,0 +1,151 @@
+"""A league among others: cloned, archived, deleted (our choice)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings as site
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from agents_registry.models import RosterEntry
+from agents_registry.rosters import roster
+from league_sdk.protocol.states import LeagueState
+from league_sdk.protocol.transcript import storable
+from matches.league import series, staffing
+from matches.league.effects import changed
+from matches.league.errors import ActionRefused, Invalid
+from matches.league.leagues import get_league, named
+from matches.models import League
+
+OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
+_CODE = "registration_code"
+
+
+def archive(*, league_id: str) -> League:
+    """Put a league that is over aside: lists leave it out, its pages stay, and nothing in it can be changed.
+
+    Raises:
+        NotFound: no such league.
+        ActionRefused: it is not over, or it is the demo.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        _refuse_demo(league)
+        if not League.objects.filter(pk=league.pk, state__in=OVER).update(archived_at=timezone.now()):
+            raise ActionRefused(_("%(league)s is not over: stop it first, or let it end.") % named(league))
+        changed(league.pk)
+        return league
+
+
+def take_back(*, league_id: str) -> League:
+    """Take a league out of the archive.
+
+    Raises:
+        NotFound: no such league.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        League.objects.filter(pk=league.pk).update(archived_at=None)
+        changed(league.pk)
+        return league
+
+
+def refuse_archived(league_id: str, agent_ids: Iterable[int]) -> None:
+    """Refuse a change of a league in the archive, or of an agent of one.
+
+    Raises:
+        ActionRefused: it is in the archive.
+    """
+    kept = League.objects.filter(archived_at__isnull=False)
+    # The id may be any text that a script has sent.
+    found = kept.filter(pk=storable(league_id)).first() if league_id else None
+    ids = list(agent_ids)
+    if found is None and ids:
+        found = kept.filter(agents__pk__in=ids).first()
+    if found is not None:
+        raise ActionRefused(_("%(league)s is in the archive: take it out first to change anything.") % named(found))
+
+
+def clone(  # noqa: PLR0913 - what the new league is called, what is taken along, and who opens it
+    *,
+    league_id: str,
+    wanted_id: str,
+    display_name: str = "",
+    with_settings: bool = True,
+    with_roster: bool = True,
+    with_codes: bool = False,
+    with_series: bool = False,
+    by: Any = None,
+) -> League:
+    """Open a new league like another one: its game, and as asked its settings and the people on its roster.
+
+    Nothing of what was played comes along, and no agent.
+
+    Args:
+        league_id: the league to follow.
+        wanted_id, display_name: of the new league; without a name it has its id.
+        with_codes: keep the class code and the personal codes; otherwise everybody on the roster gets a new one, and
+            the new league has no class code.
+        with_series: put it into the same series, at its end.
+        by: who becomes its instructor; None for a script with the API key.
+
+    Raises:
+        NotFound: no such league.
+        Invalid: the id or the name cannot be used.
+        ActionRefused: the id is taken, it is the demo, or the person may not open leagues.
+    """
+    if by is not None and not by.has_perm("matches.add_league"):
+        raise ActionRefused(_("You may not open leagues: ask a superuser."))
+    with transaction.atomic():
+        old = get_league(league_id)
+        _refuse_demo(old)
+        settings = {name: value for name, value in old.settings.items() if with_codes or name != _CODE}
+        people = [
+            RosterEntry(name=one.name, email=one.email, code=one.code if with_codes else roster.new_code())
+            for one in (old.roster.order_by("pk") if with_roster else ())
+        ]
+        made = staffing.open_league(
+            by=by,
+            league_id=wanted_id,
+            display_name=display_name,
+            game_type=old.game_type,
+            settings=settings if with_settings else {},
+            people=people,
+        )
+        if with_series and old.series_id is not None:
+            series.put(league_id=made.pk, series_id=old.series_id, by=by)
+        return made
+
+
+def delete(*, league_id: str, typed: str) -> None:
+    """Delete a league that is not being played, with everything in it: what was played, its agents, its roster.
+
+    What stays: the log of who did what. The files in SHARED follow.
+
+    Args:
+        typed: the league's id once more, so that nobody deletes one by a slip.
+
+    Raises:
+        NotFound: no such league.
+        Invalid: something else was typed.
+        ActionRefused: it is being played, or it is the demo.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        _refuse_demo(league)
+        if typed.strip() != league.pk:
+            raise Invalid(_("Type the id of the league, %(id)s, to delete it.") % {"id": league.pk}, field="typed")
+        idle = League.objects.select_for_update(no_key=True).filter(pk=league.pk).exclude(state=LeagueState.RUNNING)
+        if not idle.exists():
+            raise ActionRefused(_("%(league)s is being played: stop it first.") % named(league))
+        idle.delete()
+        series.drop_empty()
+        changed(league.pk)
+
+
+def _refuse_demo(league: League) -> None:
+    if league.demo or league.pk == site.LEAGUE_DEMO_ID:
+        raise ActionRefused(_("The demo league has players of its own: choose another league."))

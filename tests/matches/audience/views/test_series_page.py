@@ -1,0 +1,61 @@
+"""The public page of a series, and who sees on it what frozen boards hide."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from matches.league import series
+from tests import factories as make
+from tests.matches.desk.clicking import count_queries, person
+
+pytestmark = pytest.mark.django_db
+PAGE = "/series/course"
+HOSTILE = '<script>alert("x")</script>'
+
+
+def points(client: Client, page: str = PAGE) -> list[int]:
+    return [row["points"] for row in client.get(page).context["series"]["standings"]]
+
+
+def test_everybody_reads_the_common_table(client: Client) -> None:
+    place = make.playing(players=2)
+    make.finish_round(place)
+    series.put(league_id="fall", series_id="course", series_name=HOSTILE)
+    page = client.get(PAGE)
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert HOSTILE not in text
+    assert '<a href="/leagues/fall/">' in text
+    assert points(client) == [3, 0]
+    assert client.get(f"{PAGE}/").status_code == 200
+    assert f'href="{PAGE}"' in client.get("/").content.decode()
+    assert client.get("/series/none").status_code == 404
+    assert client.post(PAGE).status_code == 405
+
+
+def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None:
+    place = make.veiled()
+    series.put(league_id="fall", series_id="course")
+    make.playing_on(place)
+    make.finish_round(place)
+    assert (sum(points(client)), client.get(f"{PAGE}?as=staff").status_code) == (6, 403)
+    assistant = person("assistant", "fall")
+    assert (sum(points(assistant)), sum(points(assistant, f"{PAGE}?as=staff"))) == (6, 12)
+    assert "no-store" in assistant.get(f"{PAGE}?as=staff")["Cache-Control"]
+    make.open_league("other")
+    stranger = person("instructor", "other")
+    assert stranger.get(f"{PAGE}?as=staff").status_code == 403
+    # An evening of their own in the same series shows them no more of the others.
+    series.put(league_id="other", series_id="course")
+    assert sum(points(stranger, f"{PAGE}?as=staff")) == 6
+
+
+def test_the_page_costs_the_same_for_many_people(desk: Client) -> None:
+    # What the public asks for is kept, and costs less the second time.
+    staffs = f"{PAGE}?as=staff"
+    make.setting(players=3)
+    series.put(league_id="fall", series_id="course")
+    few = count_queries(desk, staffs)
+    make.crowd("fall", 60, letter="Q")
+    assert count_queries(desk, staffs) == few

@@ -1,0 +1,131 @@
+"""The common table of a series: who is the same person, what counts, and what a frozen board keeps from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agents_registry.models import Agent, RosterEntry
+from matches.league import freeze, seasons, series
+from matches.models import Series
+from matches.view import series as common
+from matches.view import sight
+from tests import factories as make
+from tests.factories import counting
+
+pytestmark = pytest.mark.django_db
+
+
+def evening(league_id: str, *, rounds: int = 1, players: int = 2) -> make.Setting:
+    """A league of the series in which PLAYER_A has won each match."""
+    place = make.setting(league_id, players=players)
+    for _ in range(rounds):
+        make.playing_on(place)
+        make.finish_round(place)
+    series.put(league_id=league_id, series_id="course", series_name="Course")
+    return place
+
+
+def own(place: make.Setting, number: int, email: str) -> None:
+    person, _ = RosterEntry.objects.get_or_create(
+        league=place.league, email=email, defaults={"name": email, "code": f"code-of-{email}"}
+    )
+    Agent.objects.filter(pk=place.players[number].agent.pk).update(owner=person)
+
+
+def rename(place: make.Setting, number: int, name: str) -> None:
+    Agent.objects.filter(pk=place.players[number].agent.pk).update(display_name=name)
+
+
+def table(**how: Any) -> list[tuple[int, str, int, list[int | None]]]:
+    rows = common.season(Series.objects.get(), **how)["standings"]
+    return [
+        (
+            row["rank"],
+            row["display_name"],
+            row["points"],
+            [cell["points"] if cell is not None else None for cell in row["evenings"]],
+        )
+        for row in rows
+    ]
+
+
+def test_points_are_added_by_name_where_there_is_no_roster() -> None:
+    evening("one")
+    place = evening("two")
+    rename(place, 1, " PLAYER  2 ")
+    won = {name: cells for _rank, name, _points, cells in table()}
+    assert sorted(won) == [" PLAYER  2 ", "Player 1"]
+    assert sorted(won.values()) == [[0, 0], [3, 3]]
+    evening("three", players=3)
+    assert [cells[:2] for _rank, _name, _points, cells in table()].count([None, None]) == 1
+
+
+def test_the_same_address_is_one_person_under_any_name_and_a_name_is_nobody_elses() -> None:
+    one, two = evening("one"), evening("two")
+    for place, number in ((one, 0), (two, 1)):
+        own(place, number, "ada@school.example")
+    rows = {name: cells for _rank, name, _points, cells in table()}
+    # Ada was Player 1 and is Player 2 now; the Player 2 of the first evening and this Player 1 are two others.
+    assert len(rows) == len(table()) - 1 == 2
+    assert sorted(cells.count(None) for _rank, _name, _points, cells in table()) == [0, 1, 1]
+
+
+def test_of_several_agents_of_one_person_the_best_one_counts() -> None:
+    place = evening("one")
+    own(place, 0, "ada@school.example")
+    own(place, 1, "ada@school.example")
+    assert [row[2:] for row in table()] == [(3, [3])]
+
+
+def test_who_is_equal_in_points_and_wins_shares_the_place() -> None:
+    one, two = evening("one"), evening("two")
+    for place, number in ((one, 0), (two, 1)):
+        own(place, number, "ada@school.example")
+    for place, number in ((one, 1), (two, 0)):
+        own(place, number, "ben@school.example")
+    ranks = [(rank, points) for rank, _name, points, _cells in table()]
+    assert ranks in ([(1, 3), (1, 3)], [(1, 6), (2, 0)])
+
+
+def test_a_frozen_board_counts_as_far_as_it_shows_and_staff_see_the_rest() -> None:
+    place = make.veiled()
+    series.put(league_id=place.league_id, series_id="course")
+    before = table()
+    make.playing_on(place)
+    make.finish_round(place)
+    assert table() == before
+    assert common.season(Series.objects.get())["evenings"][0]["frozen_after_round"] == 1
+    seen = table(see=sight.everything)
+    assert sum(row[2] for row in seen) == 2 * sum(row[2] for row in before) == 12
+    freeze.lift(league_id=place.league_id)
+    assert table() == seen
+
+
+def test_the_table_costs_the_same_for_many_people() -> None:
+    place = evening("one")
+    counts: list[int] = []
+    with counting(counts):
+        table()
+    make.crowd(place.league_id, 60, letter="Q")
+    with counting(counts):
+        table()
+    assert counts[0] == counts[1]
+
+
+def test_the_list_leaves_out_series_in_the_archive() -> None:
+    place = evening("one")
+    assert common.lines() == [{"series_id": "course", "display_name": "Course", "leagues": 1}]
+    seasons.archive(league_id=place.league_id)
+    assert common.lines() == []
+    assert table() != []
+
+
+def test_what_the_public_asks_for_is_made_once_and_again_when_a_league_has_changed() -> None:
+    evening("one")
+    found = Series.objects.get()
+    first = common.public_season(found)
+    assert common.public_season(found) is first
+    evening("two")
+    assert [one["league_id"] for one in common.public_season(found)["evenings"]] == ["one", "two"]
