@@ -169,6 +169,9 @@ def run_a_league(caller: Caller) -> None:
     make.playing("winter", players=4, referees=2)
     Match.objects.filter(league_id="winter").update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.filter(league_id="winter"), why="test")
+    for steered in ("next", "previous", "hold", "release", "automatic"):
+        caller.post(f"/api/leagues/winter/screen/{steered}")
+    caller.post("/api/leagues/winter/matches/R1M1/feature")
     for action in ("release", "cancel"):
         caller.post(f"/api/leagues/winter/matches/R1M1/{action}")
     caller.post(f"{path}/notices", {"text": "Hello", "player_id": "P01"})
