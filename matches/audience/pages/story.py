@@ -75,7 +75,7 @@ def preview(view: View, known: Evening) -> Preview:
     image = f"{base}{reverse('story_picture', args=[view.league.pk])}?v={version(view)}"
     return Preview(
         plain(isolated(view.league.display_name)),
-        plain(_told(view, known)),
+        _told(view, known),
         base + reverse("story", args=[view.league.pk]),
         image,
         *picture.SIZE,

@@ -28,7 +28,7 @@ from league_sdk.protocol.faults import Cause, describe
 from league_sdk.protocol.notes import Code, in_words, note
 from league_sdk.protocol.states import AgentState
 from matches.audience import kit
-from matches.league import results, staffing
+from matches.league import results, series, staffing
 from matches.models import Check, League, Match
 from tests import factories as make
 from tests import rich
@@ -50,14 +50,25 @@ PAGES = {
     **{name: tuple((league,) for league in LEAGUES) for name in ("join", "mine")},
     "match": tuple((league, match) for league in ("fall", "spring") for match in ("R1M1", "R1M2")),
     "player": tuple((league, player) for league in LEAGUES for player in ("P01", "P02", "P04")),
+    **dict.fromkeys(("story", "story_file"), (("fall",),)),
+    "series": (("evenings",),),
 }
 """The public pages by the name of their route, with the arguments of each."""
 NO_PAGES = {
     *("mine_close", "mine_again", "mine_practise", "protocol", "check_json", "practice_json"),
-    *("match_messages", "replay_fragments", "join_kit"),
+    *("match_messages", "replay_fragments", "join_kit", "story_picture"),
 }
 """Routes that answer with no page, or in English only, as the protocol does."""
-OWN = ("wrong game", "both were right", "it was the right one", "late", "Not so", "gone", "nobody listens at")
+OWN = (
+    "Our evenings",
+    "wrong game",
+    "both were right",
+    "it was the right one",
+    "late",
+    "Not so",
+    "gone",
+    "nobody listens at",
+)
 """What the instructor and the agents of the tests wrote."""
 SAMPLES = ("name,email,code Dana",)
 
@@ -74,6 +85,7 @@ def place() -> make.Setting:
     for member in members[2:]:
         registration.note_ping(agent_id=member.agent.pk, problem=found_there, found=found_there)
     make.playing("spring", players=4)
+    series.put(league_id="fall", series_id="evenings", series_name="Our evenings")
     User.objects.create_user("staff without a role", password="x" * 12, is_staff=True)
     staffing.give_role(league_id="fall", username="staff without a role", name="assistant")
     Group.objects.create(name="teachers")

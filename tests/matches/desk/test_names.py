@@ -355,6 +355,6 @@ def test_the_migration_indexes_the_names_that_exist_already(client: Client, back
     MigrationExecutor(connection).migrate([("agents_registry", "0005_looks")])
     assert list(NameLook.objects.order_by("agent", "look").values_list("agent", "look")) == before
     newest = MigrationExecutor(connection)
-    newest.migrate(newest.loader.graph.leaf_nodes("agents_registry"))
+    newest.migrate(newest.loader.graph.leaf_nodes())
     assert register(client, CYRILLIC, port=8103)["status"] == "REJECTED"
     assert Agent.objects.filter(kind=Kind.PLAYER).count() == 2

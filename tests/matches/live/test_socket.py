@@ -67,7 +67,8 @@ async def test_a_page_gets_frames_of_its_own_match_only(here: Agents) -> None:
         await here.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
         await here.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
         frame = await browser.frame()
-    assert (frame["from"], frame["seq"], set(frame["fragments"])) == (1, 2, {"match_header", "match_transcript"})
+    changed = {"match_header", "match_board", "match_transcript"}
+    assert (frame["from"], frame["seq"], set(frame["fragments"])) == (1, 2, changed)
 
 
 async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame(here: Agents) -> None:
