@@ -77,7 +77,7 @@ def choose(
     waiting = [match_id for match_id in waiting if match_id not in places]
     while waiting and len(places) < max_boards:
         places.append(waiting.pop(0))
-    free = [place for place, match_id in enumerate(places) if _is_done(known[match_id], now)]
+    free = [place for place, match_id in enumerate(places) if match_id != wanted and _is_done(known[match_id], now)]
     for place in free:
         if waiting and known[waiting[0]].over_at is None:
             places[place] = waiting.pop(0)

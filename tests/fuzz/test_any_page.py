@@ -26,6 +26,7 @@ KNOWN = {
     "check_id": [CHECK],
     "practice_id": [CHECK],
     "language": ["python", "rust", "cobol"],
+    "series_id": ["evenings", "nowhere"],
 }
 OTHER_PATHS = [
     "language/",

@@ -11,6 +11,7 @@ from django.conf import settings
 from agents_registry.models import AgentToken
 from agents_registry.registering import credentials
 from league_sdk.protocol import tokens
+from matches.league import series
 from tests import factories as make
 from tests import rich
 
@@ -55,6 +56,7 @@ class World:
 def world(db: None) -> World:
     """Made once for each test; the changes of each input are rolled back."""
     rich.begun()
+    series.put(league_id="fall", series_id="evenings")
     make.open_league(settings.LEAGUE_DEFAULT_ID)
     make.open_league("spring", registration_code="letmein", error_style="result")
     winter = make.playing("winter", players=4, referees=2)

@@ -18,6 +18,7 @@ EXAMPLES = {
     "game_type": "even_odd",
     "message_type": "GAME_OVER",
     "language": "python",
+    "series_id": "evenings",
 }
 QUERIES = {"replay_fragments": "?at=1"}
 """What an address needs besides its path."""

@@ -19,6 +19,7 @@ from agents_registry.models import AgentToken
 from leaguesite.asgi import PAGES
 from matches.audience import pages
 from matches.audience.pages import PageKey
+from matches.league import series
 from matches.models import League
 from tests import factories as make
 from tests import rich, wire
@@ -37,6 +38,7 @@ def secrets(place: make.Setting) -> list[str]:
 
 def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
     """Everything public of a league, by where it stands."""
+    series.put(league_id="fall", series_id=public_addresses.EXAMPLES["series_id"])
     more = [f"/leagues/fall/matches/R1M1/messages?message={place.match('R1M1').attempt}-{n}" for n in (0, 1)]
     for path in [*public_addresses.pages("fall"), *public_addresses.api_addresses("fall"), *more]:
         # The health of the site is 503 here: nobody plays.
