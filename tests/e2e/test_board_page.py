@@ -194,7 +194,7 @@ def test_the_board_tells_a_returning_visitor_what_changed(site: Site, league: st
     page.goto("about:blank")
     play_round(site, league, 1)
     page.goto(address)
-    expect(page.locator(".away-line")).to_have_text("Marked as new since you were here: results: 2, other changes: 3.")
+    expect(page.locator(".away-line")).to_have_text("Marked as new since you were here: results: 2, other changes: 2.")
     expect(page.locator("#fragment-results [data-new]")).to_have_count(2)
     page.reload()
     expect(page.locator("body")).to_have_attribute("data-connection", "live")
