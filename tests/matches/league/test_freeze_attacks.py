@@ -19,7 +19,7 @@ from agents_registry.models import Agent
 from agents_registry.registering import registration
 from matches.audience import pages
 from matches.audience.pages import PageKey, mine
-from matches.league import freeze, lifecycle, losses, notices, opening
+from matches.league import freeze, lifecycle, losses, notices, opening, series
 from matches.league.corrections import applying
 from matches.models import League, Match
 from tests import factories as make
@@ -57,6 +57,7 @@ def place() -> make.Setting:
     """
     place = make.playing(players=4)
     place.referees.append(make.hire("Student", port=8008, trusted=False, progress=False))
+    series.put(league_id="fall", series_id=public_addresses.EXAMPLES["series_id"])
     freeze.plan(league_id="fall", from_round=2)
     rich.play(place)
     lifecycle.start_league(league_id="fall")
