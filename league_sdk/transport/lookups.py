@@ -9,6 +9,7 @@ some threads are reserved for names that were found before.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import copy
 import socket
 import threading
@@ -35,6 +36,10 @@ _SHARED_SUFFIXES = frozenset(
 )
 """Before a country code these are shared by many zones, as ``ac`` in ``uni.ac.il``: the zone has three labels."""
 _COUNTRY_CHARS = 2
+
+# socket.getaddrinfo needs this codec, which is a file. If a process has no file descriptor left when it first looks a
+# name up, Python remembers that there is no such codec, and no name can be looked up any more.
+codecs.lookup("idna")
 
 Found = list[tuple[Any, ...]]
 Answer = Callable[[Found, Exception | None], None]

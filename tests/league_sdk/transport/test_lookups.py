@@ -230,3 +230,23 @@ asyncio.run(main())
 def test_a_process_ends_while_a_name_is_being_looked_up() -> None:
     ended = subprocess.run([sys.executable, "-c", ENDS], check=False, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["NAME_LOOKUP", "agent.my-zone.example"], "")
+
+
+FIRST_LOOKUP_WITHOUT_FILES = """
+import socket, sys
+from league_sdk.transport import lookups
+
+class NoFiles:
+    def find_spec(self, name, path=None, target=None):
+        raise ImportError(f"{name}: too many open files")
+
+sys.meta_path.insert(0, NoFiles())
+print(socket.getaddrinfo("127.0.0.1", 80)[0][4])
+"""
+
+
+def test_the_first_lookup_of_a_process_that_is_out_of_files_reads_none() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_LOOKUP_WITHOUT_FILES], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == ("('127.0.0.1', 80)", "")
