@@ -13,7 +13,6 @@ import logging
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -38,6 +37,7 @@ from matches.conducting.trial_copies import State, Trial
 from matches.inbox.calling import AgentLine
 from matches.league.errors import ActionRefused
 from matches.push import notify, nudge
+from matches.view.recent import Recent
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ MAX_OPEN_TRIALS = 50
 MAX_KEPT_TRIALS = 200
 
 _lock = threading.Lock()
-_trials: OrderedDict[int, Trial] = OrderedDict()
+_trials: Recent[int, Trial] = Recent(MAX_KEPT_TRIALS)
 
 
 def rewrite(message: Mapping[str, Any], *, now: datetime, limit_s: float) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
             )
         if sum(one.open for one in _trials.values()) >= MAX_OPEN_TRIALS:
             raise ActionRefused(_("Too many requests are being sent again: try it in a minute."))
-        _put(trial)
+        _trials[trial.agent_pk] = trial
     trial_copies.keep(trial)
     nudge.wake(urgent=True)
     return trial
@@ -111,19 +111,12 @@ def of(agent_pk: int) -> Trial | None:
     return copy if own is None or (copy is not None and copy.asked_at > own.asked_at) else own
 
 
-def _put(trial: Trial) -> None:
-    _trials[trial.agent_pk] = trial
-    _trials.move_to_end(trial.agent_pk)
-    while len(_trials) > MAX_KEPT_TRIALS:
-        _trials.popitem(last=False)
-
-
 def _take(room: int) -> list[Trial]:
     """Take at most ``room`` waiting trials, and mark them as running."""
     with _lock:
         waiting = [one for one in _trials.values() if one.state == State.WAITING and one.open][: max(0, room)]
         for one in waiting:
-            _put(replace(one, state=State.RUNNING))
+            _trials[one.agent_pk] = replace(one, state=State.RUNNING)
     return waiting
 
 
@@ -135,7 +128,7 @@ def _finish(trial: Trial, **found: Any) -> Trial | None:
         if known is None or known.message != trial.message:
             return None
         done = replace(known, state=State.DONE, elapsed_ms=elapsed_ms, **found)
-        _put(done)
+        _trials[done.agent_pk] = done
         return done
 
 

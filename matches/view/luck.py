@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from league_sdk.ledger.luck.figures import Luck, PlayerLuck, Question
 from league_sdk.rules.game import Chances
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
+from matches.view.recent import Recent
 from matches.view.rows import LuckRow, PlayerLuckRow
 from matches.view.sight import View
 
@@ -86,7 +86,7 @@ class Keeper:
         self.start = start
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._kept: Recent[Hashable, _Kept] = Recent(MAX_KEPT)
         self._busy = False
 
     def known(self, view: View) -> Known | None:
@@ -111,10 +111,7 @@ class Keeper:
             )
         )
         with self._lock:
-            kept = self._kept.setdefault(key, _Kept())
-            self._kept.move_to_end(key)
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
+            kept = self._kept[key] = self._kept.get(key) or _Kept()
             wanted = kept.asked != mark and not self._busy and (view.over or self._clock() >= kept.due)
             self._busy = self._busy or (wanted and self.start is not None)
         if wanted and self.start is not None:

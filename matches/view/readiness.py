@@ -7,7 +7,6 @@ over an agent's own line belongs to that agent.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +27,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.sentences import Sentence
 from league_sdk.protocol.states import AgentState, LeagueState
 from matches.models import Check, CheckState, League
+from matches.view.recent import Recent
 
 
 class Ready(models.TextChoices):
@@ -301,7 +301,7 @@ SLOW_SHARE = 0.5
 """An agent that uses a larger share of its time limit during the check counts as slow (our choice)."""
 
 _lock = threading.Lock()
-_findings: OrderedDict[UUID, Finding] = OrderedDict()
+_findings: Recent[UUID, Finding] = Recent(MAX_CACHED_FINDINGS)
 
 
 def _step(clause: str, league: League | None) -> str:
@@ -332,8 +332,6 @@ def load_findings(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
         findings |= new
         with _lock:
             _findings.update(new)
-            while len(_findings) > MAX_CACHED_FINDINGS:
-                _findings.popitem(last=False)
     return findings
 
 

@@ -7,7 +7,6 @@ agents. No caller can forget the freeze, as there is no other way to the table.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +22,7 @@ from league_sdk.protocol.states import LeagueState
 from matches.events.history import Happened, Moment, Outcome
 from matches.events.registry import fold
 from matches.models import Event, League
+from matches.view.recent import Recent
 from storage.prepared import Prepared
 
 MAX_LATEST_MOMENTS = 50
@@ -34,8 +34,8 @@ MAX_CACHED_PASTS = 8
 """Leagues whose past moments are cached."""
 
 _lock = threading.Lock()
-_latest: OrderedDict[tuple[str, datetime], Moment] = OrderedDict()
-_pasts: OrderedDict[tuple[str, datetime], dict[int, Moment]] = OrderedDict()
+_latest: Recent[tuple[str, datetime], Moment] = Recent(MAX_LATEST_MOMENTS)
+_pasts: Recent[tuple[str, datetime], dict[int, Moment]] = Recent(MAX_CACHED_PASTS)
 
 
 _SINCE = Prepared(
@@ -103,18 +103,12 @@ def _fold_past(key: tuple[str, datetime], known: Moment, events: list[Happened])
 def _cache_past(key: tuple[str, datetime], kept: dict[int, Moment]) -> None:
     with _lock:
         _pasts[key] = _pasts.get(key, {}) | kept
-        _pasts.move_to_end(key)
-        while len(_pasts) > MAX_CACHED_PASTS:
-            _pasts.popitem(last=False)
 
 
 def _cache_latest(key: tuple[str, datetime], latest: Moment) -> None:
     with _lock:
-        if key not in _latest or _latest[key].seq < latest.seq:
-            _latest[key] = latest
-        _latest.move_to_end(key)
-        while len(_latest) > MAX_LATEST_MOMENTS:
-            _latest.popitem(last=False)
+        known = _latest.get(key)
+        _latest[key] = latest if known is None or known.seq < latest.seq else known
 
 
 def told(league: League) -> Moment:

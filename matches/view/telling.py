@@ -6,7 +6,6 @@ Only results of the view are told, so nothing that a freeze hides has a story, a
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from matches.events.history import Outcome
+from matches.view.recent import Recent
 from matches.view.sight import View
 from matches.view.stories import Lead, Story, Teller, given_until, in_order
 
@@ -23,7 +23,7 @@ BURST_S = 1.0
 """Results of a round that came in within this time of the newest one are told together, the most interesting first."""
 
 _lock = threading.Lock()
-_cached: OrderedDict[Hashable, tuple[Teller, tuple[int, int], int]] = OrderedDict()
+_cached: Recent[Hashable, tuple[Teller, tuple[int, int], int]] = Recent(MAX_CACHED)
 
 
 class Told(NamedTuple):
@@ -91,9 +91,6 @@ def _go_on(key: Hashable, teller: Teller, newer: list[Outcome], place: tuple[int
         place, seq = max(place, _place(outcome)), max(seq, outcome.seq)
     if key is not None:
         _cached[key] = (teller, place, seq)
-        _cached.move_to_end(key)
-        while len(_cached) > MAX_CACHED:
-            _cached.popitem(last=False)
     return teller
 
 

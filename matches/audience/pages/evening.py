@@ -6,7 +6,6 @@ The projector shows them as scenes, the board as a part of its own, and the page
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from statistics import median
@@ -20,6 +19,7 @@ from matches.audience.pages import parts, times
 from matches.events.history import Outcome
 from matches.view.courses import Courses, courses
 from matches.view.figures import Figures, figures
+from matches.view.recent import Recent
 from matches.view.sight import View
 from matches.words import figures as words
 from matches.words.match import letter
@@ -38,7 +38,7 @@ MIN_DEPTH = 3
 """Places that a path has room for at least."""
 
 _lock = threading.Lock()
-_cached: OrderedDict[Hashable, Known] = OrderedDict()
+_cached: Recent[Hashable, Known] = Recent(MAX_CACHED)
 
 
 class Known(NamedTuple):
@@ -136,8 +136,6 @@ def _known(view: View) -> Known:
             known = _read(view)
             if _may_keep():
                 _cached[key] = known
-                while len(_cached) > MAX_CACHED:
-                    _cached.popitem(last=False)
     return known
 
 

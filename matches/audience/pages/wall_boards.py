@@ -6,7 +6,6 @@ The columns with views are read only of the matches that are drawn, with one que
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,6 +20,7 @@ from matches.audience.pages.parts import MatchRow
 from matches.models import Match, Round
 from matches.view import queries
 from matches.view.interest import Candidate, choose
+from matches.view.recent import Recent
 from matches.view.screens import steering
 from matches.view.sight import View
 
@@ -31,7 +31,7 @@ _COLUMNS = (
 )
 
 _lock = threading.Lock()
-_shown: OrderedDict[tuple[Any, ...], tuple[str, ...]] = OrderedDict()
+_shown: Recent[tuple[Any, ...], tuple[str, ...]] = Recent(MAX_KEPT_WALLS)
 """What each audience saw last, so that boards stay where they are; lost with the process, which does no harm."""
 
 
@@ -90,9 +90,6 @@ def chosen(
     with _lock:
         places = choose(candidates, _shown.get(key, ()), _now(), wanted=steering(view.league.screen).featured)
         _shown[key] = places
-        _shown.move_to_end(key)
-        while len(_shown) > MAX_KEPT_WALLS:
-            _shown.popitem(last=False)
     return places
 
 

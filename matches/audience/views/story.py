@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -15,13 +14,14 @@ from django.views.decorators.http import require_safe
 from matches.audience.pages import story as shared
 from matches.models import League
 from matches.view import sight
+from matches.view.recent import Recent
 from matches.view.sight import View
 
 MAX_PICTURES = 20
 """Pictures that are cached, of a few dozen kilobytes each."""
 
 _lock = threading.Lock()
-_pictures: OrderedDict[tuple[str, str | None], bytes] = OrderedDict()
+_pictures: Recent[tuple[str, str | None], bytes] = Recent(MAX_PICTURES)
 
 
 @require_safe
@@ -50,8 +50,6 @@ def picture(request: HttpRequest, league_id: str) -> HttpResponseBase:
         # One at a time: whoever asks a thousand times makes one thread draw, once.
         if content is None:
             content = _pictures[key] = shared.png(view, context["evening"])
-            while len(_pictures) > MAX_PICTURES:
-                _pictures.popitem(last=False)
     etag = f'"{"-".join(map(str, key))}"'
     response = HttpResponse(content, content_type="image/png", headers={"ETag": etag})
     return get_conditional_response(request, etag=etag, response=_fresh(response)) or response

@@ -22,6 +22,7 @@ from matches.conducting.trials import State, Trial
 from matches.inbox.hub import hub
 from matches.league.errors import ActionRefused
 from matches.push import notify
+from matches.view.recent import Recent
 from tests.matches.agent_server import Agents, serving
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -127,7 +128,7 @@ def test_a_trial_that_no_process_sends_counts_as_lost(monkeypatch: pytest.Monkey
 
 
 def test_the_number_of_kept_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "MAX_KEPT_TRIALS", 2)
+    monkeypatch.setattr(trials, "_trials", Recent(2))
     for pk in (1, 2, 3):
         ask(agent(pk=pk))
     assert [trials.of(pk) is not None for pk in (1, 2, 3)] == [False, True, True]

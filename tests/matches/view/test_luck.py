@@ -41,9 +41,9 @@ class Work:
         return done
 
 
-def played(rounds: int, players: int = 4) -> make.Setting:
+def played(rounds: int, players: int = 4, league_id: str = "fall") -> make.Setting:
     """A league of which so many rounds are over."""
-    place = make.playing(players=players)
+    place = make.playing(league_id, players=players)
     for number in range(rounds):
         if number:
             make.playing_on(place)
@@ -203,7 +203,7 @@ def test_at_most_so_many_leagues_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
     keeper.known(sight.everything(place.league))
     work.do()
     assert keeper.known(sight.everything(place.league)) is not None
-    keeper.forget_all()
+    keeper.known(sight.everything(played(3, league_id="spring").league))
     assert keeper.known(sight.everything(place.league)) is None
 
 

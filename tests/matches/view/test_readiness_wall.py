@@ -19,6 +19,7 @@ from matches.league import entry
 from matches.models import Check, League
 from matches.view import readiness
 from matches.view.readiness import Ready
+from matches.view.recent import Recent
 from matches.view.wall import NotRegistered, wall
 from tests import factories as make
 from tests import wire
@@ -198,7 +199,7 @@ def test_the_wall_costs_the_same_for_3_and_for_300() -> None:
 
 
 def test_the_cache_of_findings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "MAX_CACHED_FINDINGS", 2)
+    monkeypatch.setattr(readiness, "_findings", Recent(2))
     place = make.setting(players=4)
     for member in place.players:
         checked(member.agent)
