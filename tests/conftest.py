@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -23,6 +24,11 @@ from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
 
 API_KEY = "key-of-the-tests"
+
+# By itself hypothesis fails an example that takes longer than 200 ms, or that is slow to draw. Both say something about
+# the clock, which is wrong on a busy machine. Settings that a test gives itself replace these one by one.
+hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

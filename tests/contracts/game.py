@@ -35,7 +35,8 @@ def each_game(test: Callable[..., None]) -> Callable[..., None]:
     Twenty games are enough: a test looks at every state of each.
     """
     # All games run the same tests. Without a database, no game is given the failing examples of another game.
-    checks = [HealthCheck.differing_executors]
+    # The deadline is named here, as a game of another package is tested without our conftest.py.
+    checks = [HealthCheck.differing_executors, HealthCheck.too_slow]
     how = settings(max_examples=20, deadline=None, database=None, suppress_health_check=checks)
     return how(given(data=st.data(), seed=st.integers(0, 2**32))(test))
 

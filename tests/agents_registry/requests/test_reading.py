@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents_registry.addresses.reading import INBOX_KEY
@@ -292,7 +292,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.dictionaries(_NAMES | st.text(), _JSON, max_size=8) | _JSON, st.sampled_from(list(Kind)), st.text(max_size=20)
 )

@@ -135,7 +135,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(JSON, JSON)
 def test_any_schema_and_anything_stored_is_read_and_filled(schema: Any, stored: Any) -> None:
     for arguments in (

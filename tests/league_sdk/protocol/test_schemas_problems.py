@@ -141,7 +141,6 @@ NAMES_OF_FIELDS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(schemas.MODELS)), ANYTHING | st.dictionaries(NAMES_OF_FIELDS, ANYTHING))
 def test_problems_accepts_any_json(name: str, message: Any) -> None:
     for one in schemas.problems(name, message):
@@ -186,7 +185,7 @@ def contradicts_itself(message: Any) -> bool:
     return all(isinstance(value, (int, float)) for value in (suspend, shutdown)) and shutdown < suspend
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_problems_and_the_json_schema_agree_on_every_message(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(MESSAGES)))

@@ -36,7 +36,7 @@ def test_careful_does_not_play_below_a_winning_cell_of_its_opponent() -> None:
     assert {ask(Careful(random.Random(seed)), game, state) for seed in range(20)} == {2, 4}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data(), st.sampled_from(BOARDS), st.integers(0, 2**16))
 def test_careful_never_loses_in_one_move_that_it_could_have_stopped(
     data: st.DataObject, game_type: str, seed: int

@@ -122,7 +122,7 @@ out = st.dictionaries(st.sampled_from(PLAYERS), st.sampled_from(["withdrawn", "d
 
 
 @given(results, points, out, st.tuples(*[st.integers(-5, 100)] * 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_places_are_those_of_the_table(
     drawn: list[tuple[str, str, str]], points: dict[str, int], out: dict[str, str], scoring: tuple[int, int, int, int]
 ) -> None:

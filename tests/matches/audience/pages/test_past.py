@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from league_sdk.ledger.kinds import EventKind
@@ -70,9 +70,7 @@ def test_a_view_of_the_past_equals_what_was_seen_then(examples: int) -> None:
         settings=settings(
             max_examples=examples,
             stateful_step_count=25,
-            deadline=None,
             database=None,
-            suppress_health_check=[HealthCheck.too_slow],
         ),
     )
 

@@ -170,7 +170,6 @@ def test_any_corrections_in_any_order(examples: int) -> None:
         settings=settings(
             max_examples=examples,
             stateful_step_count=15,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
