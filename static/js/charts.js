@@ -245,6 +245,11 @@ class Chart {
       button.style.height = `${row}px`;
       button.style.transform = `translateY(${Math.round(top + scale - row / 2)}px)`;
     }
+    // A new name is at its place at once: all of them would slide there from the same corner, one over the other.
+    const added = ends.filter(({ button }) => !button.classList.contains("placed"));
+    if (!added.length) return;
+    void this.ends.offsetHeight; // the place is taken before there is a transition
+    for (const { button } of added) button.classList.add("placed");
   }
 
   read() {

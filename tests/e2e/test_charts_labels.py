@@ -1,0 +1,59 @@
+"""The names at the ends of a chart's lines lie below each other from the moment they are seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from playwright.sync_api import Page, expect
+
+from matches.league import lifecycle
+from tests import factories as make
+from tests.e2e import walls
+from tests.e2e.browser import chromium
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+
+PLAYERS = 12
+OVERLAPS = """plot => {
+  const ends = [...plot.shadowRoot.querySelectorAll(".end")].map((end) => end.getBoundingClientRect());
+  ends.sort((one, other) => one.top - other.top);
+  return ends.filter((end, n) => n && end.top < ends[n - 1].bottom - 1).length;
+}"""
+WINNING_CHANGES = """table => {
+  const [first, last] = [table.tBodies[0].rows[0], table.tBodies[0].rows[11]];
+  first.lastElementChild.textContent = "12";
+  last.lastElementChild.textContent = "1";
+  table.tBodies[0].prepend(last);
+}"""
+
+
+def slowly(page: Page) -> None:
+    """Load the page again with movements of the names that do not end while the test runs."""
+    sheet = Path(str(finders.find("css/plot.css"))).read_text(encoding="utf-8")
+    assert "200ms" in sheet
+    slow = sheet.replace("200ms", "3600s")
+    page.route("**/plot.css", lambda route: route.fulfill(body=slow, content_type="text/css"))
+    page.reload()
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> None:
+    place = make.playing(players=PLAYERS)
+    make.finish_round(place, None)
+    lifecycle.stop(league_id="fall")
+    html = walls.rendered("/leagues/fall/charts/", language)
+    with chromium() as browser:
+        page = walls.shown(browser, html, viewport={"width": 1280, "height": 900})
+        slowly(page)
+        for name in ("ranks", "race"):
+            plot = page.locator(f"#plot-{name}")
+            plot.scroll_into_view_if_needed()
+            expect(plot.locator(".end.lit")).to_have_count(1)
+            assert plot.evaluate(OVERLAPS) == 0
+        # Names whose rank has changed do move.
+        page.locator("#table-ranks table").evaluate(WINNING_CHANGES)
+        expect(page.locator("#plot-ranks .end.lit .pid")).to_have_text("P12")
+        moving = page.locator("#plot-ranks").evaluate("plot => plot.shadowRoot.getAnimations().length")
+        assert moving > 0
