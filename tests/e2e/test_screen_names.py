@@ -1,0 +1,60 @@
+"""Names in the projector's table: as large as what stands beside them, and beside their id in either direction."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from agents_registry.models import Agent
+from matches.league import opening
+from tests import factories as make
+from tests.e2e import walls
+from tests.e2e.browser import chromium
+from tests.e2e.test_wall_fits import MISFITS, SIZES
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+
+NAMES = ("Turing's Revenge", "נועה בן־דוד", "Parity Queen", "הסוכן של דני")
+ROUNDS = 5
+SMALL = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
+  const size = (one) => parseFloat(getComputedStyle(who.querySelector(one)).fontSize);
+  return size("bdi") < 0.7 * size(".pid");
+}).map((who) => who.textContent)"""
+AWAY = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
+  const [id, name] = [".pid", "bdi"].map((one) => {
+    const text = new Range();
+    text.selectNodeContents(who.querySelector(one));
+    return text.getBoundingClientRect();
+  });
+  const between = document.dir === "rtl" ? id.left - name.right : name.left - id.right;
+  return between > id.width;
+}).map((who) => who.textContent)"""
+
+
+def played(players: int) -> None:
+    """A league with names of usual lengths, and with a form of five letters in every row."""
+    opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
+    make.hire(room=1000)
+    make.crowd("wall", players)
+    for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
+        Agent.objects.filter(pk=agent.pk).update(display_name=NAMES[number % len(NAMES)])
+    place = make.Setting("wall", [], [])
+    for number in range(ROUNDS):
+        make.playing_on(place)
+        make.finish_round(place, number % 2)
+
+
+# On two pages of two columns, on one page of two columns, and in one column.
+@pytest.mark.parametrize("players", [32, 18, 8])
+def test_names_are_large_and_beside_their_ids(players: int) -> None:
+    played(players)
+    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    with chromium() as browser:
+        for language, html in pages.items():
+            for size, (width, height) in SIZES.items():
+                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                scene = page.locator("[data-scene=standings-1]")
+                expect(scene).to_be_visible()
+                found = [scene.evaluate(SMALL), scene.evaluate(AWAY), page.evaluate(MISFITS)]
+                assert (language, size, found) == (language, size, [[], [], []])
+                page.context.close()
