@@ -34,6 +34,8 @@ MAX_LETTERS, MAX_NAMES = 36, 12
 """Rounds up to which each point of a path has its letter and the opponent's id; up to which it has the name, too."""
 WIDTH, HEIGHT, TOP = 1000, 220, 36
 """The drawing of a path, and the margin above it."""
+MARK_GAP = 40
+"""How far apart two points of a long path are at least that both have their round and place."""
 MIN_DEPTH = 3
 """Places that a path has room for at least."""
 
@@ -69,6 +71,13 @@ class PathStep(NamedTuple):
     y: str
 
 
+class PathMark(NamedTuple):
+    """A point of a long path that has its round and place; ``deepest``: it has the lowest place of all."""
+
+    step: PathStep
+    deepest: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """The way of one champion: its rounds, and the line of its places.
@@ -77,6 +86,7 @@ class Path:
         points: of an SVG polyline.
         letters: whether there is room for a letter and the opponent's id at each point.
         names: whether there is room for the opponents' names, too.
+        marks: without letters, the points that give the line its scale: the first, the lowest and the last one.
     """
 
     row: Row
@@ -84,6 +94,7 @@ class Path:
     points: str
     letters: bool
     names: bool
+    marks: list[PathMark]
 
 
 class Figure(NamedTuple):
@@ -183,7 +194,19 @@ def path_of(view: View, row: Row, progress: Courses) -> Path:
         y = TOP + HEIGHT * (place - 1) / (depth - 1)
         steps.append(_path_step(view, row, number, place, played.get(number), (f"{x:.1f}", f"{y:.1f}")))
     points = " ".join(f"{step.x},{step.y}" for step in steps)
-    return Path(row, steps, points, len(steps) <= MAX_LETTERS, len(steps) <= MAX_NAMES)
+    letters = len(steps) <= MAX_LETTERS
+    return Path(row, steps, points, letters, len(steps) <= MAX_NAMES, [] if letters else _marks(steps))
+
+
+def _marks(steps: list[PathStep]) -> list[PathMark]:
+    """The last point, and the lowest and the first one where there is room for their figures."""
+    lowest = max(steps, key=lambda step: step.place)
+    shown = [steps[-1]]
+    for step in (lowest, steps[0]):
+        if all(abs(float(step.x) - float(other.x)) >= MARK_GAP for other in shown):
+            shown.append(step)
+    shown.sort(key=lambda step: step.round_number)
+    return [PathMark(step, step is lowest and step.place > 1) for step in shown]
 
 
 def _path_step(view: View, row: Row, number: int, place: int, outcome: Outcome | None, at: tuple[str, str]) -> PathStep:

@@ -116,6 +116,30 @@ def test_a_long_path_has_points_instead_of_letters() -> None:
     assert (path.letters, evening.path_of(view, path.row, course).letters) == (True, False)
 
 
+def marks(places: list[int]) -> list[tuple[int, int, bool]]:
+    """The rounds and places that stand beside the path of a player with these places."""
+    path = ended(players=4).paths[0]
+    course = evening.Courses(list(range(1, len(places) + 1)), {"P01": places}, {"P01": places})
+    found = evening.path_of(sight.public(League.objects.get()), path.row, course).marks
+    return [(mark.step.round_number, mark.step.place, mark.deepest) for mark in found]
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([1] * 36, []),
+        ([*[5] * 20, *[30] * 20, *[1] * 20], [(1, 5, False), (21, 30, True), (60, 1, False)]),
+        ([5, 30, *[1] * 58], [(2, 30, True), (60, 1, False)]),
+        ([*[1] * 59, 30], [(1, 1, False), (60, 30, True)]),
+        ([1] * 60, [(1, 1, False), (60, 1, False)]),
+    ],
+)
+def test_a_long_path_has_the_places_that_give_it_a_scale(
+    places: list[int], expected: list[tuple[int, int, bool]]
+) -> None:
+    assert marks(places) == expected
+
+
 def test_names_stay_harmless(client: Client) -> None:
     place = make.setting(players=0)
     League.objects.update(display_name=HOSTILE[:64])
