@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -31,7 +33,9 @@ def series(request: HttpRequest, series_id: str) -> HttpResponse:
         return sight.view(league, staff=league.pk in own)
 
     shown = common.season(found, see) if staff else common.public_season(found)
-    response = render(request, "leagues/series.html", {"series": shown, "staff": staff})
+    ranks = Counter(row["rank"] for row in shown["standings"])
+    tied = {rank for rank, persons in ranks.items() if persons > 1}
+    response = render(request, "leagues/series.html", {"series": shown, "tied": tied, "staff": staff})
     if staff:
         # No proxy and no browser may keep what the public must not see.
         add_never_cache_headers(response)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -32,6 +34,14 @@ def test_everybody_reads_the_common_table(client: Client) -> None:
     assert f'href="{PAGE}"' in client.get("/").content.decode()
     assert client.get("/series/none").status_code == 404
     assert client.post(PAGE).status_code == 405
+
+
+def test_a_shared_place_has_the_sign_of_the_other_tables(client: Client) -> None:
+    place = make.playing(players=3)
+    make.finish_round(place)
+    series.put(league_id="fall", series_id="course")
+    ranks = re.findall(r'<td class="num rank"><bdi dir="ltr">(.*?)</bdi>', client.get(PAGE).content.decode())
+    assert ranks == ["1", "=2", "=2"]
 
 
 def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None:
