@@ -119,7 +119,12 @@ TEMPLATES = [
                 "leaguesite.skin.version.version",
                 "leaguesite.skin.desk_link.desk_url",
             ],
-            "builtins": ["agents_registry.isolating", "matches.audience.breadth", "matches.audience.drawn"],
+            "builtins": [
+                "agents_registry.isolating",
+                "matches.audience.breadth",
+                "matches.audience.drawn",
+                "matches.audience.form",
+            ],
         },
     },
 ]

@@ -13,13 +13,15 @@ from league_sdk import collector
 from league_sdk.open_files import raise_file_limit
 from league_sdk.transport.client import Client
 from leaguesite.hosting.place import apply_addresses, check_migrations
+from leaguesite.hosting.renderer import Renderer
 from leaguesite.mcp import mounting
 from leaguesite.observing import health
 from leaguesite.serving.daphne_server import CappedServer
-from leaguesite.serving.threads import AGENTS, THREADS
+from leaguesite.serving.threads import AGENTS, THREADS, live_thread
 from matches.conducting import trials
 from matches.inbox import serving
 from matches.inbox.hub import hub
+from matches.live.hub import hub as live_hub
 from matches.push import notify
 
 STOP_TIMEOUT_S = 4.8
@@ -43,6 +45,7 @@ class Web:
         self._host, self._port, self._public_url = host, port, public_url
         self._background: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
+        self._renderer = Renderer(f"renderer-{port}")
 
     def run(self) -> None:
         """Serve; returns when everything has stopped."""
@@ -52,6 +55,8 @@ class Web:
         self._prepare()
         from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that apply_addresses() has set
 
+        live_hub.render = self._renderer.fragments
+        live_thread.submit(self._renderer.start)
         self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
         collector.settle()
         # Streams and sockets stay open: a class has more of them than many systems let a process begin with.
@@ -73,6 +78,7 @@ class Web:
             self._quit()
         else:
             end_in_any_case(STOP_TIMEOUT_S)
+            self._renderer.close()
             self._stopping = asyncio.get_running_loop().create_task(self._drain())
 
     async def _end_background(self) -> None:

@@ -21,9 +21,14 @@ MAX_AGENT_MESSAGE_BYTES = MAX_BODY_BYTES
 """Of a message that an agent sends at its inbox: an answer to a referee."""
 MESSAGE_TIMEOUT_S = 10.0
 """How long a message may take from its first byte to its last."""
+MIN_PREPARED_CHARS, MAX_PREPARED = 1000, 8
+"""Shorter messages are not worth remembering; and a frame is sent to all browsers within a few milliseconds."""
 STALLED_TIMEOUT_S = 30
 """After how long the system ends a connection whose other end takes nothing, also one that we have closed: what was
 written to it would wait in memory for ever otherwise."""
+
+_prepared_messages: dict[int, tuple[str | bytes, Any]] = {}
+"""The last long messages by their identity: as sent by the application, and as they go over the wire."""
 
 
 class CappedSocket(WebSocketProtocol):
@@ -95,6 +100,27 @@ class CappedSocket(WebSocketProtocol):
         self._stop_timer()
         self._room.set()
         super().connectionLost(reason)
+
+    def serverSend(self, content: str | bytes, binary: bool = False) -> None:  # noqa: N802 - daphne's name
+        if len(content) < MIN_PREPARED_CHARS or self.state != self.STATE_OPEN:
+            super().serverSend(content, binary)
+        else:
+            self.sendPreparedMessage(self._prepared(content))
+
+    def _prepared(self, content: str | bytes) -> Any:
+        """A message as it goes over the wire; made once for all browsers that get the same one."""
+        known = _prepared_messages.get(id(content))
+        # Another object may have come to lie where one was that has gone.
+        if known is not None and known[0] is content:
+            return known[1]
+        if isinstance(content, str):
+            message = self.factory.prepareMessage(content.encode(), False)
+        else:
+            message = self.factory.prepareMessage(content, True)
+        _prepared_messages[id(content)] = (content, message)
+        while len(_prepared_messages) > MAX_PREPARED:
+            del _prepared_messages[next(iter(_prepared_messages))]
+        return message
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - daphne's name
         # Autobahn's own method refuses codes that it does not know, such as "try again later" (1013).

@@ -28,6 +28,8 @@ from matches.push import notify
 
 logger = logging.getLogger(__name__)
 
+Render = Callable[[PageKey, str, frozenset[str]], dict[str, str] | None]
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -40,11 +42,14 @@ class Pace:
             are rendered again, so that no browser shows an outdated match for longer than five seconds.
         look_interval_s: every page with listeners is rendered again after this time, even if nothing is known to have
             changed. When that would take more than half of the thread's time, pages with few listeners wait longer.
+        charts_interval_s: between two renderings of the charts of one page, which are most of its bytes and show
+            what the table beside them already says.
     """
 
-    spacing_s: float = 0.2
+    spacing_s: float = 0.1
     rows_interval_s: float = 2.0
     look_interval_s: float = 4.0
+    charts_interval_s: float = 2.0
 
 
 class Listener:
@@ -80,6 +85,8 @@ class Page:
         self.listeners: set[Listener] = set()
         self.dirty = asyncio.Event()
         self.doubtful = False
+        self.charts_at: float | None = None
+        self.charts_left_out = False
         self.task: asyncio.Task[None] | None = None
         self.first = asyncio.Lock()
         self._fragments: dict[str, tuple[str, int]] = {}
@@ -136,7 +143,8 @@ class Hub:
         executor: the thread that renders pages and reads rows.
         clock: returns seconds.
         pace: the intervals.
-        render: returns the fragments of a page in a language; None if there is no such page.
+        render: returns the fragments of a page in a language without those of the given names; None if there is no
+            such page. It is called in the thread of the executor.
         listen: calls the given function with every message of the channel layer, until it is cancelled.
         changes: finds leagues whose rows changed.
     """
@@ -147,14 +155,14 @@ class Hub:
         *,
         clock: Callable[[], float] = time.monotonic,
         pace: Pace = Pace(),
-        render: Callable[[PageKey, str], dict[str, str] | None] = pages.fragments,
+        render: Render = pages.fragments,
         listen: Callable[[Callable[[Any], None]], Coroutine[Any, Any, None]] = notify.listen,
         changes: Changes | None = None,
     ) -> None:
         self.executor = executor
         self._clock = clock
         self._pace = pace
-        self._fragments_of = render
+        self.render = render
         self._listen = listen
         self._pages: dict[tuple[PageKey, str], Page] = {}
         self._subscription: asyncio.Task[None] | None = None
@@ -249,12 +257,24 @@ class Hub:
         """Render a page when it has changed, and at every look interval; pause ``spacing_s`` after each rendering."""
         while True:
             try:
-                async with asyncio.timeout(self._pace.look_interval_s):
+                async with asyncio.timeout(self._until_look_s(page)):
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
             if await self._render(page):
                 await asyncio.sleep(self._pace.spacing_s)
+
+    def _until_look_s(self, page: Page) -> float:
+        """Seconds until a page is rendered although nothing is known to have changed."""
+        if not page.charts_left_out or page.charts_at is None:
+            return self._pace.look_interval_s
+        return max(0.0, page.charts_at + self._pace.charts_interval_s - self._clock())
+
+    def _without(self, page: Page) -> frozenset[str]:
+        """The names of the fragments that a rendering leaves out: the charts, if they were rendered a moment ago."""
+        if page.charts_at is None or self._clock() - page.charts_at >= self._pace.charts_interval_s:
+            return frozenset()
+        return pages.charts_of(page.key.kind)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that queries the database, in the thread that renders."""
@@ -274,9 +294,12 @@ class Hub:
         urgent, doubtful, seq_before, started_at = page.urgent, page.doubtful, page.seq, self._clock()
         page.dirty.clear()
         page.doubtful = False
+        without = self._without(page)
+        page.charts_left_out = bool(without)
+        page.charts_at = page.charts_at if without else started_at
         try:
             with metrics.RENDER_SECONDS.time():
-                fragments = await self.run(self._fragments_of, page.key, page.language)
+                fragments = await self.run(self.render, page.key, page.language, without)
             if fragments is not None:
                 page.update(fragments)
         except Exception:

@@ -231,10 +231,14 @@ class _Socket:
             self._unacknowledged.append(self._listener.seen)
             await self._put({"text" if isinstance(frame, str) else "bytes": frame})
             metrics.FRAMES.inc()
-            async with asyncio.timeout(self._times.patience_s):
-                while len(self._unacknowledged) >= MAX_UNACKNOWLEDGED_FRAMES:
-                    self._acknowledged.clear()
-                    await self._acknowledged.wait()
+            if len(self._unacknowledged) >= MAX_UNACKNOWLEDGED_FRAMES:
+                await self._until_acknowledged()
+
+    async def _until_acknowledged(self) -> None:
+        async with asyncio.timeout(self._times.patience_s):
+            while len(self._unacknowledged) >= MAX_UNACKNOWLEDGED_FRAMES:
+                self._acknowledged.clear()
+                await self._acknowledged.wait()
 
     async def _put(self, content: dict[str, str | bytes]) -> None:
         # The server applies back-pressure: this waits while the browser reads nothing.

@@ -6,7 +6,7 @@ page shows anything that happened after a freeze (``matches.view.sight``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
@@ -19,7 +19,7 @@ from matches.models import League
 from matches.view import sight
 from matches.view.sight import View
 
-__all__ = ["KINDS", "Kind", "PageKey", "context_of", "fragments", "render_fragments", "socket_path"]
+__all__ = ["KINDS", "Kind", "PageKey", "charts_of", "context_of", "fragments", "render_fragments", "socket_path"]
 
 
 class Kind(NamedTuple):
@@ -44,8 +44,21 @@ KINDS: dict[str, Kind] = {
 """The kinds of a league's pages. The list of leagues and reports of checks and practice matches are others."""
 
 
-def fragments(key: PageKey, language: str) -> dict[str, str] | None:
-    """Render every fragment of a page, by name; None when the page does not exist (any more)."""
+_CHARTS = frozenset({"ranks", "race", "cross", "times"})
+
+
+def charts_of(kind: str) -> frozenset[str]:
+    """The names of a page's fragments that show many rounds at a glance: large, and in no hurry."""
+    return _CHARTS.intersection(KINDS[kind].fragments) if kind in KINDS else frozenset()
+
+
+def fragments(key: PageKey, language: str, without: Collection[str] = ()) -> dict[str, str] | None:
+    """Render the fragments of a page, by name; None when the page does not exist (any more).
+
+    Args:
+        language: its code.
+        without: the names of fragments that are not rendered.
+    """
     with translation.override(language):
         if key.kind == "check":
             return report.fragments(str(key.item), language)
@@ -54,7 +67,8 @@ def fragments(key: PageKey, language: str) -> dict[str, str] | None:
         context = context_of(key)
         if context is None:
             return None
-        return render_fragments(index.FRAGMENTS if key.kind == "index" else KINDS[key.kind].fragments, context)
+        names = index.FRAGMENTS if key.kind == "index" else KINDS[key.kind].fragments
+        return render_fragments(tuple(name for name in names if name not in without), context)
 
 
 def render_fragments(names: tuple[str, ...], context: dict[str, Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language
 
 from league_sdk.ledger.standings import natural
@@ -33,10 +34,11 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     progress = courses(view)
     return {
         "league": parts.league_of(view),
-        "ranks": ranks(view, progress),
-        "race": race(view, progress),
-        "cross": cross(view),
-        "times": times.of_league(view),
+        # Lazy, as most live renderings leave the charts out.
+        "ranks": SimpleLazyObject(lambda: ranks(view, progress)),
+        "race": SimpleLazyObject(lambda: race(view, progress)),
+        "cross": SimpleLazyObject(lambda: cross(view)),
+        "times": SimpleLazyObject(lambda: times.of_league(view)),
         "socket_path": socket_path(key) if view.live else None,
     }
 

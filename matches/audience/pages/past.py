@@ -88,9 +88,9 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     track = _track(view)
     at = _position(key.item, track)
     then = sight.past(view.league, at, staff=key.staff)
-    shown = board.context(then, PageKey("board", key.league_id, staff=key.staff))
     # A past board is kept for good, and figures of the last one may change.
-    return shown | {"luck": None, "socket_path": None, "replay": _replay(view, then, track, key)}
+    shown = board.context(then, PageKey("board", key.league_id, staff=key.staff), with_luck=False)
+    return shown | {"socket_path": None, "replay": _replay(view, then, track, key)}
 
 
 def _track(view: View) -> Track:

@@ -25,7 +25,7 @@ from matches.view.screens import steering
 from matches.view.sight import View
 
 MAX_KEPT_WALLS = 100
-_COLUMNS = (
+COLUMNS = (
     *("league_id", "match_id", "state", "attempt", "joined", "locked_in", "moves", "lifecycle", "round__number"),
     *("player_a__code", "player_b__code", "referee__code"),
 )
@@ -49,10 +49,7 @@ class Wall(NamedTuple):
 
 def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     """A round as boards, for the projector."""
-    found = (
-        queries.matches_in([playing]).select_related(None).select_related("round", "player_a", "player_b", "referee")
-    )
-    matches = list(found.only(*_COLUMNS))
+    matches = list(queries.for_lines(queries.matches_in([playing])).only(*COLUMNS))
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
     places = chosen(view, rows.values(), moves, playing.number, staff=staff)

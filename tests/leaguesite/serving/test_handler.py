@@ -61,7 +61,7 @@ async def test_a_notification_has_no_body() -> None:
 async def test_no_request_waits_for_the_rendering_of_live_pages(here: Agents, path: str) -> None:
     rendering, go_on = threading.Event(), threading.Event()
 
-    def slow(key: PageKey, language: str) -> None:
+    def slow(key: PageKey, language: str, without: frozenset[str]) -> None:
         rendering.set()
         go_on.wait(PATIENCE_S)
 

@@ -46,7 +46,7 @@ async def test_a_page_is_rendered_regularly_without_a_message() -> None:
         hub = Hub(
             thread,
             pace=Pace(spacing_s=0.0, look_interval_s=0.001),
-            render=lambda key, language: {"header": str(next(seen))},
+            render=lambda key, language, without: {"header": str(next(seen))},
             listen=no_messages,
         )
         listeners = [await hub.join(key, "en") for key in (BOARD, MATCH)]
@@ -61,7 +61,7 @@ async def test_the_page_with_most_listeners_is_rendered_first() -> None:
     begun, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def draw(key: PageKey, language: str) -> dict[str, str]:
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         drawn.append(key)
         loop.call_soon_threadsafe(begun.set)
         go_on.wait(PATIENCE_S)
@@ -102,7 +102,7 @@ async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
         def is_list_changed(self) -> bool:
             return listed.pop() if listed else False
 
-    def draw(key: PageKey, language: str) -> dict[str, str]:
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": str(next(count))}
 
@@ -127,6 +127,45 @@ async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     assert {"fall", "spring"} in asked
 
 
+async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come_in_the_end() -> None:
+    loop, asked = asyncio.get_running_loop(), asyncio.Queue[frozenset[str]]()
+    now = 0.0
+
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
+        loop.call_soon_threadsafe(asked.put_nowait, without)
+        return {"header": "the same"}
+
+    with ThreadPoolExecutor(1) as thread:
+        pace = Pace(spacing_s=0.0, rows_interval_s=NEVER_S, look_interval_s=NEVER_S, charts_interval_s=0.001)
+        hub = Hub(thread, clock=lambda: now, pace=pace, render=draw, listen=no_messages)
+        listener = await hub.join(BOARD, "en")
+        async with asyncio.timeout(PATIENCE_S):
+            assert await asked.get() == frozenset()
+            hub._mark({"fall": []})
+            assert await asked.get() == {"ranks", "cross"}
+            # Nothing changes any more, and the charts are rendered all the same once it is time.
+            now = 1.0
+            while await asked.get():
+                continue
+        leave(hub, [listener])
+
+
+async def test_a_page_without_charts_is_rendered_whole() -> None:
+    with ThreadPoolExecutor(1) as thread:
+        asked: list[frozenset[str]] = []
+
+        def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
+            asked.append(without)
+            return {"header": str(len(asked))}
+
+        hub = Hub(thread, clock=lambda: 0.0, pace=Pace(spacing_s=0.0), render=draw, listen=no_messages)
+        listener = await hub.join(MATCH, "en")
+        hub._mark({"fall": []})
+        await reach(listener, 2)
+        leave(hub, [listener])
+    assert asked == [frozenset(), frozenset()]
+
+
 @pytest.mark.parametrize(
     ("marks", "rests"),
     [
@@ -144,7 +183,7 @@ async def test_a_page_pauses_unless_a_doubtful_mark_found_nothing_new(
 ) -> None:
     header = "new" if any(different for _, different in marks) else "the same"
     with ThreadPoolExecutor(1) as thread:
-        hub = Hub(thread, clock=lambda: 0.0, render=lambda key, language: {"header": header})
+        hub = Hub(thread, clock=lambda: 0.0, render=lambda key, language, without: {"header": header})
         page = hubs.Page(BOARD, "en")
         page.update({"header": "the same"})
         for doubtful, _ in marks:
@@ -155,7 +194,7 @@ async def test_a_page_pauses_unless_a_doubtful_mark_found_nothing_new(
 async def test_a_change_does_not_wait_after_doubtful_marks_that_found_nothing_new() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
 
-    def draw(key: PageKey, language: str) -> dict[str, str]:
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": "the same"}
 
@@ -175,7 +214,7 @@ async def test_a_listener_that_leaves_before_its_snapshot_is_removed() -> None:
     begun, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(key: PageKey, language: str) -> dict[str, str]:
+    def slow(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         loop.call_soon_threadsafe(begun.set)
         go_on.wait(PATIENCE_S)
         return {"header": "late"}

@@ -270,7 +270,7 @@ def test_a_player_that_misses_an_older_broadcast_is_behind() -> None:
 def test_sparklines_share_one_scale() -> None:
     two_rounds()
     context = board()
-    assert context["spark_box"] == "0 -6 3 6"
+    assert context["columns"].spark_box == "0 -6 3 6"
     lines = {line.row.player_id: line.spark for line in context["standings"]}
     points = courses.courses(public()).points
     assert lines == {code: f"0,0 1,{-one} 2,{-two}" for code, (one, two) in points.items()}

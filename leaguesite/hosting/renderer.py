@@ -1,0 +1,163 @@
+"""Live pages are rendered in a process of its own, so that no match waits while browsers get to see the last one.
+
+Rendering is Python at work: in a thread of the web process it would slow down every call of an agent or a referee, as
+only one thread runs Python at a time. While the process starts, or after it has failed, the web process renders itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.live.hub import Render
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT_S = 10.0
+"""For one page. A process that takes longer is stopped; even a league of a thousand players takes less than one."""
+START_TIMEOUT_S = 30.0
+"""Until a process that was started is ready; one that takes longer is stopped, too."""
+RESTART_INTERVAL_S = 10.0
+"""Between two starts, so that a process that cannot run costs little."""
+_ROOT = Path(__file__).parents[2]
+
+
+class RenderingFailed(Exception):
+    """A page could not be rendered; the text is the traceback of the process that tried."""
+
+
+class Renderer:
+    """Renders pages in another process, which it starts when there is none. Used from one thread until it is closed.
+
+    Args:
+        log_name: of the other process's log file.
+        here: renders in this process.
+        clock: monotonic seconds.
+        timeout_s: how long the other process may take for a page, in seconds.
+        program: Python.
+        module: what the other process runs (:mod:`leaguesite.hosting.rendering`).
+    """
+
+    def __init__(
+        self,
+        log_name: str,
+        *,
+        here: Render = pages.fragments,
+        clock: Callable[[], float] = time.monotonic,
+        timeout_s: float = TIMEOUT_S,
+        program: str = sys.executable,
+        module: str = "leaguesite.hosting.rendering",
+    ) -> None:
+        self._log_name = log_name
+        self._here = here
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._command = (program, "-m", module)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._ready = self._closed = False
+        self._start_at = self._ready_by = float("-inf")
+
+    def fragments(self, key: PageKey, language: str, without: frozenset[str]) -> dict[str, str] | None:
+        """Render the fragments of a page (:func:`matches.audience.pages.fragments`).
+
+        Raises:
+            RenderingFailed: the other process could not render the page.
+            Exception: this process rendered the page, and failed.
+        """
+        try:
+            connection = self._started()
+            answer = None if connection is None else self._ask(connection, (tuple(key), language, without))
+        except (OSError, EOFError) as error:
+            if not self._closed:
+                logger.warning(
+                    "the process that renders pages failed (%s: %s); this process renders until it runs again",
+                    *(type(error).__name__, error),
+                )
+            self.stop()
+            answer = None
+        if answer is None:
+            return self._here(key, language, without)
+        fragments, failure = answer
+        if failure:
+            raise RenderingFailed(failure)
+        return fragments
+
+    def start(self) -> None:
+        """Start the other process ahead of the first page, as it takes a second or two."""
+        try:
+            self._started()
+        except OSError as error:
+            logger.warning("the process that renders pages cannot be started (%s): this one renders", error)
+
+    def close(self) -> None:
+        """Stop the other process for good; from any thread."""
+        self._closed = True
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop the other process, if there is one; it has nothing to save."""
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        self._ready = False
+        if connection is not None:
+            connection.close()
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _ask(self, connection: Connection[Any, Any], question: tuple[Any, ...]) -> tuple[dict[str, str] | None, str]:
+        connection.send(question)
+        if not connection.poll(self._timeout_s):
+            raise TimeoutError(f"no answer within {self._timeout_s:g} s")
+        fragments, failure = connection.recv()
+        return fragments, failure
+
+    def _started(self) -> Connection[Any, Any] | None:
+        """The connection to the other process; None while it is starting."""
+        if self._connection is None and not self._closed and self._clock() >= self._start_at:
+            self._spawn()
+        if not self._ready and self._connection is not None:
+            if self._connection.poll(0):
+                self._connection.recv()
+                self._ready = True
+            elif self._clock() >= self._ready_by:
+                raise TimeoutError(f"not ready within {START_TIMEOUT_S:g} s")
+        return self._connection if self._ready else None
+
+    def _spawn(self) -> None:
+        self._start_at = self._clock() + RESTART_INTERVAL_S
+        # Options of the command line have changed settings that the other process reads from the environment.
+        changed = {name: getattr(settings, name) for name in dir(settings) if name.startswith("LEAGUE_")}
+        path = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        connection, theirs = Pipe()
+        try:
+            self._process = subprocess.Popen(
+                [*self._command, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                # Ctrl-C reaches the web process alone. When that has ended, however it did, so has the connection.
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+            )
+            connection.send((changed, self._log_name))
+        except OSError:
+            connection.close()
+            raise
+        finally:
+            theirs.close()
+        self._connection = connection
+        self._ready_by = self._clock() + START_TIMEOUT_S

@@ -1,0 +1,77 @@
+"""The process that renders live pages for a web process (:mod:`leaguesite.hosting.renderer`), and nothing else.
+
+``python -m leaguesite.hosting.rendering DESCRIPTOR``, the number of an open connection to the web process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+import django
+from django.apps import apps
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
+if not apps.ready:
+    django.setup()
+
+# Everything below needs the apps to be loaded.
+from django.conf import settings
+from django.db import close_old_connections
+from django.urls import reverse
+
+from league_sdk import collector
+from leaguesite.observing import logs
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.view import luck
+
+
+def serve(connection: Connection[Any, Any]) -> NoReturn:
+    """Render what is asked for.
+
+    Each question is the arguments of :func:`matches.audience.pages.fragments`, the key as a plain tuple; each answer is
+    what it returned and an empty text, or None and a traceback.
+
+    Raises:
+        EOFError, ConnectionError: the web process has ended.
+    """
+    while True:
+        key, language, without = connection.recv()
+        try:
+            answer = _plain(pages.fragments(PageKey(*key), language, without)), ""
+        except Exception:
+            # The web process logs it.
+            answer = None, traceback.format_exc()
+        finally:
+            close_old_connections()
+        connection.send(answer)
+
+
+def _plain(fragments: dict[str, str] | None) -> dict[str, str] | None:
+    """The fragments without the types of the template engine, which would have to be loaded to read the answer."""
+    return None if fragments is None else {name: "".join(html) for name, html in fragments.items()}
+
+
+def main() -> None:
+    """Take over the settings of the web process, say that this one is ready, and serve until that one has ended."""
+    connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    with suppress(EOFError, ConnectionError):
+        changed, log_name = connection.recv()
+        for name, value in changed.items():
+            setattr(settings, name, value)
+        logs.start("web", name=log_name)
+        luck.keeper.start = luck.in_a_thread
+        # Loads the views, which takes most of a second that the first browser would wait for.
+        reverse("index")
+        collector.settle()
+        connection.send("ready")
+        serve(connection)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The lines of the board's table are kept by everything that they show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+
+import pytest
+from django.utils import translation
+
+from agents_registry.models import Agent
+from matches.audience.pages import PageKey, board, luck, table
+from matches.models import League
+from matches.view import sight
+from matches.view.readiness import Readiness, Ready
+from tests import factories as make
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+
+
+def lines() -> list[table.BoardRow]:
+    return list(board.context(sight.public(League.objects.get(pk="fall")), PageKey("board", "fall"))["standings"])
+
+
+def test_a_line_that_shows_the_same_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    before = [line.drawn for line in lines()]
+    rendered: list[str] = []
+    render = table.render_to_string
+
+    def counting(name: str, context: dict[str, object]) -> str:
+        rendered.append(name)
+        return render(name, context)
+
+    monkeypatch.setattr(table, "render_to_string", counting)
+    assert [line.drawn for line in lines()] == before
+    assert rendered == []
+    Agent.objects.filter(code="P01").update(display_name="Grace")
+    assert sum(line.drawn not in before for line in lines()) == len(rendered) == 1
+
+
+CHANGES = {
+    "url": "/elsewhere/",
+    "delta": 2,
+    "agent_state": "SUSPENDED",
+    "ready": Readiness(Ready.READY, passed=True),
+    "behind": True,
+    "given": "+7",
+    "why": "a reason",
+    "unveiled": True,
+    "spark": "0,0 1,-3",
+    "luck": luck.Bar(0, 2, "0.5", 4, True, "places 1 to 2", "1.5", "+0.5"),
+    "columns": table.Columns(True, True, "0 -3 3 3"),
+}
+"""Another value of each attribute of a line."""
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(table.BoardRow) if one.name != "row"])
+def test_every_attribute_belongs_to_what_a_line_shows(name: str) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    # With a spark, a bar and given points everything else of a line is shown, too.
+    whole = replace(lines()[0], columns=table.Columns(True, True, "0 -6 3 6"), given="+1", why="once", spark="0,0 1,-1")
+    if name == "why":
+        whole = replace(whole, row=replace(whole.row, out="withdrawn"))
+    if name == "spark":
+        assert "points" in whole.drawn
+    assert replace(whole, **{name: CHANGES[name]}).drawn != whole.drawn
+
+
+def test_a_line_is_kept_in_each_language() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    english = lines()[0].drawn
+    with translation.override("he"):
+        hebrew = lines()[0].drawn
+    assert re.findall(r'title="([^"]+)">W', english) == ["Win"]
+    assert english != hebrew
+    assert lines()[0].drawn == english
