@@ -123,7 +123,7 @@ TEMPLATES = [
                 "agents_registry.isolating",
                 "matches.audience.breadth",
                 "matches.audience.drawn",
-                "matches.audience.form",
+                "matches.audience.pieces",
             ],
         },
     },

@@ -39,7 +39,8 @@ def tally(league: League | None = None) -> dict[str, Tally]:
         tallies[league_id] = Tally(count, Counter())
     # Grouped by exactly the columns of the index match_round, so half a million matches are counted from it alone.
     counts = list(matches.order_by().values_list("round_id", "state").annotate(Count("pk")))
-    league_of_round = dict(rounds.values_list("pk", "league_id"))
+    known = {round_id for round_id, _state, _count in counts}
+    league_of_round = dict.fromkeys(known, league.pk) if league else dict(rounds.values_list("pk", "league_id"))
     for round_id, state, count in counts:
         # The demo league may have been replaced between the two queries.
         if round_id in league_of_round:

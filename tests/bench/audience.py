@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import re
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 import aiohttp
 
@@ -20,46 +22,62 @@ from tests.bench.processes import LEAGUE, Bench
 FINISHED_MATCH = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line"[^>]*\bdata-result=')
 
 
+class _Frame(NamedTuple):
+    """A frame as it is parsed once: the ids of the finished matches that it shows, and whether it is a snapshot."""
+
+    match_ids: list[str]
+    is_snapshot: bool
+
+
 class Audience:
     """The sockets, and what they have received.
+
+    Args:
+        sockets: how many.
+        league: whose board they show.
+        packed: whether they take frames gzipped, as today's browsers do (``static/js/live.js``).
 
     Attributes:
         seen: for each socket, when each finished match was first shown to it (seconds since 1970).
         frames, bytes: how many were received in all.
     """
 
-    def __init__(self, sockets: int, league: str = LEAGUE) -> None:
+    def __init__(self, sockets: int, league: str = LEAGUE, *, packed: bool = True) -> None:
         self._league = league
+        self._packed = packed
         self.seen: list[dict[str, float]] = [{} for _ in range(sockets)]
         self.frames = 0
         self.bytes = 0
-        self._finished_by_frame: dict[str, list[str]] = {}
+        self._frames: dict[str | bytes, _Frame] = {}
         self._ready = 0
 
     async def _watch(self, session: aiohttp.ClientSession, url: str, seen: dict[str, float]) -> None:
         async with session.ws_connect(url, max_msg_size=0) as socket:
             async for message in socket:
                 now = time.time()
-                text = str(message.data)
-                for match_id in self._finished_in(text):
+                frame = self._read(message.data)
+                if frame is None:
+                    continue
+                await socket.send_str(ACK)
+                for match_id in frame.match_ids:
                     seen.setdefault(match_id, now)
-                if not text.startswith('{"type": "heartbeat"'):
-                    self._ready += text.startswith('{"type": "snapshot"')
-                    await socket.send_str(ACK)
+                self._ready += frame.is_snapshot
                 self.frames += 1
-                self.bytes += len(text)
+                self.bytes += len(message.data)
 
-    def _finished_in(self, text: str) -> list[str]:
-        """The ids of the finished matches in a frame. Most sockets get the same frame, so each frame is parsed once."""
-        match_ids = self._finished_by_frame.get(text)
-        if match_ids is None:
+    def _read(self, data: str | bytes) -> _Frame | None:
+        """A frame; None for a heartbeat. Most sockets get the same frame, so each is parsed once."""
+        if isinstance(data, str) and data.startswith('{"type": "heartbeat"'):
+            return None
+        known = self._frames.get(data)
+        if known is None:
+            text = gzip.decompress(data).decode() if isinstance(data, bytes) else data
             fragments = json.loads(text).get("fragments", {})
-            match_ids = self._finished_by_frame[text] = FINISHED_MATCH.findall(
-                fragments.get("results", "") + fragments.get("current", "")
-            )
-            while len(self._finished_by_frame) > 50:
-                self._finished_by_frame.pop(next(iter(self._finished_by_frame)))
-        return match_ids
+            match_ids = FINISHED_MATCH.findall(fragments.get("results", "") + fragments.get("current", ""))
+            known = self._frames[data] = _Frame(match_ids, text.startswith('{"type": "snapshot"'))
+            while len(self._frames) > 50:
+                self._frames.pop(next(iter(self._frames)))
+        return known
 
     @contextlib.asynccontextmanager
     async def watching(self, bench: Bench) -> AsyncIterator[None]:
@@ -67,7 +85,7 @@ class Audience:
         if not self.seen:
             yield
             return
-        url = f"{bench.url}/ws/leagues/{self._league}/"
+        url = f"{bench.url}/ws/leagues/{self._league}/{'?packed=gzip' if self._packed else ''}"
         watches = [partial(self._watch, url=url, seen=seen) for seen in self.seen]
         async with sockets(bench.url, watches, lambda: self._ready >= len(watches)):
             yield

@@ -11,6 +11,8 @@ from typing import Any
 
 from daphne.server import Server
 
+from league_sdk.open_files import raise_file_limit
+
 _senders: set[Any] = set()
 
 
@@ -52,6 +54,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bare", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     wanted = parser.parse_args()
+    raise_file_limit()
     Server(
         application,
         endpoints=[f"tcp:port={wanted.port}:interface=127.0.0.1"],

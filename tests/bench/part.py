@@ -9,14 +9,18 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from league_sdk.open_files import raise_file_limit
+
 ACK = '{"type":"ack"}'
 LIMIT_S = 30.0
+SOCKETS_PER_ADDRESS = 400
+"""Fewer than the site lets one address have on one page (``matches.live.socket.Limits``)."""
 
 
 def command_line(name: str, says: str | None) -> argparse.ArgumentParser:
@@ -64,12 +68,20 @@ Watch = Callable[[aiohttp.ClientSession], Coroutine[Any, Any, None]]
 async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) -> AsyncIterator[None]:
     """Run each watch as a task until the block ends; the block begins when ``ready`` returns true.
 
+    Each :data:`SOCKETS_PER_ADDRESS` sockets come from an address of their own, as the site limits them by address.
+
     Raises:
         RuntimeError: a watch ended by itself, because its socket was closed.
     """
-    session = aiohttp.ClientSession(headers={"Origin": origin}, connector=aiohttp.TCPConnector(limit=0))
-    async with session:
-        tasks = [asyncio.create_task(watch(session)) for watch in watches]
+    raise_file_limit()
+    async with AsyncExitStack() as stack:
+        tasks = []
+        for number, first in enumerate(range(0, len(watches), SOCKETS_PER_ADDRESS)):
+            connector = aiohttp.TCPConnector(limit=0, local_addr=(f"127.0.1.{number + 1}", 0))
+            session = await stack.enter_async_context(
+                aiohttp.ClientSession(headers={"Origin": origin}, connector=connector)
+            )
+            tasks += [asyncio.create_task(watch(session)) for watch in watches[first : first + SOCKETS_PER_ADDRESS]]
 
         def all_ready() -> bool:
             ended = [task for task in tasks if task.done()]

@@ -137,6 +137,15 @@ class Bench(Instructor):
         )
         wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)
 
+    def start_thinkers(self, league: str, think_s: float) -> None:
+        """Start ordinary players of a league that take ``think_s`` seconds for a choice."""
+        self.players = self._run(
+            "players",
+            *("-m", "league_sdk.player", "--league", f"{self.url}/mcp", "--name", "Bench", "--port", "0"),
+            *("--league-id", league, "--count", str(self.count), "--think", f"{think_s:g}", "--exit-with-parent"),
+        )
+        wait_for("the players have registered", lambda: self.players.says(" are P"), REGISTERING_S)
+
     def wait_for_checks(self) -> dict[str, int]:
         """Wait until every check is over; how many of the reports that the site has kept passed, and did not."""
         left = "SELECT count(*) FROM matches_check WHERE state IN ('WANTED', 'RUNNING')"

@@ -209,7 +209,7 @@ def measure(sockets: int) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = command_line("room", __doc__)
-    parser.add_argument("--sockets", type=within(1, 1000), default=500, help="open on the board; 1 to 1000")
+    parser.add_argument("--sockets", type=within(1, 2000), default=500, help="open on the board; 1 to 2000")
     wanted = parser.parse_args()
     measured = measure(wanted.sockets)
     print(f"{wanted.sockets} sockets, {measured['results']} results, {measured['frame_kB']:.1f} kB a frame")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -25,6 +26,8 @@ from matches.view.sight import View
 from matches.view.stories import Lead
 from matches.words import states, stories
 from matches.words.events import happened
+
+MAX_KEPT_ADDRESSES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,18 @@ def as_staff(view: View) -> str:
 
 def match_url(view: View, match_id: str) -> str:
     """The address of a match's page."""
-    return reverse("match", args=[view.league.pk, match_id]) + as_staff(view)
+    return _address("match", view.league.pk, match_id) + as_staff(view)
 
 
 def player_url(view: View, player_id: str) -> str:
     """The address of a player's page."""
-    return reverse("player", args=[view.league.pk, player_id]) + as_staff(view)
+    return _address("player", view.league.pk, player_id) + as_staff(view)
+
+
+@lru_cache(maxsize=MAX_KEPT_ADDRESSES)
+def _address(page: str, league_id: str, item: str) -> str:
+    # Kept, as a push of a board has more than a hundred of them, and they are always the same.
+    return reverse(page, args=[league_id, item])
 
 
 # Players and matches ----------------------------------------------------------------------------

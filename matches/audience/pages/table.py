@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 
 from agents_registry.models import Kind
 from league_sdk.ledger.standings import Row
-from league_sdk.protocol.states import LeagueState
+from league_sdk.protocol.states import AgentState, LeagueState
 from matches.audience.pages import luck, parts
 from matches.audience.pages.luck import TableLuck
 from matches.models import Delivery, DeliveryState
@@ -76,6 +76,12 @@ class BoardRow:
     spark: str
     luck: luck.Bar | None
     columns: Columns
+
+    @property
+    def tagged(self) -> bool:
+        """Whether a word stands behind the name."""
+        away = self.row.out is not None or self.agent_state in (AgentState.SUSPENDED, AgentState.SHUTDOWN)
+        return away or self.unveiled or self.behind or self.ready is not None
 
     @property
     def drawn(self) -> str:
