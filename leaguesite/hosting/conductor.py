@@ -38,7 +38,7 @@ async def _conduct(host: str, port: int) -> None:
     tasks = [loop.create_task(conductor.run()), loop.create_task(monitor.watch(conductor, host, port))]
     tasks += serving.start(conductor_thread)
     if shared.is_wanted():
-        tasks.append(loop.create_task(shared.keeper(conductor).keep()))
+        tasks.append(loop.create_task(shared.keeper(lambda: conductor.leads).keep()))
     stopping = loop.create_task(stop.wait())
     await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():

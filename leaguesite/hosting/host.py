@@ -55,7 +55,7 @@ class Host(Web):
     """Runs a whole site until it is told to stop."""
 
     def __init__(self, site: Site) -> None:
-        super().__init__(host=site.host, port=site.port, public_url=site.public_url)
+        super().__init__(host=site.host, port=site.port, public_url=site.public_url, keep_shared=site.with_shared)
         self._site = site
         self._elsewhere = is_elsewhere(site.public_url)
         self._begun = timezone.now()
@@ -86,7 +86,7 @@ class Host(Web):
         self._watching = loop.create_task(self._watch_demo())
         self._background = [loop.create_task(self._conductor.run())]
         if self._site.with_shared:
-            self._background += [loop.create_task(shared.keeper(self._conductor).keep())]
+            self._background += [loop.create_task(shared.keeper(self._writes_shared).keep())]
 
     # Children --------------------------------------------------------------------------------
 
@@ -139,6 +139,10 @@ class Host(Web):
                 players, self._players = self._players, []
                 # Nobody waits for them, so a busy machine may take its time.
                 await asyncio.gather(*(player.stop(REFEREE_STOP_TIMEOUT_S) for player in players))
+
+    def _writes_shared(self) -> bool:
+        """Whether SHARED is for this process to write: it conducts, and its sidecar does not run."""
+        return self._conductor is not None and self._conductor.leads and not self._sidecar.keeps_shared
 
     # Health ----------------------------------------------------------------------------------
 

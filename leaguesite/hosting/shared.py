@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
 from leaguesite.serving.threads import shared_thread
-from matches.conducting.conductor import Conductor
 from matches.papers.shared import projection
-from matches.papers.shared.keeping import Keeper
+from matches.papers.shared.keeping import LOOK_INTERVAL_S, Keeper
 from matches.papers.shared.projection import Projection
 from matches.papers.shared.tree import Tree
 
@@ -30,9 +30,9 @@ def is_wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
-def keeper(conductor: Conductor) -> Keeper:
-    """What keeps it up to date while this process conducts."""
-    return Keeper(Projection(Tree(folder())), shared_thread, leads=lambda: conductor.leads)
+def keeper(leads: Callable[[], bool], look_interval_s: float = LOOK_INTERVAL_S) -> Keeper:
+    """What keeps it up to date (:class:`matches.papers.shared.keeping.Keeper`)."""
+    return Keeper(Projection(Tree(folder())), shared_thread, leads=leads, look_interval_s=look_interval_s)
 
 
 def rebuild() -> int:

@@ -13,7 +13,7 @@ from league_sdk import collector
 from league_sdk.open_files import raise_file_limit
 from league_sdk.transport.client import Client
 from leaguesite.hosting.place import apply_addresses, check_migrations
-from leaguesite.hosting.renderer import Renderer
+from leaguesite.hosting.sidecar import Sidecar
 from leaguesite.mcp import mounting
 from leaguesite.observing import health
 from leaguesite.serving.daphne_server import CappedServer
@@ -37,15 +37,16 @@ class Web:
         host: the address to listen at.
         port: 1 to 65535.
         public_url: the address students use; behind a proxy, that of the proxy.
+        keep_shared: whether SHARED is kept up to date beside it.
     """
 
     _server: CappedServer
 
-    def __init__(self, *, host: str, port: int, public_url: str) -> None:
+    def __init__(self, *, host: str, port: int, public_url: str, keep_shared: bool = False) -> None:
         self._host, self._port, self._public_url = host, port, public_url
         self._background: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
-        self._renderer = Renderer(f"renderer-{port}")
+        self._sidecar = Sidecar(f"sidecar-{port}", keep_shared=keep_shared)
 
     def run(self) -> None:
         """Serve; returns when everything has stopped."""
@@ -55,8 +56,8 @@ class Web:
         self._prepare()
         from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that apply_addresses() has set
 
-        live_hub.render = self._renderer.fragments
-        live_thread.submit(self._renderer.start)
+        live_hub.render = self._sidecar.fragments
+        live_thread.submit(self._sidecar.start)
         self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
         collector.settle()
         # Streams and sockets stay open: a class has more of them than many systems let a process begin with.
@@ -78,7 +79,7 @@ class Web:
             self._quit()
         else:
             end_in_any_case(STOP_TIMEOUT_S)
-            self._renderer.close()
+            self._sidecar.close()
             self._stopping = asyncio.get_running_loop().create_task(self._drain())
 
     async def _end_background(self) -> None:

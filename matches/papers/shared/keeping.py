@@ -19,7 +19,7 @@ PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 """Between two passes: at least, and at most."""
 SHARE = 10
 """The pause after a pass is so many times as long as the pass took."""
-LOOK_ANYWAY_S = 10.0
+LOOK_INTERVAL_S = 10.0
 """Some changes, such as an announcement, give the conductor nothing to do, so that nobody wakes it."""
 RETRY_S = 10.0
 """After a pass that failed, for example as the disk is full."""
@@ -31,7 +31,8 @@ class Keeper:
     Args:
         projection: writes it.
         executor: a thread of its own, for files and database.
-        leads: whether this process is the one that conducts.
+        leads: whether it is for this process to write it now.
+        look_interval_s: seconds between two looks for changes of which nobody tells this process.
         sleep, monotonic: as in asyncio and time.
     """
 
@@ -41,11 +42,13 @@ class Keeper:
         executor: Executor,
         *,
         leads: Callable[[], bool],
+        look_interval_s: float = LOOK_INTERVAL_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._projection, self._executor, self._leads = projection, executor, leads
         self._sleep, self._monotonic = sleep, monotonic
+        self._look_interval_s = look_interval_s
         self._changed = asyncio.Event()
         self._failed = ""
 
@@ -70,7 +73,7 @@ class Keeper:
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout(LOOK_ANYWAY_S):
+            async with asyncio.timeout(self._look_interval_s):
                 await self._changed.wait()
         except TimeoutError:
             return

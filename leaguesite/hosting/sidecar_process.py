@@ -1,12 +1,14 @@
-"""The process that renders live pages for a web process (:mod:`leaguesite.hosting.renderer`), and nothing else.
+"""What the sidecar of a web process runs (:mod:`leaguesite.hosting.sidecar`).
 
-``python -m leaguesite.hosting.rendering DESCRIPTOR``, the number of an open connection to the web process.
+``python -m leaguesite.hosting.sidecar_process DESCRIPTOR``, the number of an open connection to the web process.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+import threading
 import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -25,10 +27,14 @@ from django.db import close_old_connections
 from django.urls import reverse
 
 from league_sdk import collector
+from leaguesite.hosting import shared
 from leaguesite.observing import logs
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.view import luck
+
+SHARED_INTERVAL_S = 1.0
+"""Between two looks whether a league has changed: one short statement each."""
 
 
 def serve(connection: Connection[Any, Any]) -> NoReturn:
@@ -52,6 +58,11 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
         connection.send(answer)
 
 
+def _keep_shared() -> None:
+    # Nobody tells this process that something has changed: it looks.
+    asyncio.run(shared.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
+
+
 def _plain(fragments: dict[str, str] | None) -> dict[str, str] | None:
     """The fragments without the types of the template engine, which would have to be loaded to read the answer."""
     return None if fragments is None else {name: "".join(html) for name, html in fragments.items()}
@@ -61,7 +72,7 @@ def main() -> None:
     """Take over the settings of the web process, say that this one is ready, and serve until that one has ended."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):
-        changed, log_name = connection.recv()
+        changed, log_name, keep_shared = connection.recv()
         for name, value in changed.items():
             setattr(settings, name, value)
         logs.start("web", name=log_name)
@@ -69,6 +80,8 @@ def main() -> None:
         # Loads the views, which takes most of a second that the first browser would wait for.
         reverse("index")
         collector.settle()
+        if keep_shared:
+            threading.Thread(target=_keep_shared, name="keeper", daemon=True).start()
         connection.send("ready")
         serve(connection)
 

@@ -1,7 +1,7 @@
-"""Live pages are rendered in a process of its own, so that no match waits while browsers get to see the last one.
+"""A process beside the web process does what no match should wait for: it renders live pages and keeps SHARED.
 
-Rendering is Python at work: in a thread of the web process it would slow down every call of an agent or a referee, as
-only one thread runs Python at a time. While the process starts, or after it has failed, the web process renders itself.
+Both are Python at work: in a thread of the web process they would slow down every call of an agent or a referee, as
+only one thread runs Python at a time. While the sidecar starts, or after it has failed, the web process does both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,11 +26,12 @@ from matches.live.hub import Render
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
-"""For one page. A process that takes longer is stopped; even a league of a thousand players takes less than one."""
+"""For one page. A sidecar that takes longer is stopped; even a league of a thousand players takes less than one."""
 START_TIMEOUT_S = 30.0
-"""Until a process that was started is ready; one that takes longer is stopped, too."""
+"""Until it is ready; one that takes longer is stopped, too."""
 RESTART_INTERVAL_S = 10.0
-"""Between two starts, so that a process that cannot run costs little."""
+"""Between two starts, so that a sidecar that cannot run costs little."""
+COMMAND = (sys.executable, "-m", "leaguesite.hosting.sidecar_process")
 _ROOT = Path(__file__).parents[2]
 
 
@@ -38,43 +39,49 @@ class RenderingFailed(Exception):
     """A page could not be rendered; the text is the traceback of the process that tried."""
 
 
-class Renderer:
-    """Renders pages in another process, which it starts when there is none. Used from one thread until it is closed.
+class Sidecar:
+    """The process beside this one; it is started when there is none. Used from one thread until it is closed.
 
     Args:
-        log_name: of the other process's log file.
+        log_name: of its log file.
+        keep_shared: whether it keeps SHARED up to date, too.
         here: renders in this process.
         clock: monotonic seconds.
-        timeout_s: how long the other process may take for a page, in seconds.
-        program: Python.
-        module: what the other process runs (:mod:`leaguesite.hosting.rendering`).
+        timeout_s: how long it may take for a page, in seconds.
+        command: what it runs; the number of an open descriptor is added.
     """
 
     def __init__(
         self,
         log_name: str,
         *,
+        keep_shared: bool = False,
         here: Render = pages.fragments,
         clock: Callable[[], float] = time.monotonic,
         timeout_s: float = TIMEOUT_S,
-        program: str = sys.executable,
-        module: str = "leaguesite.hosting.rendering",
+        command: Sequence[str] = COMMAND,
     ) -> None:
         self._log_name = log_name
+        self._keep_shared = keep_shared
         self._here = here
         self._clock = clock
         self._timeout_s = timeout_s
-        self._command = (program, "-m", module)
+        self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._ready = self._closed = False
         self._start_at = self._ready_by = float("-inf")
 
+    @property
+    def keeps_shared(self) -> bool:
+        """Whether it keeps SHARED up to date now."""
+        return self._keep_shared and self._ready
+
     def fragments(self, key: PageKey, language: str, without: frozenset[str]) -> dict[str, str] | None:
         """Render the fragments of a page (:func:`matches.audience.pages.fragments`).
 
         Raises:
-            RenderingFailed: the other process could not render the page.
+            RenderingFailed: the sidecar could not render the page.
             Exception: this process rendered the page, and failed.
         """
         try:
@@ -83,7 +90,7 @@ class Renderer:
         except (OSError, EOFError) as error:
             if not self._closed:
                 logger.warning(
-                    "the process that renders pages failed (%s: %s); this process renders until it runs again",
+                    "the sidecar failed (%s: %s); this process does its work until it runs again",
                     *(type(error).__name__, error),
                 )
             self.stop()
@@ -96,19 +103,19 @@ class Renderer:
         return fragments
 
     def start(self) -> None:
-        """Start the other process ahead of the first page, as it takes a second or two."""
+        """Start it ahead of the first page, as that takes a second or two."""
         try:
             self._started()
         except OSError as error:
-            logger.warning("the process that renders pages cannot be started (%s): this one renders", error)
+            logger.warning("the sidecar cannot be started (%s): this process does its work", error)
 
     def close(self) -> None:
-        """Stop the other process for good; from any thread."""
+        """Stop it for good; from any thread."""
         self._closed = True
         self.stop()
 
     def stop(self) -> None:
-        """Stop the other process, if there is one; it has nothing to save."""
+        """Stop it, if it runs. It has nothing to save: a pass of SHARED that is broken off is made again."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
         self._ready = False
@@ -126,7 +133,7 @@ class Renderer:
         return fragments, failure
 
     def _started(self) -> Connection[Any, Any] | None:
-        """The connection to the other process; None while it is starting."""
+        """The connection to it; None while it is starting."""
         if self._connection is None and not self._closed and self._clock() >= self._start_at:
             self._spawn()
         if not self._ready and self._connection is not None:
@@ -139,7 +146,7 @@ class Renderer:
 
     def _spawn(self) -> None:
         self._start_at = self._clock() + RESTART_INTERVAL_S
-        # Options of the command line have changed settings that the other process reads from the environment.
+        # Options of the command line have changed settings that the sidecar reads from the environment.
         changed = {name: getattr(settings, name) for name in dir(settings) if name.startswith("LEAGUE_")}
         path = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         connection, theirs = Pipe()
@@ -153,7 +160,7 @@ class Renderer:
                 pass_fds=[theirs.fileno()],
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
             )
-            connection.send((changed, self._log_name))
+            connection.send((changed, self._log_name, self._keep_shared))
         except OSError:
             connection.close()
             raise

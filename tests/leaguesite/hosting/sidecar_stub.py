@@ -1,4 +1,4 @@
-"""In place of the process that renders pages: answers, fails, hangs or ends, as it is told by the id of the league."""
+"""In place of the sidecar: answers, fails, hangs or ends, as it is told by the id of the league."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLOW_TO_START = "slow-to-start"
 def main() -> None:
     """Answer questions until the other end is closed."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
-    settings, log_name = connection.recv()
+    settings, log_name, keep_shared = connection.recv()
     if log_name == SLOW_TO_START:
         time.sleep(3600)
     connection.send("ready")
@@ -31,7 +31,7 @@ def main() -> None:
         elif league_id == "nowhere":
             connection.send((None, ""))
         elif league_id != "hang":
-            header = f"{settings['LEAGUE_DEFAULT_ID']} {log_name} {language} {sorted(without)}"
+            header = f"{settings['LEAGUE_DEFAULT_ID']} {log_name} {language} {sorted(without)} {keep_shared}"
             connection.send(({"header": header, "pid": str(os.getpid())}, ""))
 
 

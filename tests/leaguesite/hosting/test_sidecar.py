@@ -1,0 +1,151 @@
+"""Pages are rendered by the process beside this one, and here whenever that one cannot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+
+from leaguesite.hosting.sidecar import RESTART_INTERVAL_S, START_TIMEOUT_S, RenderingFailed, Sidecar
+from matches.audience.pages import PageKey
+from tests.e2e.site import PATIENCE_S, command_line, is_running, wait_for
+from tests.leaguesite.hosting.sidecar_stub import SLOW_TO_START
+
+STUB = "tests.leaguesite.hosting.sidecar_stub"
+COMMAND = (sys.executable, "-m", STUB)
+HERE = {"header": "rendered here"}
+NOTHING: frozenset[str] = frozenset()
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def timeout_s() -> float:
+    return PATIENCE_S
+
+
+@pytest.fixture
+def sidecar(clock: Clock, timeout_s: float) -> Iterator[Sidecar]:
+    one = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, timeout_s=timeout_s, command=COMMAND)
+    yield one
+    one.stop()
+
+
+def ask(sidecar: Sidecar, league_id: str, without: frozenset[str] = NOTHING) -> dict[str, str] | None:
+    return sidecar.fragments(PageKey("board", league_id), "he", without)
+
+
+def there(sidecar: Sidecar) -> dict[str, str]:
+    """Ask until the other process renders; what it said."""
+
+    def said() -> dict[str, str] | None:
+        fragments = ask(sidecar, "fall")
+        return fragments if fragments != HERE else None
+
+    fragments = wait_for("the other process renders", said)
+    assert fragments is not None
+    return fragments
+
+
+def pids() -> list[int]:
+    """The processes that run in place of the sidecar."""
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    return [int(pid) for pid in children if STUB in command_line(int(pid))]
+
+
+@override_settings(LEAGUE_DEFAULT_ID="changed_by_an_option")
+def test_this_process_renders_until_the_other_one_is_ready(sidecar: Sidecar) -> None:
+    assert ask(sidecar, "fall") == HERE
+    assert there(sidecar)["header"] == "changed_by_an_option sidecar-1 he [] False"
+    fragments = ask(sidecar, "fall", frozenset({"ranks", "cross"}))
+    assert fragments is not None
+    assert fragments["header"].endswith("he ['cross', 'ranks'] False")
+    assert ask(sidecar, "nowhere") is None
+
+
+def test_it_keeps_shared_if_it_is_asked_to_and_while_it_runs() -> None:
+    sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, command=COMMAND)
+    assert not sidecar.keeps_shared
+    assert there(sidecar)["header"].endswith(" True")
+    assert sidecar.keeps_shared
+    sidecar.close()
+    assert not sidecar.keeps_shared
+
+
+def test_an_error_of_the_other_process_has_its_traceback(sidecar: Sidecar) -> None:
+    before = there(sidecar)
+    with pytest.raises(RenderingFailed, match="what went wrong"):
+        ask(sidecar, "fail")
+    assert ask(sidecar, "fall") == before
+
+
+@pytest.mark.parametrize(("fault", "timeout_s"), [("end", PATIENCE_S), ("hang", 2.0)])
+def test_after_a_fault_this_process_renders_and_another_one_is_started_later(
+    sidecar: Sidecar, clock: Clock, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    first = int(there(sidecar)["pid"])
+    assert ask(sidecar, fault) == HERE
+    assert not is_running(first)
+    assert [record.getMessage()[:19] for record in caplog.records] == ["the sidecar failed "]
+    assert ask(sidecar, "fall") == HERE
+    clock.now = RESTART_INTERVAL_S
+    assert int(there(sidecar)["pid"]) != first
+
+
+def test_a_process_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    sidecar = Sidecar(SLOW_TO_START, here=lambda *question: HERE, clock=clock, command=COMMAND)
+    sidecar.start()
+    [slow] = wait_for("its process runs", pids)
+    clock.now = START_TIMEOUT_S - 1
+    assert ask(sidecar, "fall") == HERE
+    assert caplog.records == []
+    clock.now = START_TIMEOUT_S
+    assert ask(sidecar, "fall") == HERE
+    assert not is_running(slow)
+    assert "not ready within 30 s" in caplog.records[0].getMessage()
+    sidecar.close()
+
+
+def test_a_killed_process_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
+    first = int(there(sidecar)["pid"])
+    os.kill(first, signal.SIGKILL)
+    wait_for("it has ended", lambda: not is_running(first))
+    assert ask(sidecar, "fall") == HERE
+    clock.now = RESTART_INTERVAL_S
+    assert int(there(sidecar)["pid"]) != first
+
+
+def test_a_machine_without_room_for_another_process_renders_itself(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    sidecar = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
+    sidecar.start()
+    assert ask(sidecar, "fall") == HERE
+    assert [record.getMessage()[:29] for record in caplog.records] == ["the sidecar cannot be started"]
+
+
+def test_a_closed_sidecar_starts_no_process_any_more(sidecar: Sidecar, clock: Clock) -> None:
+    pid = int(there(sidecar)["pid"])
+    sidecar.close()
+    assert not is_running(pid)
+    clock.now = RESTART_INTERVAL_S
+    assert ask(sidecar, "fall") == HERE
+    assert pids() == []
