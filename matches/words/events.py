@@ -42,10 +42,13 @@ def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
     names = [isolated(str(one.get("display_name", "–"))) for one in champions if one.get("points", 0) > 0]
     if not names:
         return {"champions_named": ""}
-    number = len(names)
-    if len(names) > MAX_NAMED:
-        names = [*names[:MAX_NAMED], "…"]
-    told = ngettext("Champion: %(names)s.", "Champions: %(names)s.", number) % {"names": ", ".join(names)}
+    named, left = ", ".join(names[:MAX_NAMED]), len(names) - MAX_NAMED
+    if left > 0:
+        named = ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", left) % {
+            "players": named,
+            "count": left,
+        }
+    told = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(names)) % {"names": named}
     return {"champions_named": told}
 
 
