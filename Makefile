@@ -7,6 +7,8 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 TESTS = tests
+# Looking for them in all tests would take each worker a quarter of a minute.
+E2E_TESTS = $(if $(filter tests,$(TESTS)),tests/e2e,$(TESTS))
 
 # Some machines forbid Python to keep compiled modules. Then each of the processes that a target starts would compile
 # Django, the site and the tests anew, which takes up to 20 s of processor time.
@@ -41,7 +43,7 @@ run: setup-run  ## run the whole site in one command: web, conductor, referees
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
 test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
 	.ci/pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
-	.ci/pytest -n 3 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
+	.ci/pytest -n 3 --dist loadfile -m "e2e and not long" $(E2E_TESTS) || [ $$? = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

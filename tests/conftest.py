@@ -22,6 +22,7 @@ from leaguesite.inbox.quick import VISITS
 from leaguesite.serving.known_tokens import known_tokens
 from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
+from tests.places import ROOT
 
 API_KEY = "key-of-the-tests"
 
@@ -29,6 +30,18 @@ API_KEY = "key-of-the-tests"
 # the clock, which is wrong on a busy machine. Settings that a test gives itself replace these one by one.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("tests")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse end-to-end tests that `make test` would not run: it looks for them in ``tests/e2e`` only."""
+    folder = ROOT / "tests" / "e2e"
+    lost = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("long") and folder not in item.path.parents
+    ]
+    if lost:
+        raise pytest.UsageError(f"move these end-to-end tests into tests/e2e, or mark them long: {', '.join(lost)}")
 
 
 @pytest.fixture(scope="session")

@@ -153,7 +153,6 @@ def test_attempts_are_counted_in_the_process_while_redis_does_not_answer(
     assert caplog.messages[0].startswith("Redis does not answer")
 
 
-@pytest.mark.e2e
 def test_processes_count_together_in_redis_and_each_alone_while_it_is_away(tmp_path: Path) -> None:
     server = Redis(tmp_path)
     try:
