@@ -203,6 +203,10 @@ class CappedServer(Server):
 
         self.http_factory.buildProtocol = build_limited
 
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """See daphne's, which takes where the site is mounted from a header, Daphne-Root-Path, that anybody can send."""
+        return super().create_application(protocol, scope | {"root_path": self.root_path})
+
     async def handle_reply(self, protocol: Any, message: Any) -> None:
         """Send what an application says; the application waits while a browser or a stream's reader does not read."""
         await super().handle_reply(protocol, message)

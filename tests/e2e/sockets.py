@@ -6,6 +6,7 @@ import gzip
 import json
 import socket
 import threading
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,10 +24,12 @@ class Watcher:
     Args:
         site: the web process it is on.
         path: such as ``/ws/leagues/fall/``.
+        headers: more headers of the handshake.
     """
 
-    def __init__(self, site: Instructor, path: str) -> None:
+    def __init__(self, site: Instructor, path: str, headers: Mapping[str, str] | None = None) -> None:
         self._url = f"ws://{urlsplit(site.url).netloc}{path}?packed=gzip"
+        self._headers = headers
         self._origin = site.url
         self.fragments: dict[str, str] = {}
         self.seq = 0
@@ -44,7 +47,9 @@ class Watcher:
                 self._ending.wait(0.2)
 
     def _read(self) -> None:
-        with connect(self._url, origin=self._origin, compression=None, proxy=None) as page:
+        with connect(
+            self._url, origin=self._origin, additional_headers=self._headers, compression=None, proxy=None
+        ) as page:
             self.connections += 1
             self.seq = 0
             while not self._ending.is_set():

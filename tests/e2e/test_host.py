@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -23,6 +23,7 @@ from tests.e2e.site import (
     site_with_players,
     wait_for,
 )
+from tests.e2e.sockets import Watcher
 from tests.knocking import needs
 
 pytestmark = pytest.mark.e2e
@@ -186,3 +187,13 @@ def test_the_host_makes_credentials_and_shows_them_once(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "data.log"]
     finally:
         site.close()
+
+
+def test_no_caller_says_where_the_links_of_the_site_lead(site: Site) -> None:
+    site.create("mounted")
+    elsewhere = {"Daphne-Root-Path": "https://evil.example", "X-Script-Name": "/evil", "SCRIPT_NAME": "/evil"}
+    for path in ("/", "/leagues/mounted/", "/leagues/mounted/join/", "/admin/login/"):
+        assert "evil" not in site.http.get(path, headers=elsewhere).text
+        assert "evil" not in site.http.get(path).text
+    with closing(Watcher(site, "/ws/leagues/mounted/", headers=elsewhere)) as board:
+        assert "evil" not in str(board.fragments)

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -90,17 +90,17 @@ def as_staff(view: View) -> str:
 
 def match_url(view: View, match_id: str) -> str:
     """The address of a match's page."""
-    return _address("match", view.league.pk, match_id) + as_staff(view)
+    return _address(get_script_prefix(), "match", view.league.pk, match_id) + as_staff(view)
 
 
 def player_url(view: View, player_id: str) -> str:
     """The address of a player's page."""
-    return _address("player", view.league.pk, player_id) + as_staff(view)
+    return _address(get_script_prefix(), "player", view.league.pk, player_id) + as_staff(view)
 
 
 @lru_cache(maxsize=MAX_KEPT_ADDRESSES)
-def _address(page: str, league_id: str, item: str) -> str:
-    # Kept, as a push of a board has more than a hundred of them, and they are always the same.
+def _address(_mounted_at: str, page: str, league_id: str, item: str) -> str:
+    # Kept, as a push of a board has more than a hundred of them, always the same.
     return reverse(page, args=[league_id, item])
 
 

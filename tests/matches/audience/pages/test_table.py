@@ -6,6 +6,7 @@ import re
 from dataclasses import fields, replace
 
 import pytest
+from django.urls import set_script_prefix
 from django.utils import translation
 
 from agents_registry.models import Agent
@@ -78,3 +79,14 @@ def test_a_line_is_kept_in_each_language() -> None:
     assert re.findall(r'title="([^"]+)">W', english) == ["Win"]
     assert english != hebrew
     assert lines()[0].drawn == english
+
+
+def test_links_of_a_mounted_site_do_not_outlive_their_request() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    set_script_prefix("/mounted/")
+    try:
+        assert all(line.url.startswith("/mounted/leagues/") for line in lines())
+    finally:
+        set_script_prefix("/")
+    assert all(line.url.startswith("/leagues/") for line in lines())
