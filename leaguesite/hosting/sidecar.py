@@ -87,13 +87,8 @@ class Sidecar:
         try:
             connection = self._started()
             answer = None if connection is None else self._ask(connection, (tuple(key), language, without))
-        except (OSError, EOFError) as error:
-            if not self._closed:
-                logger.warning(
-                    "the sidecar failed (%s: %s); this process does its work until it runs again",
-                    *(type(error).__name__, error),
-                )
-            self.stop()
+        except Exception as error:
+            self._failed(error)
             answer = None
         if answer is None:
             return self._here(key, language, without)
@@ -102,16 +97,30 @@ class Sidecar:
             raise RenderingFailed(failure)
         return fragments
 
-    def start(self) -> None:
-        """Start it ahead of the first page, as that takes a second or two."""
+    def look(self) -> None:
+        """Start it ahead of the first page, and notice that it is ready or has ended, although nobody asks for one."""
         try:
-            self._started()
-        except OSError as error:
-            logger.warning("the sidecar cannot be started (%s): this process does its work", error)
+            connection = self._started()
+            if connection is not None and connection.poll(0):
+                # Nothing was asked, so this is no answer but the end.
+                connection.recv()
+        except Exception as error:
+            self._failed(error)
 
     def close(self) -> None:
-        """Stop it for good; from any thread."""
+        """Stop it for good; from any thread. The thread that uses it finds the end of the connection."""
         self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _failed(self, error: Exception) -> None:
+        if not self._closed:
+            logger.warning(
+                "the sidecar failed (%s: %s); this process does its work until it runs again",
+                *(type(error).__name__, error),
+            )
         self.stop()
 
     def stop(self) -> None:

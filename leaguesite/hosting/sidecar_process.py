@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import threading
@@ -33,6 +34,8 @@ from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.view import luck
 
+logger = logging.getLogger(__name__)
+
 SHARED_INTERVAL_S = 1.0
 """Between two looks whether a league has changed: one short statement each."""
 
@@ -59,8 +62,19 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
 
 
 def _keep_shared() -> None:
-    # Nobody tells this process that something has changed: it looks.
-    asyncio.run(shared.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
+    try:
+        # Nobody tells this process that something has changed: it looks.
+        asyncio.run(shared.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
+    except Exception:
+        logger.exception("SHARED is not kept any more: the sidecar ends, and the host starts another one")
+    finally:
+        _end()
+
+
+def _end() -> NoReturn:
+    """End at once: a pass of SHARED that is broken off here is made again by whoever writes it next."""
+    logging.shutdown()
+    os._exit(0)
 
 
 def _plain(fragments: dict[str, str] | None) -> dict[str, str] | None:
@@ -84,6 +98,7 @@ def main() -> None:
             threading.Thread(target=_keep_shared, name="keeper", daemon=True).start()
         connection.send("ready")
         serve(connection)
+    _end()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from matches.push import notify
 
 STOP_TIMEOUT_S = 4.8
 """After this time a process that was told to stop ends in any case: docs/deployment.md promises five seconds."""
+SIDECAR_INTERVAL_S = 1.0
+"""Between two looks whether the sidecar runs."""
 DRAIN_TIMEOUT_S = 4.0
 """How long requests under way may take when the process is told to stop; sockets are closed at once."""
 
@@ -57,7 +59,6 @@ class Web:
         from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that apply_addresses() has set
 
         live_hub.render = self._sidecar.fragments
-        live_thread.submit(self._sidecar.start)
         self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
         collector.settle()
         # Streams and sockets stay open: a class has more of them than many systems let a process begin with.
@@ -71,8 +72,15 @@ class Web:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         self._start()
-        self._background += [loop.create_task(mounting.keep_telling())]
+        self._background += [loop.create_task(mounting.keep_telling()), loop.create_task(self._look_at_sidecar())]
         self._background += serving.start(THREADS[AGENTS])
+
+    async def _look_at_sidecar(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            # In the thread that uses it.
+            await loop.run_in_executor(live_thread, self._sidecar.look)
+            await asyncio.sleep(SIDECAR_INTERVAL_S)
 
     def _stop(self) -> None:
         if self._stopping is not None:

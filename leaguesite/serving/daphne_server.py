@@ -204,7 +204,7 @@ class CappedServer(Server):
         self.http_factory.buildProtocol = build_limited
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """See daphne's, which takes where the site is mounted from a header, Daphne-Root-Path, that anybody can send."""
+        """See daphne's, which takes where the site is mounted from Daphne-Root-Path, a header that anybody can send."""
         return super().create_application(protocol, scope | {"root_path": self.root_path})
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:

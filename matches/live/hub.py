@@ -272,7 +272,7 @@ class Hub:
 
     def _without(self, page: Page) -> frozenset[str]:
         """The names of the fragments that a rendering leaves out: the charts, if they were rendered a moment ago."""
-        if page.charts_at is None or self._clock() - page.charts_at >= self._pace.charts_interval_s:
+        if page.seq == 0 or page.charts_at is None or self._clock() - page.charts_at >= self._pace.charts_interval_s:
             return frozenset()
         return pages.charts_of(page.key.kind)
 
@@ -295,13 +295,13 @@ class Hub:
         page.dirty.clear()
         page.doubtful = False
         without = self._without(page)
-        page.charts_left_out = bool(without)
-        page.charts_at = page.charts_at if without else started_at
         try:
             with metrics.RENDER_SECONDS.time():
                 fragments = await self.run(self.render, page.key, page.language, without)
             if fragments is not None:
                 page.update(fragments)
+            page.charts_left_out = bool(without)
+            page.charts_at = page.charts_at if without else started_at
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -88,14 +89,18 @@ class BoardRow:
         """The line as HTML; kept by everything that it shows, as one result changes two lines of many."""
         figures = (tuple(value) if isinstance(value, list) else value for value in _figures(self.row))
         shown = (*figures, *_beside_the_figures(self), get_language())
-        html = _lines.get(shown)
+        with _lock:
+            html = _lines.get(shown)
         if html is None:
-            html = _lines[shown] = render_to_string("leagues/standings_row.html", {"line": self, "row": self.row})
+            html = render_to_string("leagues/standings_row.html", {"line": self, "row": self.row})
+            with _lock:
+                _lines[shown] = html
         return html
 
 
 _figures = attrgetter(*(one.name for one in fields(Row)))
 _beside_the_figures = attrgetter(*(one.name for one in fields(BoardRow) if one.name != "row"))
+_lock = threading.Lock()
 _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
 

@@ -45,6 +45,7 @@ class Projection:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._stopping = False
+        self._restores = 0
         self._config: dict[str, Any] = {}
         self._known: dict[str, LeagueFiles] = {}
 
@@ -70,6 +71,10 @@ class Projection:
             Interrupted: by :meth:`stop`.
         """
         with self._tree.writing():
+            if self._tree.restores != self._restores:
+                # Another process has written since the last pass, or that failed: what it knew may be out of date.
+                self._restores = self._tree.restores
+                self._config, self._known = {}, {}
             return self._bring_up_to_date()
 
     def _written(self) -> dict[str, Any]:

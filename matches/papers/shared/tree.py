@@ -46,11 +46,13 @@ class Tree:
 
     Attributes:
         written: what the owner of this object stored with :meth:`save`.
+        restores: how often :meth:`writing` has begun with what another writer had saved, or after a failure.
     """
 
     def __init__(self, root: Path, *, max_log_bytes: int = MAX_LOG_BYTES, min_free_bytes: int = MIN_FREE_BYTES) -> None:
         self.root = root
         self.written: dict[str, Any] = {}
+        self.restores = 0
         self._sizes: dict[str, int] = {}
         self._saved: tuple[int, ...] | None = None
         self._whole = False
@@ -72,6 +74,7 @@ class Tree:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if self._saved is None or self._saved != self._mark():
+                self.restores += 1
                 self._restore()
             yield
         except BaseException:

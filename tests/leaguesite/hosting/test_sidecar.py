@@ -87,6 +87,7 @@ def test_it_keeps_shared_if_it_is_asked_to_and_while_it_runs() -> None:
     assert there(sidecar)["header"].endswith(" True")
     assert sidecar.keeps_shared
     sidecar.close()
+    sidecar.look()
     assert not sidecar.keeps_shared
 
 
@@ -112,7 +113,7 @@ def test_after_a_fault_this_process_renders_and_another_one_is_started_later(
 
 def test_a_process_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     sidecar = Sidecar(SLOW_TO_START, here=lambda *question: HERE, clock=clock, command=COMMAND)
-    sidecar.start()
+    sidecar.look()
     [slow] = wait_for("its process runs", pids)
     clock.now = START_TIMEOUT_S - 1
     assert ask(sidecar, "fall") == HERE
@@ -122,6 +123,27 @@ def test_a_process_that_does_not_become_ready_is_stopped(clock: Clock, caplog: p
     assert not is_running(slow)
     assert "not ready within 30 s" in caplog.records[0].getMessage()
     sidecar.close()
+
+
+def test_looks_notice_that_it_is_ready_and_that_it_has_ended(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, clock=clock, command=COMMAND)
+
+    def is_ready() -> bool:
+        sidecar.look()
+        return sidecar.keeps_shared
+
+    wait_for("it is ready, although no page is asked for", is_ready)
+    [first] = pids()
+    assert caplog.records == []
+    os.kill(first, signal.SIGKILL)
+    wait_for("its end is noticed, although no page is asked for", lambda: not is_ready())
+    assert len(caplog.records) == 1
+    clock.now = RESTART_INTERVAL_S
+    wait_for("another one is ready", is_ready)
+    assert pids() != [first]
+    sidecar.close()
+    wait_for("the end after closing is noticed", lambda: not is_ready())
+    assert len(caplog.records) == 1
 
 
 def test_a_killed_process_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
@@ -137,9 +159,9 @@ def test_a_machine_without_room_for_another_process_renders_itself(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     sidecar = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
-    sidecar.start()
+    sidecar.look()
     assert ask(sidecar, "fall") == HERE
-    assert [record.getMessage()[:29] for record in caplog.records] == ["the sidecar cannot be started"]
+    assert ["FileNotFoundError" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_a_closed_sidecar_starts_no_process_any_more(sidecar: Sidecar, clock: Clock) -> None:

@@ -512,3 +512,27 @@ def test_names_are_contents_and_never_paths(root: Path) -> None:
     assert ConfigLoader(root / "config").get_player_by_id("P01").display_name == "../../evil"
     assert not any("evil" in path for path in content(root))
     assert [path.name for path in root.parent.iterdir()] == ["SHARED"]
+
+
+def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, root: Path) -> None:
+    fall, spring = make.playing("fall"), make.playing("spring")
+    host, sidecar = projection(root), projection(root)
+    # Ids such as P01 occur in both leagues and have one history, so a writer must not trust what it knew of the other.
+    host.update()
+    make.finish_round(fall)
+    sidecar.update()
+    make.finish_round(spring)
+    host.update()
+    make.playing_on(fall)
+    make.finish_round(fall)
+    sidecar.update()
+    anew = tmp_path / "anew"
+    projection(anew).rebuild()
+
+    def files(folder: Path) -> dict[str, bytes]:
+        found = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+        # The logs of a writer that goes on are in the order in which things happened to be written.
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found if path.suffix == ".json"}
+
+    assert files(root) == files(anew)
+    assert len(json.loads(files(root)["data/players/P01/history.json"])["matches"]) == 3
