@@ -58,9 +58,9 @@ def opened(page: Page, act: Callable[[], None]) -> FileChooser:
     has been told to leave choosers to the test.
     """
     for _ in range(3):
-        with suppress(TimedOut), page.expect_file_chooser(timeout=10_000) as coming:
-            act()
-        if coming.is_done():
+        with suppress(TimedOut):
+            with page.expect_file_chooser(timeout=10_000) as coming:
+                act()
             return coming.value
     raise AssertionError("no chooser of files opened, asked three times")
 
