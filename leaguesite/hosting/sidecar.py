@@ -110,10 +110,7 @@ class Sidecar:
     def close(self) -> None:
         """Stop it for good; from any thread. The thread that uses it finds the end of the connection."""
         self._closed = True
-        process = self._process
-        if process is not None:
-            process.kill()
-            process.wait()
+        _kill(self._process)
 
     def _failed(self, error: Exception) -> None:
         if not self._closed:
@@ -130,9 +127,7 @@ class Sidecar:
         self._ready = False
         if connection is not None:
             connection.close()
-        if process is not None:
-            process.kill()
-            process.wait()
+        _kill(process)
 
     def _ask(self, connection: Connection[Any, Any], question: tuple[Any, ...]) -> tuple[dict[str, str] | None, str]:
         connection.send(question)
@@ -177,3 +172,9 @@ class Sidecar:
             theirs.close()
         self._connection = connection
         self._ready_by = self._clock() + START_TIMEOUT_S
+
+
+def _kill(process: subprocess.Popen[bytes] | None) -> None:
+    if process is not None:
+        process.kill()
+        process.wait()

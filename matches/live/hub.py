@@ -295,6 +295,8 @@ class Hub:
         page.dirty.clear()
         page.doubtful = False
         without = self._without(page)
+        # A page that fails is not tried again before the next look, whatever charts it lacks.
+        page.charts_left_out = False
         try:
             with metrics.RENDER_SECONDS.time():
                 fragments = await self.run(self.render, page.key, page.language, without)

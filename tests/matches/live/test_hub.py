@@ -150,6 +150,24 @@ async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come
         leave(hub, [listener])
 
 
+async def test_charts_that_cannot_be_rendered_are_tried_again_at_the_next_look_only() -> None:
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
+        if page.seq and not without:
+            raise ValueError("no charts")
+        return {"header": str(page.seq)}
+
+    now = 0.0
+    with ThreadPoolExecutor(1) as thread:
+        hub = Hub(thread, clock=lambda: now, pace=Pace(look_interval_s=NEVER_S), render=draw, listen=no_messages)
+        page = hubs.Page(BOARD, "en")
+        await hub._render(page)
+        await hub._render(page)
+        assert hub._until_look_s(page) == Pace().charts_interval_s
+        now = Pace().charts_interval_s
+        await hub._render(page)
+        assert hub._until_look_s(page) == NEVER_S
+
+
 async def test_a_page_without_charts_is_rendered_whole() -> None:
     with ThreadPoolExecutor(1) as thread:
         asked: list[frozenset[str]] = []
