@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agents_registry.models import Agent
-from matches.league import opening
 from tests import factories as make
 from tests.e2e import walls
 from tests.e2e.browser import chromium
-from tests.e2e.test_wall_fits import MAX_SCENES, MISFITS, SIZES
+from tests.e2e.test_wall_fits import MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
 
@@ -19,12 +17,7 @@ SCENES = {"champion", "podium", "path", "figures"}
 
 def over(players: int) -> None:
     """A league that was played to its end."""
-    opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
-    make.hire(room=1000)
-    make.crowd("wall", players)
-    for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
-        Agent.objects.filter(pk=agent.pk).update(display_name=NAMES[number % len(NAMES)])
-    place = make.Setting("wall", [], [])
+    place = walls.named(players, NAMES)
     while place.league.state != "COMPLETED":
         make.playing_on(place)
         make.finish_round(place, place.league.rounds.filter(state="COMPLETED").count() % 2)
@@ -40,15 +33,10 @@ def test_every_scene_after_the_end_fits(players: int) -> None:
             for size, (width, height) in SIZES.items():
                 page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
                 seen: list[str] = []
-                for _ in range(MAX_SCENES):
-                    scene = str(page.locator("[data-shown]").get_attribute("data-scene"))
-                    if scene in seen:
-                        break
+                for scene in walls.scenes(page):
                     seen.append(scene)
-                    misfits = page.evaluate(MISFITS)
-                    if misfits:
+                    if misfits := page.evaluate(MISFITS):
                         found[language, size, scene] = misfits
-                    page.keyboard.press("PageDown")
                 assert {scene.partition("-")[0] for scene in seen} >= SCENES
                 page.context.close()
     assert found == {}

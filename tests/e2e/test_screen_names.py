@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from agents_registry.models import Agent
-from matches.league import opening
 from tests import factories as make
 from tests.e2e import walls
 from tests.e2e.browser import chromium
@@ -33,12 +31,7 @@ AWAY = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
 
 def played(players: int) -> None:
     """A league with names of usual lengths, and with a form of five letters in every row."""
-    opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
-    make.hire(room=1000)
-    make.crowd("wall", players)
-    for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
-        Agent.objects.filter(pk=agent.pk).update(display_name=NAMES[number % len(NAMES)])
-    place = make.Setting("wall", [], [])
+    place = walls.named(players, NAMES)
     for number in range(ROUNDS):
         make.playing_on(place)
         make.finish_round(place, number % 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +32,8 @@ HARD_NAMES = (
     "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
     "Bo",
 )
+
+MAX_SCENES = 16
 
 
 def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: int = 9) -> None:
@@ -112,3 +114,25 @@ def shown(browser: Browser, html: bytes, **context_options: Any) -> Page:
     page.route("**/*", answer)
     page.goto(HOST)
     return page
+
+
+def scenes(page: Page) -> Iterator[str]:
+    """Show every scene of a projector once, one after the other; yields the name of the one that is shown."""
+    seen: list[str] = []
+    while len(seen) < MAX_SCENES:
+        scene = str(page.locator("[data-shown]").get_attribute("data-scene"))
+        if scene in seen:
+            return
+        seen.append(scene)
+        yield scene
+        page.keyboard.press("PageDown")
+
+
+def named(players: int, names: Sequence[str]) -> make.Setting:
+    """The league ``wall`` with players that have these names in turn; it has not begun."""
+    opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
+    make.hire(room=1000)
+    make.crowd("wall", players)
+    for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
+        Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)])
+    return make.Setting("wall", [], [])
