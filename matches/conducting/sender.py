@@ -24,6 +24,7 @@ from matches.conducting.telling import Found, Telling
 from matches.conducting.waking import MIN_SUSPENSION_S, Waker
 from matches.inbox.calling import AgentLine
 from matches.inbox.finding import found_by
+from matches.inbox.hub import hub
 from matches.league import losses, outbox, play
 from matches.league.losses import UntakenStart
 from matches.observing import metrics, telemetry
@@ -31,6 +32,9 @@ from matches.observing import metrics, telemetry
 logger = logging.getLogger(__name__)
 
 RETRY_BACKOFF_S = 1.0
+LINE_PATIENCE_S = 15.0
+"""How long a broadcast waits for a player whose line was open a moment ago. A web process that stalls or is started
+again takes the lines of its players along; they are back within this time."""
 MAX_PLAN_AGE_S = 1.0
 """Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
 PING_TIMEOUT_S = 2.0
@@ -98,6 +102,8 @@ class Sender:
         self._delivering = 0
         self._telling = Telling(client)
         self._outcomes = Outcomes()
+        # By delivery: when it failed to reach its agent for the first time, in monotonic seconds.
+        self._unreached: dict[int, float] = {}
 
     @property
     def busy(self) -> frozenset[int]:
@@ -202,7 +208,12 @@ class Sender:
                 # some of the rest may have been dropped meanwhile, and the next look plans them again.
                 if time.monotonic() - begun > MAX_PLAN_AGE_S or time.monotonic() - planned_at > MIN_SUSPENSION_S:
                     break
-                problem = await self._post_once(agent_pk, parcel)
+                problem = await self._post(agent_pk, parcel)
+                if problem is None:
+                    # The next look plans it again, unless a newer table has overtaken it or another conductor leads.
+                    metrics.DELIVERY_RETRIES.inc()
+                    await asyncio.sleep(RETRY_BACKOFF_S)
+                    break
                 # Read self._outcomes only now: a look may have taken the earlier object.
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))
         finally:
@@ -211,27 +222,41 @@ class Sender:
             # Urgent only for the last delivery: a round opens when all of its announcements are settled.
             self._waker.wake(urgent=self._delivering == 0)
 
-    async def _post_once(self, agent_pk: int, parcel: Parcel) -> str:
-        for last in (False, True):
-            try:
-                with telemetry.sending(parcel.about):
-                    line = AgentLine(self._client, agent_pk)
-                    if parcel.registration:
-                        found = await self._telling.tell(line, parcel)
-                    else:
-                        found = Found(spoken=await sending.send_broadcast(line, parcel))
-                if found:
-                    self._outcomes.learned.append((agent_pk, found))
-            except NotReached as error:
-                if last:
-                    return str(error)
-                metrics.DELIVERY_RETRIES.inc()
-                await asyncio.sleep(RETRY_BACKOFF_S)
-            except CallFailed as error:
-                return str(error)
-            else:
-                break
-        return ""
+    async def _post(self, agent_pk: int, parcel: Parcel) -> str | None:
+        """Send one broadcast.
+
+        Returns the problem, empty if it was delivered; None if the agent was not reached and it is to be sent again.
+        """
+        line = AgentLine(self._client, agent_pk)
+        try:
+            with telemetry.sending(parcel.about):
+                if parcel.registration:
+                    found = await self._telling.tell(line, parcel)
+                else:
+                    found = Found(spoken=await sending.send_broadcast(line, parcel))
+        except NotReached as error:
+            if self._is_sent_again(agent_pk, parcel.delivery_pk):
+                return None
+            problem = str(error)
+        except CallFailed as error:
+            problem = str(error)
+        else:
+            problem = ""
+            if found:
+                self._outcomes.learned.append((agent_pk, found))
+        self._unreached.pop(parcel.delivery_pk, None)
+        return problem
+
+    def _is_sent_again(self, agent_pk: int, delivery_pk: int) -> bool:
+        """Whether a delivery that did not reach its agent is sent again: once, and to an expected line for longer."""
+        now = time.monotonic()
+        failed_at = self._unreached.get(delivery_pk)
+        if failed_at is None:
+            # Deliveries that were dropped meanwhile are never sent again, and forgotten here.
+            self._unreached = {pk: at for pk, at in self._unreached.items() if now - at < 2 * LINE_PATIENCE_S}
+            self._unreached[delivery_pk] = now
+            return True
+        return hub.dials_out(agent_pk) and now - failed_at < LINE_PATIENCE_S
 
     async def _ping(self, ping: Ping) -> None:
         line, problem = AgentLine(self._client, ping.agent_pk), ""

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,11 @@ _TOKENS = "SELECT agent_id, sha256 FROM agents_registry_agenttoken"
 _WAITING = """
     SELECT b.league_id, count(*) FROM matches_delivery d JOIN matches_broadcast b ON b.id = d.broadcast_id
     WHERE d.state = 'PENDING' GROUP BY b.league_id
+"""
+_FAILED = """
+    SELECT b.league_id, a.code, b.message_type, d.problem FROM matches_delivery d
+    JOIN matches_broadcast b ON b.id = d.broadcast_id JOIN agents_registry_agent a ON a.id = d.agent_id
+    WHERE d.state = 'FAILED' ORDER BY d.id
 """
 
 
@@ -85,6 +90,7 @@ class Snapshot:
         events: (league, number, kind, data, at).
         tokens: (agent, SHA-256).
         waiting: deliveries not yet settled, by league.
+        failed: the deliveries that failed: message type and problem, by league and agent's id.
     """
 
     leagues: dict[str, str]
@@ -94,6 +100,7 @@ class Snapshot:
     agents: list[Agent]
     tokens: list[tuple[int, str]]
     waiting: dict[str, int]
+    failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
 
 class Database(Protocol):
@@ -156,6 +163,9 @@ def matches_of(database: Database) -> list[MatchRow]:
 
 def snapshot_of(database: Database) -> Snapshot:
     """Read everything that is checked."""
+    failed: dict[tuple[str, str], list[str]] = {}
+    for league, code, message_type, problem in database.read(_FAILED):
+        failed.setdefault((str(league), str(code)), []).append(f"{message_type}: {problem}")
     return Snapshot(
         leagues=leagues_of(database),
         rounds=[(str(league), int(number), str(state)) for league, number, state in database.read(_ROUNDS)],
@@ -167,6 +177,7 @@ def snapshot_of(database: Database) -> Snapshot:
         agents=[Agent(*row) for row in database.read(_AGENTS)],
         tokens=[(int(agent), str(digest)) for agent, digest in database.read(_TOKENS)],
         waiting={str(league): int(count) for league, count in database.read(_WAITING)},
+        failed=failed,
     )
 
 

@@ -48,7 +48,8 @@ def violations(
             broken.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
         broken += [f"{league_id} {one}" for one in _told_twice(theirs)]
         for player in theirs:
-            broken += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table)]
+            failed = snapshot.failed.get((league_id, player.player_id), [])
+            broken += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table, failed)]
     return broken
 
 
@@ -158,7 +159,12 @@ def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list
 # What players were told -----------------------------------------------------------------------
 
 
-def _player(player: Player, matches: Sequence[MatchRow], table: Table) -> list[str]:
+def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: Sequence[str]) -> list[str]:
+    """What was told to one player and should not have been.
+
+    Args:
+        failed: the deliveries to it that failed by the site's record, for whoever reads a violation.
+    """
     broken = []
     told = player.game_overs()
     for match in matches:
@@ -169,7 +175,8 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table) -> list[s
     broken += _conversations(player)
     tables = [one for one in player.received if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
     if tables and _told(tables[-1]["standings"]) != table:
-        broken.append(f"the last table it was told is {_told(tables[-1]['standings'])}, not {table}")
+        told_last = f"the last table it was told ({player.way}) is {_told(tables[-1]['standings'])}, not {table}"
+        broken.append(f"{told_last}; deliveries that failed: {list(failed)}")
     ends = [one for one in player.received if one.get("message_type") == "LEAGUE_COMPLETED"]
     final = [(row["player_id"], row["points"]) for row in ends[-1]["final_standings"]] if ends else None
     if final is not None and final != [row[:2] for row in table]:

@@ -1,0 +1,132 @@
+"""Broadcasts that do not reach their agent: what is sent again, how often, and what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from agents_registry.models import Agent
+from league_sdk.protocol.messages import MessageType
+from league_sdk.transport.client import Client, NotReached
+from matches.conducting import due, sender
+from matches.inbox.hub import Hub, hub
+from matches.league import outbox
+from matches.models import Delivery, League
+from tests import factories as make
+from tests.matches.agent_server import OK, Agents
+from tests.matches.conftest import conducting
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIMIT_S = 0.2
+"""The limit of a broadcast: a player without a line is waited for half as long."""
+
+
+@pytest.fixture
+async def asked(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """How often a message was offered to each agent's inbox."""
+    counted: Counter[int] = Counter()
+    ask = Hub.ask
+
+    async def counting(self: Hub, agent: int, *args: Any, **more: Any) -> dict[str, Any]:
+        counted[agent] += 1
+        agents.news.set()
+        return await ask(self, agent, *args, **more)
+
+    monkeypatch.setattr(Hub, "ask", counting)
+    monkeypatch.setattr(hub, "_seen", {})
+    return counted
+
+
+def dialling() -> Agent:
+    """A player without an address, in a league of its own."""
+    make.open_league("fall", generic_timeout_s=LIMIT_S)
+    player = make.join("Ada", "fall").agent
+    Agent.objects.filter(pk=player.pk).update(endpoint=f"inbox://{player.pk}")
+    return player
+
+
+def tell_table(conversation_id: str) -> None:
+    """Queue a table for all players of the league."""
+    league = League.objects.get(pk="fall")
+    outbox.queue(league, MessageType.LEAGUE_STANDINGS_UPDATE, conversation_id=conversation_id, standings=[])
+
+
+def states() -> list[tuple[str, str]]:
+    """State and problem of every delivery, in order."""
+    return [(one.state, one.problem) for one in Delivery.objects.order_by("pk")]
+
+
+def is_settled() -> bool:
+    return not Delivery.objects.filter(state="PENDING").exists()
+
+
+async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a conductor waits for its second try, a newer table may be queued, or even sent by another conductor."""
+    failed, post, look = Counter[str](), Client.post, due.look
+
+    async def refusing(self: Client, url: str, message: Any, **more: Any) -> Any:
+        failed[url] += 1
+        if failed[url] == 1:
+            raise NotReached("no connection", connected=False)
+        return await post(self, url, message, **more)
+
+    def overtaken(**how: Any) -> due.Plan:
+        if failed and Delivery.objects.count() == 1:
+            tell_table("conv-new")
+        return look(**how)
+
+    monkeypatch.setattr(Client, "post", refusing)
+    monkeypatch.setattr(due, "look", overtaken)
+
+    def place() -> None:
+        make.open_league("fall")
+        make.join("Ada", "fall", endpoint=agents.url("ada"))
+        tell_table("conv-old")
+
+    await agents.in_db(place)
+    async with conducting():
+        await agents.until_in_db(lambda: is_settled() and Delivery.objects.count() == 2)
+    assert [body["params"]["conversation_id"] for body in agents.received["ada"]] == ["conv-new"]
+    assert await agents.in_db(states) == [("DROPPED", "overtaken"), ("SETTLED", "")]
+
+
+async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
+    agents: Agents, asked: Counter[int]
+) -> None:
+    player = await agents.in_db(dialling)
+    with hub.line(player.pk, "poll", token="before"):
+        await agents.in_db(lambda: tell_table("conv-table"))
+    async with conducting():
+        await agents.until(lambda: asked[player.pk] > 4)
+        assert await agents.in_db(states) == [("PENDING", "")]
+        with hub.line(player.pk, "poll", token="after") as line:
+            offers = hub.due(line)
+            while not offers:
+                await line.news.wait()
+                offers = hub.due(line)
+            hub.answer(player.pk, OK | {"id": offers[0].id})
+            await agents.until_in_db(is_settled)
+    assert offers[0].request["params"]["conversation_id"] == "conv-table"
+    assert await agents.in_db(states) == [("SETTLED", "")]
+
+
+@pytest.mark.parametrize(
+    ("had_a_line", "patience_s"), [(False, sender.LINE_PATIENCE_S), (True, 0.0)], ids=["no line", "for too long"]
+)
+async def test_a_player_that_dials_out_is_not_waited_for_without_end(
+    agents: Agents, asked: Counter[int], monkeypatch: pytest.MonkeyPatch, *, had_a_line: bool, patience_s: float
+) -> None:
+    monkeypatch.setattr(sender, "LINE_PATIENCE_S", patience_s)
+    player = await agents.in_db(dialling)
+    if had_a_line:
+        with hub.line(player.pk, "poll", token="before"):
+            assert hub.dials_out(player.pk)
+    await agents.in_db(lambda: tell_table("conv-table"))
+    async with conducting():
+        await agents.until_in_db(is_settled)
+    assert asked[player.pk] == 2
+    [(state, problem)] = await agents.in_db(states)
+    assert (state, bool(problem)) == ("FAILED", True)
