@@ -1,4 +1,4 @@
-"""Dial out: fetch messages from the inbox at the league and bring the answers there (ruling, section 13).
+"""Dial out: fetch messages from the inbox at the league and send the answers there (ruling, section 13).
 
 For agents that nobody can call. :class:`DialledLine` keeps a WebSocket open, and long polls where none can be opened.
 Whatever breaks is opened again; the league then offers what is unanswered, and a message that is offered twice gets
@@ -46,7 +46,7 @@ SETTLED_AFTER_S = 0.5
 STABLE_AFTER_S = 10.0
 """A socket that broke sooner is followed by polls: some proxies open sockets and carry nothing over them."""
 BRING_TIMEOUT_S = 30.0
-"""For bringing one answer, with all its attempts; no caller waits longer for one."""
+"""Time for sending one answer, with all attempts; no caller of the league waits longer for one."""
 MAX_REMEMBERED = 1000
 """Messages whose answers are kept."""
 MAX_ANSWERING = 256
@@ -86,7 +86,7 @@ class Moved(OSError):
 
 
 class Unusable(OSError):
-    """An answer that is none of the league's; the text says what it is."""
+    """An answer that is not from a league; the text says what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class DialledLine:
                 news = await self._fetch(http, "GET", params={"wait": f"{POLL_WAIT_S:g}", "after": after})
             messages, following = news.get("messages"), news.get("next")
             if not isinstance(messages, list) or not isinstance(following, str):
-                raise Unusable("the answer to a poll is none of a league's")
+                raise Unusable("the answer to a poll is not from a league")
             after = following
             self._opened("poll")
             for message in messages:
@@ -331,17 +331,17 @@ class DialledLine:
 
     # Answering -----------------------------------------------------------------------------------
 
-    async def _take(self, request: Any, bring: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        """Answer a request beside the others, and bring the answer."""
+    async def _take(self, request: Any, send_answer: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+        """Answer a request beside the others, and send the answer."""
         number = request.get("id") if isinstance(request, dict) else None
         if not isinstance(number, int) or isinstance(number, bool):
-            logger.warning("the league sent something that is no message")
+            logger.warning("the league sent something that is not a message")
             return
         await self._room.acquire()
         if (answering := self._answers.get(number)) is None:
             answering = self._answers[number] = asyncio.create_task(self._answered(number, request))
             self._forget()
-        task = asyncio.create_task(_brought(answering, bring))
+        task = asyncio.create_task(_sent(answering, send_answer))
         self._bringing.add(task)
         task.add_done_callback(self._done)
 
@@ -363,13 +363,15 @@ class DialledLine:
             return rpc.error(number, -32603, "The agent failed to answer.", None)
 
 
-async def _brought(answering: asyncio.Task[dict[str, Any]], bring: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+async def _sent(
+    answering: asyncio.Task[dict[str, Any]], send_answer: Callable[[dict[str, Any]], Awaitable[None]]
+) -> None:
     # The answer goes on though this line may end: the same message may be offered on the next one.
     response = await asyncio.shield(answering)
     try:
-        await bring(response)
+        await send_answer(response)
     except (*_BROKEN, Ended) as error:
-        logger.info("an answer was not brought (%s: %s)", type(error).__name__, error)
+        logger.info("an answer was not sent (%s: %s)", type(error).__name__, error)
 
 
 async def _bring_by_socket(line: aiohttp.ClientWebSocketResponse, response: dict[str, Any]) -> None:

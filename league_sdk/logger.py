@@ -127,7 +127,7 @@ class JsonLogger:
         Args:
             event_type: the event, such as ``MATCH_STARTED``; also the ``message``, unless the details have one.
             level: DEBUG, INFO, WARNING or ERROR.
-            details: more fields. Secrets and tokens are blanked; values that are no JSON are written as text.
+            details: more fields. Secrets and tokens are blanked; values that are not JSON are written as text.
 
         Raises:
             ValueError: an unknown level.

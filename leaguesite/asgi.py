@@ -25,7 +25,7 @@ from matches.view import luck
 
 # Live pages are made in a thread of their own, so that they never wait for requests.
 hub.executor = live_thread
-# Only a process with pages has figures about luck worked out.
+# Only a process that serves pages computes figures about luck.
 luck.keeper.start = luck.in_a_thread
 
 PAGES = {

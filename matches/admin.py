@@ -57,7 +57,7 @@ class LeagueAdmin(
     """The leagues that a user has a role in. The page of a league is its desk; name and settings have another page."""
 
     form = LeagueForm
-    list_display = ("display_name", "league_id", "game_type", "how", "now", "board")
+    list_display = ("display_name", "league_id", "game_type", "state_word", "now", "board")
     list_filter = (lists.LeagueStates, lists.Games, lists.Archive)
     search_fields = ("league_id", "display_name")
     ordering = ("demo", "-created_at")
@@ -78,14 +78,14 @@ class LeagueAdmin(
         return ("league_id", "game_type") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        # Players in the lobby were told an id: the league that they wait for keeps it unless the instructor says no.
+        # Players in the lobby were told the id of the next league, so it is filled in; the instructor may change it.
         league_id = entry.next_league_id() if entry.is_promised() else ""
         game_type = League._meta.get_field("game_type").get_default()
         given = super().get_changeform_initial_data(request)
         return {"league_id": league_id, "game_type": game_type, **given}
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        # The desk follows: there is one way to save.
+        # One button to save: the desk of the new league opens next.
         one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, one_button | (extra_context or {}))
 
@@ -122,7 +122,7 @@ class LeagueAdmin(
     # The list --------------------------------------------------------------------------------
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
-    def how(self, league: League) -> str:
+    def state_word(self, league: League) -> str:
         state = states.league_state(league.state)
         return _("%(state)s, paused") % {"state": state} if league.paused else state
 
@@ -174,14 +174,14 @@ class MatchAdmin(OwnRows, ModelAdmin):
     """A read-only list of matches; actions on them are on the league's desk."""
 
     list_display = (
-        *("number", "league_name", "first", "second", "how", "result", "won_by", "judged_by", "tries"),
+        *("number", "league_name", "first", "second", "state_word", "result", "won_by", "judged_by", "attempt_number"),
         "page",
     )
     list_filter = (("league", lists.OneLeague), lists.MatchStates, lists.Results)
     list_select_related = ("league", "player_a", "player_b", "winner", "referee")
     search_fields = ("match_id",)
     list_display_links = None
-    # In words; what only referees may know of a match that is on, such as its seed, has no place here.
+    # Only these columns are shown: other fields, such as the seed of a match in play, are for referees only.
     fields = list_display
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Match]:
@@ -211,7 +211,7 @@ class MatchAdmin(OwnRows, ModelAdmin):
         return str(match.player_b)
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
-    def how(self, match: Match) -> str:
+    def state_word(self, match: Match) -> str:
         return states.match_state(match.state)
 
     @admin.display(description=gettext_lazy("Result"), ordering="status")
@@ -227,7 +227,7 @@ class MatchAdmin(OwnRows, ModelAdmin):
         return str(match.referee or "–")
 
     @admin.display(description=gettext_lazy("Attempt"), ordering="attempt")
-    def tries(self, match: Match) -> int:
+    def attempt_number(self, match: Match) -> int:
         return match.attempt
 
     @admin.display(description=gettext_lazy("transcript"))

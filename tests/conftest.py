@@ -1,4 +1,4 @@
-"""What every test of the site shares."""
+"""Fixtures of all tests of the site."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(autouse=True)
-def nobody_has_tried_yet() -> None:
-    """No test waits for what another did from the same address."""
+def forget_what_other_tests_left() -> None:
+    """Clear the memory that tests of one process share, such as rate limits by address."""
     attempts.forget_all()
     known_tokens.forget_all()
     VISITS.forget_all()
     kept.forget_all()
     luck.keeper.forget_all()
     compatibility.site_most.forget()
-    # What a test has imported may have had figures worked out: no test starts processes by looking at a page.
+    # An imported ``leaguesite.asgi`` sets this; a page that a test requests must not start a process.
     luck.keeper.start = None
 
 
@@ -94,15 +94,15 @@ def language_of_the_site() -> None:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hunts ask one question after the other without a pause, for agents on real sockets."""
+def hunts_without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hunts for a dialect send one request after the other without a pause, to agents on real sockets."""
     monkeypatch.setattr(memory, "BURST_S", 0.0)
     monkeypatch.setattr(memory, "SEARCH_GAP_S", 0.0)
 
 
 @pytest.fixture
-def back() -> Iterator[None]:
-    """Whatever a test does to the tables, afterwards they are as the other tests expect them."""
+def migrations_restored() -> Iterator[None]:
+    """For tests that migrate backwards: after the test all migrations are applied again."""
     yield
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())

@@ -46,7 +46,7 @@ class Seen:
 
 @lru_cache(maxsize=4096)
 def is_outside(address: str) -> bool:
-    """Whether an IP address is that of another machine; an address that is none, or empty, is nobody's."""
+    """Whether an IP address is that of another machine; False for an empty or invalid address."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

@@ -51,7 +51,7 @@ def decode(data: bytes) -> str:
     """Decode a CSV file as spreadsheets save it: UTF-8, UTF-16, or the Hebrew code page of Windows.
 
     Raises:
-        RosterRefused: it is none of these.
+        RosterRefused: it is in none of these formats.
     """
     is_utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     for encoding in ("utf-16",) if is_utf16 else ("utf-8-sig", "cp1255"):

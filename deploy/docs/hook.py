@@ -36,7 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links between pages in and outside docs/; what is no page is named without a link."""
+    """Links between pages in and outside docs/; a file that is not a page is named without a link."""
     here = page.file.src_uri
     folder = posixpath.dirname(here)
 

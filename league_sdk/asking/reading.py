@@ -1,4 +1,4 @@
-"""What an answer of a player says, or why it is none that counts (ruling, sections 6 and 7)."""
+"""Reads a player's answer, or says why it does not count (ruling, sections 6 and 7)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_move(message: Mapping[str, Any], game: Game, state: State, player_id: s
     """The player's move, which is legal in this state.
 
     Raises:
-        MissingField: E003, there is none.
+        MissingField: E003, the field is missing.
         LeagueError: the game refuses it.
     """
     move = answers.choice(message, game.choice_field)

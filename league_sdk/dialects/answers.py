@@ -34,7 +34,7 @@ _ERROR_TEXT = re.compile(
     r"(method|message|type|tool|action|command|request)"
     r"|not (found|supported|implemented|recogni[sz]ed|understood)|no handler"
 )
-"""In the text beside a success that is none."""
+"""Found in the text of an answer that says success but reports a failure."""
 _REASONS = ("reason", "rejection_reason", "refusal", "why")
 _PLAIN_STATUS = frozenset({"OK", "SUCCESS", "DONE", "COMPLETED"})
 _NESTED = ("result", "response")

@@ -136,7 +136,7 @@ def fill(arguments: Sequence[Argument], message: Mapping[str, Any]) -> tuple[dic
         message: in its canonical form.
 
     Returns:
-        The values by argument, and the required arguments that are none of our fields: they are sent empty.
+        The values by argument, and the required arguments that are not among our fields: they are sent empty.
     """
     unfilled: list[str] = []
     values = _filled(arguments, message, _by_plain_name(message), unfilled, Counter())

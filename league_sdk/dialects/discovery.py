@@ -96,7 +96,7 @@ async def _tools(send: Send[R], session: Session, next_id: Callable[[], int]) ->
 
 
 def _offered(body: Any) -> list[Any]:
-    """The versions in an answer to ``server/discover``; empty if it is none."""
+    """The versions in an answer to ``server/discover``; empty if it is not such an answer."""
     versions = _result(body).get("supportedVersions")
     return versions if isinstance(versions, list) else []
 

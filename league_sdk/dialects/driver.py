@@ -158,7 +158,7 @@ class Driver(Generic[R, E]):
         return self.hunt.rate_limited and self.limited is not None
 
     def _listen(self, reply: R) -> None:
-        """Keep what the agent said in a reply that is no answer."""
+        """Keep what the agent said in a reply that is not an answer."""
         if not self._said_little:
             return
         words = own_words.words_of(reply.body, reply.text)

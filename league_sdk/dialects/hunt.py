@@ -266,7 +266,7 @@ class Hunt:
         if proposal.shape in shapes.GUESSES and _named_in(proposal) != GUESSED[self._message_type][-1]:
             return
         if self._patient:
-            # An impatient hunt tries no other address, so the shape may not be to blame.
+            # A hunt without pauses tries no other address, so the shape may not be to blame.
             self.memory.refused.setdefault(self._message_type, set()).add(proposal.shape)
         self._names.pop(0)
 

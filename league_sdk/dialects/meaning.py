@@ -1,7 +1,7 @@
 """Read by meaning what stands under no name that is known: a yes or no, a move. No I/O.
 
-Agents name and wrap their answers as they like. What is read here must be the only reading: two values that could be
-the answer are none (the ruling's section 1: never a silent guess).
+Agents name and wrap their answers as they like. A value is read only if it is the only possible one: if two could be
+the answer, neither counts (section 1 of the ruling: never a silent guess).
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Memory:
         unwanted: fields that it rejected; None while it takes every field.
         session: the MCP session, if its server wants one; ``sessions`` counts how often one was opened in vain.
         wants_session: its server is known to refuse calls without a session: one is opened before the first call.
-        mcp: the MCP version in which it was found to take calls; empty for an agent that is no MCP server, None if it
+        mcp: the MCP version in which it was found to take calls; empty if it is not an MCP server, None if it
             was not asked (:mod:`league_sdk.dialects.discovery`).
         stays: it is behind a gateway, where another path is another program: no other path is tried.
         searched_at: when the last request was sent that only searched for its dialect; monotonic seconds.

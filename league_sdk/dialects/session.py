@@ -233,7 +233,7 @@ def opening(rpc_id: int, version: str = MCP_VERSION) -> dict[str, Any]:
 def opened(body: Any, headers: Mapping[str, str]) -> Session | None:
     """Read the reply to :func:`opening` (its headers with names in lower case).
 
-    Returns None if it is none: many programs answer something to everything, so its shape counts, whatever the status.
+    Returns None if it is not such an answer: many programs answer everything, so its shape decides, not its status.
     """
     result = body.get("result") if isinstance(body, Mapping) else None
     version = result.get("protocolVersion") if isinstance(result, Mapping) else None

@@ -58,7 +58,7 @@ class Tool:
             message: in its canonical form.
 
         Returns:
-            The body, and the required arguments that are none of our fields.
+            The body, and the required arguments that are not among our fields.
         """
         if shape in ("tools_methods", "methods_guess"):
             return rpc.call(self.name, message, rpc_id), ()

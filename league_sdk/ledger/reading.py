@@ -109,7 +109,7 @@ def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:
         left -= len(body)
         page = _decoded(body, url)
         if not isinstance(page, dict) or not isinstance(page.get("events"), list):
-            raise NotALedger(f"{url} answered with something that is no ledger: {short(page)}.")
+            raise NotALedger(f"{url} answered with something that is not a ledger: {short(page)}.")
         if not whole:
             whole = page
         else:

@@ -79,7 +79,7 @@ class HandshakeContext(Context):
         try:
             return question.check(response.get("result"), name)
         except InvalidParams as error:
-            raise ToolError(f"The client's answer is none: {error.message}") from None
+            raise ToolError(f"The client's answer is not valid: {error.message}") from None
 
 
 class HandshakeEra:

@@ -1,4 +1,4 @@
-"""Values in results that are JSON already, such as a long list that goes out again and again: encoded once."""
+"""Values in results that are encoded as JSON once and sent many times, such as a long list."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from league_sdk.protocol import rpc
 
 _PLACEHOLDER = f"<{secrets.token_hex(16)}>"
-"""Stands for such a list while the message around it is encoded; no sender can guess it."""
+"""A placeholder for such a value while the message around it is encoded; no sender of a message can guess it."""
 
 
 class KeptList(list[Any]):
-    """A list that nobody changes.
+    """A list that must not change: its JSON is made once.
 
     Args:
-        values: what is in it.
+        values: the items.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
         super().__init__(values)
         self.encoded = rpc.dumps(list(self))
-        """As JSON."""
+        """The list as JSON."""
 
 
 class Encoded:
-    """An object that is JSON already.
+    """An object that has been encoded as JSON.
 
     Args:
         encoded: the object as JSON.
@@ -38,14 +38,14 @@ class Encoded:
         self.encoded = encoded
 
 
-_AS_IT_IS = (KeptList, Encoded)
+_PRE_ENCODED = (KeptList, Encoded)
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:
-    """A JSON-RPC message as JSON; what is JSON already in the fields of its result goes in as it is."""
+    """A JSON-RPC message as JSON; fields of its result that have been encoded are inserted unchanged."""
     result = message.get("result")
     fields = result.items() if isinstance(result, dict) else ()
-    kept = {name: one for name, one in fields if isinstance(one, _AS_IT_IS)}
+    kept = {name: one for name, one in fields if isinstance(one, _PRE_ENCODED)}
     if not kept:
         return rpc.dumps(message)
     places = {name: f"{_PLACEHOLDER}{name}" for name in kept}

@@ -84,7 +84,7 @@ def read_message(body: Any) -> Message:
     """Read a message from a decoded body.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: the body is not such a request.
     """
     if isinstance(body, list):
         raise BadRequest("Send one message a body: batches are not supported.")

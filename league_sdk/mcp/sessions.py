@@ -123,7 +123,7 @@ class Sessions:
         """A session that a client names, which counts as used now.
 
         Raises:
-            SessionGone: there is none.
+            SessionGone: there is no such session.
         """
         session = self._all.get(session_id)
         if session is None:
@@ -135,7 +135,7 @@ class Sessions:
         """End a session.
 
         Raises:
-            SessionGone: there is none.
+            SessionGone: there is no such session.
         """
         with self._lock:
             session = self._all.pop(session_id, None)

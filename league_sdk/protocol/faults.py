@@ -57,7 +57,7 @@ BY_ERROR_CODE: dict[str, Cause] = {
 # Looked up by name, because not every operating system has all of them.
 _OWN_ERRNO_NAMES = ("EMFILE", "WSAEMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ENETDOWN")
 _OWN_ERRNOS = {getattr(errno, name, None) for name in _OWN_ERRNO_NAMES}
-_NO_WAY_ERRNOS = {errno.ENETUNREACH, errno.EADDRNOTAVAIL}
+_NO_ROUTE_ERRNOS = {errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _OWN_LOOKUPS = {getattr(socket, name, None) for name in ("EAI_SYSTEM", "EAI_MEMORY")}
 SILENT_LOOKUPS = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL})
 """A name server did not answer or answered with a failure. The owner of the name can cause this."""
@@ -113,7 +113,7 @@ def cut_off(number: int | None) -> bool:
     Args:
         number: the error number of a failed connection attempt.
     """
-    return number in _NO_WAY_ERRNOS
+    return number in _NO_ROUTE_ERRNOS
 
 
 _UNREACHED = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)")

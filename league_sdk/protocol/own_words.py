@@ -55,7 +55,7 @@ _STACK_FRAME = re.compile(r"\n[ \t]{1,8}at ")
 
 
 def words_of(body: Any, text: str = "") -> str:
-    """What an agent said in a reply that is no answer, cleaned.
+    """What an agent said in a reply that is not an answer, cleaned.
 
     Args:
         body: the decoded JSON; None if the reply was not JSON.

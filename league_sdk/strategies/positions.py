@@ -18,7 +18,7 @@ def position(game_type: object, state: Mapping[str, Any]) -> tuple[Game, State] 
         state: what the referee shows; its ``moves`` are made again by the rules that are installed here.
 
     Returns:
-        None if the game is hidden, not installed here or over, or if the moves are none that the rules allow.
+        None if the game is hidden, not installed here or over, or if a move is not legal.
     """
     game = games().get(game_type) if isinstance(game_type, str) else None
     if game is None or game.hidden:

@@ -28,7 +28,7 @@ def ask(strategy: Strategy, options: list[Any], shown: dict[str, Any] | None, co
 
 
 def main() -> None:
-    """Answer questions until there are none."""
+    """Answer questions until standard input ends."""
     os.nice(NICENESS)
     strategy = house_agent(*sys.argv[1:3])
     for line in sys.stdin:

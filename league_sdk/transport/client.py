@@ -213,7 +213,7 @@ class Client:
     ) -> Received:
         """Send; once more over another connection if the other side had closed a kept one before it answered anything.
 
-        Many servers close a connection after an error without saying so, which is no fault of the agent. Whatever we
+        Many servers close a connection after an error without saying so, which is not the agent's fault. Whatever we
         send may come twice (ruling, sections 6 and 10), and both times share one limit. A new connection that breaks is
         a failure, so this ends with the last of the kept ones.
         """

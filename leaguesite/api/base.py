@@ -17,7 +17,7 @@ class Refusal(Schema):
     """Why it is refused, and what to do."""
 
     error: str = Field(description="A sentence for a person, in the language of the request (Accept-Language).")
-    field: str | None = Field(None, description="The field that is wrong; null when it is none.")
+    field: str | None = Field(None, description="The field that is wrong; null if no single field is.")
 
 
 REFUSED = {

@@ -99,7 +99,7 @@ def _mark(league: League, event: Event | None) -> str:
     """A digest by which an event differs from one of the same number before the league was reset or restored."""
     parts = [league.pk, league.created_at.isoformat()]
     if event is not None:
-        # Without its kind: that of an announcement changes when it is withdrawn, and it is the same event.
+        # Without the event's kind, which changes when a notice is withdrawn although it stays the same event.
         parts += [str(event.seq), event.at.isoformat()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -123,7 +123,7 @@ def _read_token(token: str) -> tuple[int, str] | None:
         if len(mark) == 16 and len(seq) < 19 and seq.isdecimal():
             return int(seq), mark
     except (ValueError, binascii.Error):
-        pass  # refused below, like every other text that is no token
+        pass  # refused below, like every other text that is not a token
     raise Invalid(
         _('since is no token of this feed: it was "%(seen)s". Send next of the answer before, or leave it out.')
         % {"seen": token[:40]},

@@ -58,7 +58,7 @@ def show_standings(request: HttpRequest, league_id: str, limit: str = "", cursor
 
 @router.get("/leagues/{league_id}/luck", tags=["public"], response={200: LuckRow} | SHOWN)
 def show_luck(request: HttpRequest, league_id: str) -> HttpResponse:
-    """How much of the table is luck (docs/luck.md): worked out a while after each round, so empty at first."""
+    """How much of the table is luck (docs/luck.md): computed a while after each round, so empty at first."""
     return answer(luck.row(_view(request, league_id)))
 
 
@@ -77,7 +77,7 @@ def show_matches(request: HttpRequest, league_id: str, limit: str = "", cursor: 
 @router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response={200: MatchDetail} | SHOWN)
 def show_match(request: HttpRequest, league_id: str, match_id: str) -> HttpResponse:
     """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
-    answers that are no messages of the league."""
+    answers that are not messages of the league."""
     staff = _is_staff(request)
     view = _view(request, league_id)
     match = queries.match_detail(find_match(league_id, match_id), view, staff=staff)

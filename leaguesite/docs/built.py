@@ -1,4 +1,4 @@
-"""The documentation as ``make docs`` has built it: its files as they are, and what its pages may run."""
+"""Serves the documentation that ``make docs`` has built; its Content-Security-Policy allows the pages' own scripts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from leaguesite.docs import sources
 
 MAX_AGE_S = 60
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
-"""A script that stands in the page; those with a ``src`` are files, those with a ``type`` are data and are not run."""
+"""An inline script of a page. Scripts with a ``src`` are files; those with a ``type`` are data and are not run."""
 
 
 @lru_cache(maxsize=8)
 def files(site: Path, root: Path) -> dict[str, Path]:
-    """Every file of a built site by its path, looked up once; none if it was not built, or of other sources.
+    """Every file of a built site by its path, looked up once; empty if there is no site of these sources.
 
-    What is no key of this is not served, so a path cannot lead out of the folder.
+    Only these files are served, so a path cannot lead out of the folder.
 
     Args:
         site: the folder that the site was built into.
-        root: where the Markdown files are, if they are there: a site built from older ones would tell what was.
+        root: where the Markdown files are. If they have changed since the build, the site is not served.
     """
     mark = site / sources.DIGEST
     if not mark.is_file():
@@ -39,7 +39,7 @@ def files(site: Path, root: Path) -> dict[str, Path]:
 
 
 class Built(HttpResponse):
-    """A file of the built site. django-csp adds to the policy what is named here."""
+    """A file of the built site. django-csp adds the hashes of its inline scripts to the policy."""
 
     def __init__(self, content: bytes, name: str) -> None:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -53,12 +53,12 @@ class Built(HttpResponse):
 
 
 def hashes(page: bytes) -> list[str]:
-    """The scripts that stand in a page, as sources of a Content-Security-Policy."""
+    """The hashes of a page's inline scripts, as sources of a Content-Security-Policy."""
     digests = (base64.b64encode(hashlib.sha256(script).digest()).decode() for script in _SCRIPT.findall(page))
     return list(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))
 
 
 def answer(request: HttpRequest, file: Path) -> HttpResponseBase:
-    """A file, or that the browser has it already."""
+    """A file, or 304 if the browser has it already."""
     response = Built(file.read_bytes(), file.name)
     return get_conditional_response(request, etag=response["ETag"], response=response) or response

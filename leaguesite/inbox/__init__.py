@@ -1,1 +1,1 @@
-"""Where agents that dial out fetch messages and bring answers: long poll and WebSocket (ruling, section 13)."""
+"""Where agents that dial out fetch messages and send answers: long poll and WebSocket (ruling, section 13)."""

@@ -28,7 +28,7 @@ MAX_WAIT_S = 25.0
 MAX_FIELDS = 10
 """How many fields the query of a poll may have."""
 MAX_RESPONSES = 64
-"""How many responses one POST may bring."""
+"""How many responses one POST may contain."""
 MAX_DEPTH = MAX_JSON_DEPTH - 3
 """How deep a message may be nested: the answer to a poll has three levels around it."""
 MAX_LIMIT_S = 120.0
@@ -64,14 +64,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """Who asks, and whose inbox it is about.
+class InboxCaller:
+    """The caller of an inbox, and the agent that the inbox belongs to.
 
     Attributes:
         agent: the primary key of the agent whose inbox it is.
         address: the IP address of the caller.
-        token: the SHA-256 of the auth_token that opened the inbox; empty for a referee that brings a message.
-        seat: for which that referee asks.
+        token: the SHA-256 of the auth_token that opened the inbox; empty for a referee that delivers a message.
+        seat: the seat of the match for which that referee calls.
     """
 
     agent: int
@@ -104,15 +104,15 @@ def refused(error: LeagueError, status: int | None = None) -> Answer:
     return Answer(status, refusal(error), headers)
 
 
-async def answer(who: Who, asked: Asked) -> Answer:
-    """Answer an agent at its inbox, or a referee that brings a message for it."""
+async def answer(caller: InboxCaller, asked: Asked) -> Answer:
+    """Answer an agent at its inbox, or a referee that delivers a message for it."""
     try:
-        if not who.token:
-            return await _deliver(who, asked)
+        if not caller.token:
+            return await _deliver(caller, asked)
         if asked.method != "GET":
-            return Answer(200, rpc.dumps(take(who.agent, rpc.loads(asked.body))))
+            return Answer(200, rpc.dumps(take(caller.agent, rpc.loads(asked.body))))
         query = _query(asked.query)
-        found = await poll(who, wait=query.get("wait", ""), after=query.get("after", ""))
+        found = await poll(caller, wait=query.get("wait", ""), after=query.get("after", ""))
         return Answer(200, rpc.dumps(found))
     except LeagueError as error:
         return refused(error)
@@ -142,15 +142,17 @@ def _query(text: str) -> dict[str, str]:
         ) from None
 
 
-async def poll(who: Who, *, wait: Any, after: Any, name: str = "wait", bring: Any = None) -> dict[str, Any]:
+async def poll(
+    caller: InboxCaller, *, wait: Any, after: Any, name: str = "wait", responses: Any = None
+) -> dict[str, Any]:
     """Open a line of an agent, and wait on it for messages.
 
     Args:
-        who: the agent.
+        caller: the agent.
         wait: for how many seconds at most, as it was sent; empty or None for the longest.
         after: the cursor, as it was sent; empty or None for an agent that has nothing.
         name: of ``wait`` where it was sent, for the error.
-        bring: responses as :func:`take` takes them, which are taken first; None for none.
+        responses: the agent's responses, which :func:`take` takes before the line opens; None if it sent none.
 
     Returns ``messages`` and ``next``, and what :func:`take` says of the responses if there were any.
 
@@ -163,9 +165,9 @@ async def poll(who: Who, *, wait: Any, after: Any, name: str = "wait", bring: An
     if not isinstance(after, str | None):
         raise InvalidFormat("after cannot be read.", field="after", seen=after, expected="next of the answer before")
     known = cursors.read(after or "")
-    with SEATS.taken(who.address):
-        taken = {} if bring is None else take(who.agent, bring)
-        with hub.line(who.agent, "poll", token=who.token, known=known) as line:
+    with SEATS.taken(caller.address):
+        taken = {} if responses is None else take(caller.agent, responses)
+        with hub.line(caller.agent, "poll", token=caller.token, known=known) as line:
             offers = hub.due(line)
             try:
                 async with asyncio.timeout(wait_s):
@@ -176,7 +178,7 @@ async def poll(who: Who, *, wait: Any, after: Any, name: str = "wait", bring: An
                 pass  # Nothing came: the answer is an empty list.
             if line.taken_over:
                 raise TakenOver
-            return _messages(offers, known, hub.waiting(who.agent)) | taken
+            return _messages(offers, known, hub.waiting(caller.agent)) | taken
 
 
 def _messages(offers: Sequence[Offer], known: set[int], waiting: Sequence[int]) -> dict[str, Any]:
@@ -213,7 +215,7 @@ def take(agent: int, message: Any) -> dict[str, Any]:
     return {"accepted": len(responses) - len(ids), "not_awaited": ids}
 
 
-async def _deliver(who: Who, asked: Asked) -> Answer:
+async def _deliver(caller: InboxCaller, asked: Asked) -> Answer:
     message = rpc.loads(asked.body)
     limit_s = seconds_of(asked.headers.get(LIMIT_HEADER.lower(), ""), name=LIMIT_HEADER, longest=MAX_LIMIT_S)
     grace_s = seconds_of(asked.headers.get(GRACE_HEADER.lower(), ""), name=GRACE_HEADER, longest=limit_s / 2)
@@ -225,7 +227,7 @@ async def _deliver(who: Who, asked: Asked) -> Answer:
         raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
     http = as_called(path=asked.headers.get(PATH_HEADER.lower(), ""), headers=asked.headers)
     limits = {"limit_s": limit_s, "grace_s": grace_s}
-    outcome, response = await calling.hand_over(who.agent, message, **limits, http=http, seat=who.seat)
+    outcome, response = await calling.hand_over(caller.agent, message, **limits, http=http, seat=caller.seat)
     body = rpc.dumps(response)
     if len(body) > MAX_ANSWER_BYTES:
         # A short answer may be long here (1e15 is). The referee would not read it, and take that for our failure.

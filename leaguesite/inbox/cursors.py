@@ -23,7 +23,7 @@ def write(ids: Iterable[int]) -> str:
 
 
 def read(text: str) -> set[int]:
-    """The messages that an agent has which sends this cursor; empty for anything that is no cursor."""
+    """The messages that an agent with this cursor has received; empty for anything that is not a cursor."""
     if len(text) > MAX_CURSOR_CHARS or not _CURSOR.fullmatch(text):
         return set()
     return {int(part, 16) for part in text.split("-")} - {0}

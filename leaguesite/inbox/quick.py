@@ -1,7 +1,7 @@
-"""Calls at an inbox of somebody who was let in a moment ago: answered on the event loop, past Django and its threads.
+"""Repeated calls at an inbox: answered on the event loop, without Django and its threads.
 
-An agent that polls makes three requests for each message, so most of what it costs is the way in. Who it is was looked
-up in the database a few seconds before, for a request with the same credentials from the same address.
+An agent that polls makes three requests for each message, and most of their cost is Django's middleware and the look-up
+of the token. Both are skipped if the same credentials were accepted from the same address a few seconds before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents_registry.rate_limits.attempts import CALLS, attempts
-from leaguesite.inbox.answering import Asked, Who, answer
+from leaguesite.inbox.answering import Asked, InboxCaller, answer
 from leaguesite.serving.handler import unless_gone
 from leaguesite.serving.paths import DELIVER, INBOX
 from matches.inbox.hub import hub
@@ -39,43 +39,43 @@ Visit = tuple[Any, ...]
 
 
 class Visits:
-    """Who was let in lately, by what they showed; used from the threads of requests and on the event loop."""
+    """Callers that were accepted lately, by their credentials; used from request threads and on the event loop."""
 
     def __init__(self, valid_s: float = VALID_S, key_valid_s: float = KEY_VALID_S) -> None:
         self._valid_s, self._key_valid_s = valid_s, key_valid_s
-        self._known: OrderedDict[Visit, tuple[Who, float]] = OrderedDict()
+        self._known: OrderedDict[Visit, tuple[InboxCaller, float]] = OrderedDict()
 
-    def note(self, scope: Mapping[str, Any] | None, who: Who) -> None:
-        """Somebody was let in. Without the scope of an ASGI request nothing is noted."""
+    def note(self, scope: Mapping[str, Any] | None, caller: InboxCaller) -> None:
+        """Note that Django accepted a caller. Without the scope of an ASGI request nothing is noted."""
         visit = _visit(scope) if scope is not None else None
         if visit is not None:
-            valid_s = self._valid_s if who.token else self._key_valid_s
-            self._known[visit] = (who, time.monotonic() + valid_s)
+            valid_s = self._valid_s if caller.token else self._key_valid_s
+            self._known[visit] = (caller, time.monotonic() + valid_s)
             while len(self._known) > MAX_VISITS:
                 self._known.popitem(last=False)
 
-    def who(self, visit: Visit, *, polls: bool = False) -> Who | None:
-        """Who shows this, if that was looked up a moment ago.
+    def caller_of(self, visit: Visit, *, polls: bool = False) -> InboxCaller | None:
+        """The caller with these credentials, if it was accepted a moment ago.
 
         Args:
-            polls: it opens a poll, and brings no answer.
+            polls: the request opens a poll, and contains no response.
         """
-        who, until = self._known.get(visit, (None, 0.0))
-        if polls and who is not None and who.token:
-            until = max(until, hub.valid_at(who.token) + POLL_VALID_S)
-        return who if time.monotonic() < until else None
+        caller, until = self._known.get(visit, (None, 0.0))
+        if polls and caller is not None and caller.token:
+            until = max(until, hub.valid_at(caller.token) + POLL_VALID_S)
+        return caller if time.monotonic() < until else None
 
     def forget_all(self) -> None:
-        """As after a start."""
+        """Forget every caller, as after a start of the process."""
         self._known.clear()
 
 
 VISITS = Visits()
-"""Of this process."""
+"""The callers that this process has accepted."""
 
 
 def _visit(scope: Mapping[str, Any]) -> Visit | None:
-    """What a request shows; None if it is none at an inbox, or comes from a page in a browser."""
+    """The credentials of a request; None if it is not for an inbox, or comes from a page in a browser."""
     path = scope["path"].strip("/")
     if scope["method"] not in _METHODS.get(path, ()):
         return None
@@ -89,11 +89,11 @@ def _visit(scope: Mapping[str, Any]) -> Visit | None:
 
 
 class QuickInbox:
-    """ASGI application: answers calls at an inbox of callers that are known, and leaves all else to another one.
+    """ASGI application: answers calls at an inbox of callers that were accepted lately; passes all others to Django.
 
     Args:
-        inner: the other application.
-        visits: who is known.
+        inner: Django's application.
+        visits: the callers that were accepted lately.
     """
 
     def __init__(self, inner: Any, visits: Visits = VISITS) -> None:
@@ -103,8 +103,8 @@ class QuickInbox:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Answer, or pass the request on."""
         visit = _visit(scope)
-        who = self._visits.who(visit, polls=scope["method"] == "GET") if visit is not None else None
-        if who is None or (who.token and attempts.count_call(CALLS, who.token) is not None):
+        caller = self._visits.caller_of(visit, polls=scope["method"] == "GET") if visit is not None else None
+        if caller is None or (caller.token and attempts.count_call(CALLS, caller.token) is not None):
             await self._inner(scope, receive, send)
             return
         body, more = b"", True
@@ -116,7 +116,7 @@ class QuickInbox:
             more = message.get("more_body", False)
         headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
         asked = Asked(scope["method"], scope["query_string"].decode("latin1"), headers, body)
-        said = await unless_gone(answer(who, asked), receive)
+        said = await unless_gone(answer(caller, asked), receive)
         if said is not None:
             metrics.answered_at(_ROUTES[scope["path"].strip("/")], said.status)
             head = [(name.encode("latin1"), value.encode("latin1")) for name, value in said.head.items()]

@@ -27,7 +27,7 @@ GONE = 1000
 FIRST_FRAME_TIMEOUT_S = 5.0
 """Within which a socket without an Authorization header must have sent its token."""
 MAX_WRONG_FRAMES = 20
-"""Frames that are no response; after more the socket is closed."""
+"""Frames that are not responses; after more the socket is closed."""
 
 
 class Inbox:

@@ -1,4 +1,4 @@
-"""The inbox as views of Django: who asks is found out in their thread, the waiting is left to the event loop."""
+"""The inbox as views of Django: a view identifies the caller in its thread; the event loop waits for messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, TokenInvalid
 from league_sdk.protocol.inbox import KEY_HEADER
 from leaguesite.inbox.admission import owner_of
-from leaguesite.inbox.answering import Answer, Asked, Who, answer, refused
+from leaguesite.inbox.answering import Answer, Asked, InboxCaller, answer, refused
 from leaguesite.inbox.quick import VISITS
 from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.handler import HeldResponse
@@ -40,15 +40,15 @@ def _response(said: Answer) -> HttpResponse:
     return response
 
 
-def _held(request: HttpRequest, who: Who) -> HeldResponse:
+def _held(request: HttpRequest, caller: InboxCaller) -> HeldResponse:
     headers = {name.lower(): value for name, value in request.headers.items()}
     asked = Asked(request.method or "", request.META.get("QUERY_STRING", ""), headers, request.body)
-    VISITS.note(getattr(request, "scope", None), who)
-    return HeldResponse(request, partial(_answered, who, asked))
+    VISITS.note(getattr(request, "scope", None), caller)
+    return HeldResponse(request, partial(_answered, caller, asked))
 
 
-async def _answered(who: Who, asked: Asked) -> HttpResponse:
-    return _response(await answer(who, asked))
+async def _answered(caller: InboxCaller, asked: Asked) -> HttpResponse:
+    return _response(await answer(caller, asked))
 
 
 def _with_errors(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -70,7 +70,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     if request.method not in ("GET", "POST"):
         return HttpResponseNotAllowed(["GET", "POST"], content=b"Method not allowed")
     token, address = _bearer(request), sender_of(request).ip
-    return _held(request, Who(owner_of(token, address).pk, address, tokens.digest(token)))
+    return _held(request, InboxCaller(owner_of(token, address).pk, address, tokens.digest(token)))
 
 
 @csrf_exempt
@@ -82,7 +82,7 @@ def deliver(request: HttpRequest) -> HttpResponse:
     key = read_key(request.headers.get(KEY_HEADER, ""))
     if request.method != "POST" or key is None or not opens(key):
         return _response(Answer(404, b"{}"))
-    return _held(request, Who(key.agent, seat=f"{key.match}.{key.attempt}"))
+    return _held(request, InboxCaller(key.agent, seat=f"{key.match}.{key.attempt}"))
 
 
 urlpatterns = [

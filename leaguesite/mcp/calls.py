@@ -98,7 +98,7 @@ class Call:
 
 
 Deferred = Callable[[], dict[str, Any]]
-"""What a handler returns if the answer takes long: it is called where no other call waits, and may raise as well."""
+"""What a handler returns if the answer takes long: a function that is called in a thread of its own, and may raise."""
 
 
 @dataclass(frozen=True, slots=True)

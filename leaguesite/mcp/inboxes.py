@@ -12,7 +12,7 @@ from league_sdk.mcp.context import Context
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import MissingField
 from leaguesite.inbox import answering
-from leaguesite.inbox.answering import Who
+from leaguesite.inbox.answering import InboxCaller
 from leaguesite.mcp.calls import Call, Held
 
 HELD = frozenset({"next_message", "submit_response", "play"})
@@ -20,43 +20,45 @@ HELD = frozenset({"next_message", "submit_response", "play"})
 
 
 def next_message(call: Call) -> Held:
-    """Wait for messages of the agent's inbox; responses that come along are taken first.
+    """Wait for messages of the agent's inbox; responses in the same call are taken first.
 
-    Returns what waits: it gives the messages with their cursors and deadlines, as the long poll does.
+    Returns an answer that waits and then has the messages with their cursors and deadlines, as the long poll does.
 
     Raises:
-        InvalidFormat, TooOften, TakenOver: as :func:`answering.poll` raises them, when it waits.
+        InvalidFormat, TooOften, TakenOver: as :func:`answering.poll` raises them, while the answer waits.
     """
-    return Held(partial(_poll, call.params, who_asks(call)))
+    return Held(partial(_poll, call.params, inbox_caller(call)))
 
 
 def submit_response(call: Call) -> Held:
     """Take the agent's response to a message of its inbox.
 
     Raises:
-        MissingField: there is none.
-        InvalidFormat: it is none; when it is taken.
+        MissingField: the call has no response.
+        InvalidFormat: the response is not a JSON-RPC response; raised while the answer waits.
     """
     response = call.params.get("response")
     if response in (None, ""):
         raise MissingField(
             "response is missing.", field="response", expected="a JSON-RPC response with the id of the message"
         )
-    return Held(partial(_take, who_asks(call).agent, response))
+    return Held(partial(_take, inbox_caller(call).agent, response))
 
 
-async def _poll(asked: dict[str, Any], who: Who, context: Context | None) -> dict[str, Any]:
-    # A program with nothing to bring sends an empty list.
-    bring = asked.get("responses") or None
-    return await answering.poll(who, wait=asked.get("wait_s"), after=asked.get("after"), name="wait_s", bring=bring)
+async def _poll(asked: dict[str, Any], caller: InboxCaller, context: Context | None) -> dict[str, Any]:
+    # Some programs send an empty list if they have no responses.
+    responses = asked.get("responses") or None
+    return await answering.poll(
+        caller, wait=asked.get("wait_s"), after=asked.get("after"), name="wait_s", responses=responses
+    )
 
 
 async def _take(agent: int, response: Any, context: Context | None) -> dict[str, Any]:
     return answering.take(agent, response)
 
 
-def who_asks(call: Call) -> Who:
-    """Whose inbox a call is about: that of the owner of its token."""
+def inbox_caller(call: Call) -> InboxCaller:
+    """The agent whose token a call has, as the caller of its own inbox."""
     if call.agent is None:
         raise TypeError("the methods of an inbox need an auth_token")
-    return Who(call.agent.pk, call.source.caller.ip, tokens.digest(call.params["auth_token"]))
+    return InboxCaller(call.agent.pk, call.source.caller.ip, tokens.digest(call.params["auth_token"]))

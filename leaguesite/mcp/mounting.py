@@ -177,7 +177,7 @@ def _name_in(body: Mapping[str, Any]) -> str:
 
 
 def _arguments_in(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the tool that is called; what is none is refused by the core."""
+    """The arguments of the tool that is called; the core refuses arguments that are not an object."""
     arguments = body["params"].get("arguments")
     return arguments if isinstance(arguments, dict) else {}
 

@@ -23,9 +23,9 @@ from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.messages import MessageType
 from league_sdk.rules.even_odd import CHOICES
 from leaguesite.inbox.admission import SEATS
-from leaguesite.inbox.answering import MAX_WAIT_S, TakenOver, Who, seconds_of
+from leaguesite.inbox.answering import MAX_WAIT_S, InboxCaller, TakenOver, seconds_of
 from leaguesite.mcp.calls import Call, Held
-from leaguesite.mcp.inboxes import who_asks
+from leaguesite.mcp.inboxes import inbox_caller
 from matches.inbox.hub import hub
 from matches.inbox.lines import Line, Offer
 
@@ -52,16 +52,16 @@ _SENTENCES = {
 def play(call: Call) -> Held:
     """Play for a person: accept invitations and ask for each move, until a match or the time is over.
 
-    Returns what waits: it gives ``events``, what the league and referees have said, and ``call_again``.
+    Returns an answer that waits and then has ``events`` (what the league and referees said) and ``call_again``.
 
     Raises:
-        InvalidFormat: the client cannot ask its person, or ``wait_s`` cannot be read; when it waits.
-        TooOften, TakenOver: as for a poll; when it waits.
+        InvalidFormat: the client cannot ask its person, or ``wait_s`` cannot be read; raised while the answer waits.
+        TooOften, TakenOver: as for a poll; raised while the answer waits.
     """
-    return Held(partial(_play, call, who_asks(call)))
+    return Held(partial(_play, call, inbox_caller(call)))
 
 
-async def _play(call: Call, who: Who, context: Context | None) -> dict[str, Any]:
+async def _play(call: Call, caller: InboxCaller, context: Context | None) -> dict[str, Any]:
     if context is None or "elicitation" not in context.capabilities:
         raise InvalidFormat(
             "Your client cannot ask its person.",
@@ -70,7 +70,7 @@ async def _play(call: Call, who: Who, context: Context | None) -> dict[str, Any]
             expected="an MCP client with elicitation; a program plays with next_message and submit_response",
         )
     wait_s = seconds_of(call.params.get("wait_s"), name="wait_s", longest=MAX_WAIT_S)
-    with SEATS.taken(who.address), hub.line(who.agent, "poll", token=who.token) as line:
+    with SEATS.taken(caller.address), hub.line(caller.agent, "poll", token=caller.token) as line:
         game = _Game(call, context, line)
         await game.play(wait_s)
         if line.taken_over:

@@ -48,7 +48,7 @@ AGENT_PATHS = (
     AgentPath("leagues/{league_id}/register", "league_register_endpoint", register=True),
 )
 INBOX, DELIVER = "inbox", "inbox/deliver"
-"""Where agents that dial out fetch messages and bring answers; where referees bring messages for them."""
+"""Where agents that dial out fetch messages and send answers; where referees deliver messages for them."""
 INBOX_SOCKET = "ws/inbox"
 AGENTS_PATTERN = f"({'|'.join([*(one.pattern() for one in AGENT_PATHS), INBOX, DELIVER])})/?$"
 """A pattern of all of them, without the slash in front."""

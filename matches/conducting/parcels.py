@@ -78,7 +78,7 @@ class Template:
         to_player: whether to add the receiver's player_id.
 
     Attributes:
-        unfilled: the required arguments of the tool that are none of our fields.
+        unfilled: the required arguments of the tool that are not among our fields.
     """
 
     def __init__(self, message: Mapping[str, Any], shape: str, tool: Tool | None = None, *, to_player: bool) -> None:

@@ -104,7 +104,7 @@ def find(agent_pk: int) -> Trial | None:
 
 
 def _read(words: dict[str, Any]) -> Trial:
-    # Another version of the site, which runs until it is replaced, may have stored fields that are none here.
+    # Another version of the site, which runs until it is replaced, may have stored fields that this one lacks.
     words = {one.name: words[one.name] for one in fields(Trial) if one.name in words}
     understood = words["understanding"]
     return Trial(

@@ -41,7 +41,7 @@ from matches.view.recent import Recent
 
 logger = logging.getLogger(__name__)
 
-TOKEN = "tok_trial"  # noqa: S105 - says that it is none
+TOKEN = "tok_trial"  # noqa: S105 - it names itself as no real token
 FIRST_ID = 9001
 MAX_RUNNING_TRIALS = 8
 MAX_OPEN_TRIALS = 50

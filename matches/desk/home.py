@@ -18,7 +18,7 @@ from matches.view.roles import Action
 from matches.words import states
 
 MAX_IN_DETAIL = 6
-"""Leagues whose problems and next step are worked out, the newest first: each costs some queries."""
+"""Leagues whose problems and next step are computed, the newest first: each costs some queries."""
 MAX_OTHERS = 20
 """Further leagues that are listed; the list of leagues has them all."""
 

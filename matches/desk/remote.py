@@ -17,12 +17,12 @@ from matches.view.screens import steering
 
 
 class RemotePages(LeagueAccess):
-    """Mixin of the admin of leagues."""
+    """A mixin for the admin of leagues: the page of the remote control."""
 
     pages = {"remote": "<path:object_id>/remote/"}
 
     def remote_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the buttons; with ``?part`` only the live part, which a script of the page fetches again and again."""
+        """Show the buttons; with ``?part`` only the live part, which a script of the page fetches repeatedly."""
         league = self.league_for(request, object_id, roles.Action.RUN)
         shown = {"league": league, "steering": steering(league.screen), "playing": _playing(league)}
         if "part" in request.GET:
@@ -32,13 +32,15 @@ class RemotePages(LeagueAccess):
 
 
 def _playing(league: League) -> list[dict[str, Any]]:
-    """The matches of the round that can be made large: those without a result."""
+    """The matches of the current round without a result: a screen can show one of them large."""
     current = sight.everything(league).moment.current
     if current is None:
         return []
-    open_ = Match.objects.filter(league=league, round__number=current.number).exclude(state=MatchState.FINISHED)
+    without_result = Match.objects.filter(league=league, round__number=current.number).exclude(
+        state=MatchState.FINISHED
+    )
     columns = ("match_id", "player_a__code", "player_a__display_name", "player_b__code", "player_b__display_name")
     return [
         {"match_id": match_id, "a": (a, name_a), "b": (b, name_b)}
-        for match_id, a, name_a, b, name_b in open_.order_by("pk").values_list(*columns)
+        for match_id, a, name_a, b, name_b in without_result.order_by("pk").values_list(*columns)
     ]

@@ -92,7 +92,7 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.PLACE_UNVEILED: EventType(_("Place %(place)s was unveiled.")),
     EventKind.UNVEILED: EventType(_("The board is unveiled."), history.unfrozen),
     EventKind.NOTICE: EventType(_("From the instructor: %(text)s"), private={"text": str, "said": str}, told=("text",)),
-    EventKind.NOTICE_WITHDRAWN: EventType(_("The instructor took an announcement back."), private={"said": str}),
+    EventKind.NOTICE_WITHDRAWN: EventType(_("The instructor withdrew a notice."), private={"said": str}),
     **dict.fromkeys(CORRECTIONS, _CORRECTION),
     **dict.fromkeys((EventKind.ROLE_GIVEN, EventKind.ROLE_TAKEN), EventType(private={"user": str, "role": str})),
     EventKind.START_PLANNED: EventType(private={"at": str, "all_rounds": bool}),

@@ -1,7 +1,7 @@
 """WRITES: the log of who did what.
 
 ``matches.desk.acting.carry_out`` writes the entries of the table of actions; logins, exports and accounts in the admin,
-which are no rows of it, have calls of their own.
+which are not rows of it, have calls of their own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def get_league(league_id: str) -> League:
     """A league by its id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such league.
     """
     # No id contains NUL, and PostgreSQL refuses a parameter that does.
     league = League.objects.filter(pk=league_id.replace("\x00", "\ufffd")).first()

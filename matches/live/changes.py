@@ -79,7 +79,7 @@ def _read(leagues: Collection[str]) -> dict[str, _Known]:
     rows = League.objects.filter(pk__in=leagues).values_list("league_id", "event_seq", *_LEAGUE_COLUMNS)
     known = {league_id: _Known(seq, [tuple(rest)]) for league_id, seq, *rest in rows}
     agents = Agent.objects.filter(league_id__in=known).order_by("pk").values_list("league_id", *_AGENT_COLUMNS)
-    # Withdrawing an announcement leaves no event.
+    # Withdrawing a notice leaves no event.
     notices = Notice.objects.filter(league_id__in=known, withdrawn_at=None).order_by("pk")
     for league_id, *rest in [*agents, *notices.values_list("league_id", "pk")]:
         known[str(league_id)].facts.append(tuple(rest))

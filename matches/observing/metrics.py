@@ -97,7 +97,7 @@ class _Rows:
     """What the database holds, asked when the metrics are read: one grouped count each."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One family for each kind of rows; without a database only that there is none."""
+        """One metric family for each kind of rows; without a database only the metric that says so."""
         reachable = GaugeMetricFamily("league_database_reachable", "Whether the database answered just now.")
         try:
             yield _by_state("league_leagues", "Leagues by state.", League.objects)

@@ -1,7 +1,7 @@
-"""READS: how much of a league's table is luck (docs/luck.md), worked out by a process of its own after each round.
+"""READS: how much of a league's table is luck (docs/luck.md), computed by a separate process after each round.
 
-A page takes what is known and never waits. The figures follow from the view alone, so that those of an audience behind
-a freeze follow from what it sees; and only from rounds that are over, so that not every result has new ones.
+A page shows the latest figures and never waits for newer ones. The figures are computed from the view alone, so those
+for a public behind a freeze use only results that it sees; and only from rounds that are over, so not after every one.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 50
 """Leagues whose figures are kept, each once for everybody and once for an audience behind a freeze."""
 MIN_GAP_S, GAP_FACTOR = 5.0, 4.0
-"""While a league is played, its figures are worked out again after so many seconds at the earliest, and after so many
-times as long as it took: at most a fifth of one processor is spent on it."""
+"""While a league is played, the pause between two computations is at least MIN_GAP_S, and at least GAP_FACTOR times as
+long as the computation took: so at most a fifth of one processor is spent on it."""
 TIMEOUT_S = 300.0
-"""For the process, which gives way to every other on the machine."""
+"""For the process, which may be slow because it has the lowest priority on the machine."""
 
 Run = Callable[[Question], Luck | None]
 
@@ -43,8 +43,8 @@ class Known:
 
     Attributes:
         luck: the figures.
-        after_round: the last round that they are about.
-        fresh: whether nothing has changed since that they depend on; if not, newer ones follow.
+        after_round: the last round that they include.
+        fresh: whether they are up to date; if not, newer ones follow.
     """
 
     luck: Luck
@@ -58,7 +58,15 @@ class Known:
 
 @dataclass(slots=True)
 class _Kept:
-    """The figures of one league and audience, what they are of, and what was asked for last."""
+    """The figures of one league and audience.
+
+    Attributes:
+        asked: the hash of the results for which figures were requested last.
+        mark: the hash of the results from which ``luck`` was computed.
+        luck: the figures.
+        after_round: the last round that they include.
+        due: the earliest time of the next computation, in monotonic seconds.
+    """
 
     asked: Hashable = None
     mark: Hashable = None
@@ -71,8 +79,8 @@ class Keeper:
     """The figures of all leagues of this process.
 
     Args:
-        run: works out the answer to a question.
-        start: has a function called beside everything else; None: nothing is worked out in this process.
+        run: computes the answer to a question.
+        start: runs a function in the background; None if this process computes no figures.
         clock: monotonic seconds.
     """
 
@@ -90,9 +98,9 @@ class Keeper:
         self._busy = False
 
     def known(self, view: View) -> Known | None:
-        """What is known of a view; has newer figures worked out if there is something new.
+        """The latest figures of a view; starts a computation if results have changed since.
 
-        None: there are no figures yet, or it is a moment of the past.
+        Returns None if there are no figures yet, or if the view is a moment of the past.
         """
         if not view.live:
             return None
@@ -116,16 +124,16 @@ class Keeper:
             self._busy = self._busy or (wanted and self.start is not None)
         if wanted and self.start is not None:
             question, after = _question(view, counted), max(over)
-            self.start(lambda: self._work_out(kept, question, mark, after))
+            self.start(lambda: self._compute(kept, question, mark, after))
         return Known(kept.luck, kept.after_round, kept.mark == mark) if kept.luck is not None else None
 
-    def _work_out(self, kept: _Kept, question: Question, mark: Hashable, after_round: int) -> None:
+    def _compute(self, kept: _Kept, question: Question, mark: Hashable, after_round: int) -> None:
         began, luck = self._clock(), None
         try:
             luck = self.run(question)
         except Exception:
-            # It is not tried again before something changes.
-            logger.exception("the luck of a league could not be worked out")
+            # No retry before the results change: the same input would probably fail again.
+            logger.exception("the luck of a league could not be computed")
         ended = self._clock()
         with self._lock:
             if luck is not None:
@@ -166,7 +174,7 @@ def _question(view: View, counted: list[Outcome]) -> Question:
 
 
 def in_a_process(question: Question) -> Luck | None:
-    """Work out the answer in a process that has no secret, no database and the lowest priority.
+    """Compute the answer in a process that has no secret, no database and the lowest priority.
 
     Raises:
         subprocess.SubprocessError: it failed, or took too long.
@@ -191,11 +199,11 @@ def in_a_thread(function: Callable[[], None]) -> None:
 
 
 keeper = Keeper(in_a_process)
-"""The figures of this process; ``leaguesite.asgi`` has them worked out."""
+"""The figures of this process; ``leaguesite.asgi`` sets ``start``, so that they are computed."""
 
 
 def row(view: View) -> LuckRow:
-    """What is known of a view, as the API answers it."""
+    """The latest figures of a view, as the API answers them."""
     known = keeper.known(view)
     luck = known.luck if known is not None else None
     players = sorted(luck.players.items(), key=lambda one: one[1].place) if luck is not None else []

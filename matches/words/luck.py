@@ -36,16 +36,16 @@ def about_bars(luck: Luck, after_round: int) -> str:
     ) % {"round": after_round}
     if luck.chance or all(one.coin for one in luck.players.values()):
         return said
-    hollow = _("A hollow bar: its results could be those of an average player, so its place could be a coin.")
+    hollow = _("A hollow bar: its results could be those of an average player, so its place could be chance.")
     return f"{said} {hollow}"
 
 
 def about_coins(luck: Luck) -> str:
     """Whether a whole table could be luck; empty if not."""
     if luck.chance:
-        return _("In this game nobody can be better than another: every place could be a coin.")
+        return _("In this game nobody can be better than another: every place could be chance.")
     if luck.coin:
-        return _("Coins could have made this table: nobody is shown to be better than another.")
+        return _("Chance alone could have made this table: nobody is shown to be better than another.")
     return ""
 
 
@@ -66,7 +66,7 @@ def about_player(one: PlayerLuck, luck: Luck, after_round: int) -> str:
 
 
 def _worth(one: PlayerLuck) -> str:
-    said = _("In this game nobody can be better than another: every place could be a coin.")
+    said = _("In this game nobody can be better than another: every place could be chance.")
     if one.expected is None or one.spread is None:
         return said
     worth = _(
@@ -81,7 +81,7 @@ def _worth(one: PlayerLuck) -> str:
 
 def _strength(one: PlayerLuck) -> str:
     if one.coin or one.better is None:
-        return _("Its results could be those of an average player: its place could be a coin.")
+        return _("Its results could be those of an average player: its place could be chance.")
     if one.better > 0.5:
         return _("That it is better than the average player is hardly luck.")
     return _("That it is weaker than the average player is hardly bad luck.")

@@ -22,7 +22,7 @@ function remember(seen) {
 let before = null; // the state of the board when the reader left
 let until = null; // the state when the reader came back; later changes were seen live
 
-function back() {
+function onReturn() {
   before = remembered();
   until = now();
   show();
@@ -43,7 +43,7 @@ function show() {
   setText(line, fill(line.dataset.word, { results, changes }));
 }
 
-function news() {
+function onUpdate() {
   if (document.visibilityState === "hidden") return;
   // The page was not up to date yet when the reader came back: this update is part of what was missed.
   if (document.body.dataset.connection !== "live") until = now();
@@ -52,8 +52,8 @@ function news() {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible") back();
+  if (document.visibilityState === "visible") onReturn();
 });
-new MutationObserver(news).observe(line.parentElement, { subtree: true, childList: true, characterData: true, attributeFilter: ["data-seq", "data-done"] });
-back();
+new MutationObserver(onUpdate).observe(line.parentElement, { subtree: true, childList: true, characterData: true, attributeFilter: ["data-seq", "data-done"] });
+onReturn();
 remember(now());

@@ -45,7 +45,9 @@ def first_look() -> set[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(zones: Zones, back: None) -> None:
+def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(
+    zones: Zones, migrations_restored: None
+) -> None:
     make.open_league("fall")
     for code, endpoint in ENDPOINTS.items():
         make.join(code, "fall", endpoint=endpoint)
@@ -64,7 +66,9 @@ def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(zo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(zones: Zones, back: None) -> None:
+def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(
+    zones: Zones, migrations_restored: None
+) -> None:
     make.hire(room=10)
     # On a busy machine the migrations take longer than a normal lease.
     make.open_league("fall", referee_lease_s=600)

@@ -12,7 +12,7 @@ from tests import factories as make
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_only_the_tokens_of_the_site_s_referees_are_void(back: None) -> None:
+def test_only_the_tokens_of_the_site_s_referees_are_void(migrations_restored: None) -> None:
     ours = make.hire("Ours")
     foreign = make.hire("Foreign", trusted=False)
     make.open_league("fall")

@@ -1,6 +1,6 @@
 """The figures of docs/luck.md: how often a league that is played again agrees with what was foretold of it.
 
-A league of players whose strengths are known is played, its luck is worked out from the results, and the same players
+A league of players whose strengths are known is played, its luck is computed from the results, and the same players
 play it again. Counted is how often their new place is within the interval, which nine of ten should be.
 """
 

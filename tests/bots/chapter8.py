@@ -3,7 +3,7 @@
 It judges what the league sends independently: it shares code with other bots, but none with this project. It plays as
 the chapter says, and writes one JSON line per message received (``{"at", "method", "params"}``), per answer sent
 (``{"at", "answer_to", "result" | "error"}``), per deviation from the chapter (``{"deviation", ...}``) and per remark
-that is no deviation (``{"note"}``). Fields that the chapter does not know are no deviation.
+that is not a deviation (``{"note"}``). Fields that the chapter does not know are not deviations.
 
     python -m tests.bots.chapter8 --league http://127.0.0.1:8000/mcp --name Alpha --port 0 --log alpha.jsonl
 

@@ -41,7 +41,7 @@ REFUSED = {
     "no object": (Post(b"17"), 200, -32600),
     "another version": (Post(b'{"jsonrpc": "1.0", "method": "ping", "id": 1}'), 200, -32600),
     "no method": (Post(b'{"jsonrpc": "2.0", "id": 1}'), 200, -32600),
-    "an id that is none": (Post(b'{"jsonrpc": "2.0", "method": "ping", "id": [1]}'), 200, -32600),
+    "an id of a wrong type": (Post(b'{"jsonrpc": "2.0", "method": "ping", "id": [1]}'), 200, -32600),
     "params that are a list": (Post(b'{"jsonrpc": "2.0", "method": "ping", "params": [1], "id": 1}'), 200, -32602),
 }
 

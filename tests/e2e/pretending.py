@@ -1,4 +1,4 @@
-"""A league that is none: it answers as a test wants, and notes what it was sent."""
+"""A fake league: it answers as a test wants, and records what it was sent."""
 
 from __future__ import annotations
 

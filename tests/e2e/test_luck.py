@@ -40,7 +40,7 @@ def test_bars_and_sentences_come_by_themselves_when_rounds_are_over(
             told: dict[str, Any] = site.get(f"/leagues/{LEAGUE}/luck")
             return told if told["current"] else None
 
-        told = wait_for("the luck of the whole league is worked out", figures)
+        told = wait_for("the luck of the whole league is computed", figures)
         assert (told["after_round"], told["game_of_chance"], told["coin"]) == (3, True, True)
         board, player = pages[""], pages["players/P01/"]
         expect(board.locator(".standings .luck")).to_have_count(4)

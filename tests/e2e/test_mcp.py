@@ -67,7 +67,7 @@ def test_clients_of_both_eras_are_told_of_a_league_as_it_is_played(tmp_path: Pat
             body, headers = stateless("resources/read", uri=uri)
             contents = client.post(address, json=body, headers=_head(**headers)).json()["result"]["contents"]
             assert json.loads(contents[0]["text"])["standings"] == site.get(f"/leagues/{LEAGUE}/standings")
-            # The streams end with the site, within its time.
+            # The streams end when the site stops, within its time limit for stopping.
             assert site.stop() == 0
             assert [message for message in events if "result" in message] == [
                 {"jsonrpc": "2.0", "id": 7, "result": {"resultType": "complete", "_meta": {f"{META}subscriptionId": 7}}}

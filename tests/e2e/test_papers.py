@@ -44,7 +44,7 @@ def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
         log_in(desk, site)
         desk.goto(f"{site.url}/admin/matches/league/{DESK}/notices/")
         desk.fill("#id_text", WORDS)
-        desk.get_by_role("button", name="Say it").click()
+        desk.get_by_role("button", name="Publish").click()
         expect(phone.locator("#fragment-notices")).to_contain_text(WORDS)
         expect(screen.locator("#fragment-screen_notice")).to_contain_text(WORDS)
         table = phone.locator("#fragment-standings tbody tr").first.bounding_box()

@@ -1,4 +1,4 @@
-"""Strategies for requests to /mcp: valid messages with errors put in, and bodies that are no message at all."""
+"""Strategies for requests to /mcp: valid messages with errors put in, and bodies that are not messages at all."""
 
 from __future__ import annotations
 

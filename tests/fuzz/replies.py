@@ -1,4 +1,4 @@
-"""Random answers of an agent under check: correct answers with errors put in, and bodies that are no answer at all."""
+"""Random answers of an agent under check: correct answers with errors put in, and bodies that are not answers."""
 
 from __future__ import annotations
 

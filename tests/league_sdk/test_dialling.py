@@ -1,4 +1,4 @@
-"""Dialling out, at an inbox whose every answer a test prepares."""
+"""Dialling out, against an inbox whose answers each test prepares."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Socket = Callable[[web.WebSocketResponse], Awaitable[None]]
 
 @dataclass
 class Site:
-    """An inbox that does with each poll and each socket what the next one in its list does, and the last one again.
+    """An inbox that handles each poll and each socket with the next handler of a list; the last handler is used again.
 
     Attributes:
-        polls, sockets: what happens.
-        brought: every response that arrived, as (way, response).
-        headers: of every request.
-        asked: the query of every poll.
-        refuse_posts: so many POSTs are answered with 503.
+        polls, sockets: the handlers.
+        responses: every response of the agent that arrived, as (way, response).
+        headers: the headers of every request.
+        queries: the query of every poll.
+        refuse_posts: how many POSTs are answered with 503 before one is accepted.
     """
 
     polls: list[Poll] = field(default_factory=list)
     sockets: list[Socket] = field(default_factory=list)
-    brought: asyncio.Queue[tuple[str, dict[str, Any]]] = field(default_factory=asyncio.Queue)
+    responses: asyncio.Queue[tuple[str, dict[str, Any]]] = field(default_factory=asyncio.Queue)
     headers: list[dict[str, str]] = field(default_factory=list)
-    asked: list[dict[str, str]] = field(default_factory=list)
+    queries: list[dict[str, str]] = field(default_factory=list)
     refuse_posts: int = 0
     port: int = 0
 
@@ -52,10 +52,10 @@ class Site:
                 self.refuse_posts -= 1
                 return web.Response(status=503)
             for response in (await request.json())["responses"]:
-                self.brought.put_nowait(("poll", response))
+                self.responses.put_nowait(("poll", response))
             return web.json_response({"accepted": 1, "not_awaited": []})
         if request.path == "/inbox":
-            self.asked.append(dict(request.query))
+            self.queries.append(dict(request.query))
             return await (self.polls.pop(0) if len(self.polls) > 1 else self.polls[0])(request)
         if not self.sockets:
             return web.Response(status=404)
@@ -67,11 +67,11 @@ class Site:
     async def take(self, line: web.WebSocketResponse, number: int = 1) -> None:
         """Take so many answers from a socket."""
         for _ in range(number):
-            self.brought.put_nowait(("websocket", await line.receive_json()))
+            self.responses.put_nowait(("websocket", await line.receive_json()))
 
-    async def was_brought(self) -> tuple[str, dict[str, Any]]:
+    async def next_response(self) -> tuple[str, dict[str, Any]]:
         async with asyncio.timeout(PATIENCE_S):
-            return await self.brought.get()
+            return await self.responses.get()
 
 
 @pytest.fixture
@@ -85,18 +85,18 @@ async def site() -> AsyncIterator[Site]:
 
 async def until(reached: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not reached():  # noqa: ASYNC110 - what is waited for happens in a server's handler
+        while not reached():  # noqa: ASYNC110 - the condition changes in a server's handler, which sets no event
             await asyncio.sleep(0)
 
 
-def ask(number: int) -> dict[str, Any]:
+def ping(number: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "ping", "params": {"n": number}, "id": number}
 
 
 def news(*numbers: int, following: str = "c") -> Poll:
     async def poll(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(
-            {"messages": [{"cursor": "c", "request": ask(number)} for number in numbers], "next": following}
+            {"messages": [{"cursor": "c", "request": ping(number)} for number in numbers], "next": following}
         )
 
     return poll
@@ -146,21 +146,21 @@ async def ended(keeping: asyncio.Task[None]) -> None:
         await keeping
 
 
-async def test_polls_hand_over_and_bring_with_the_cursor_of_the_last_one(site: Site) -> None:
+async def test_each_poll_sends_the_cursor_of_the_poll_before(site: Site) -> None:
     site.polls, agent = [news(1, 2, following="a-b"), held], Agent()
     with dialling(site, agent, "poll"):
-        brought = [await site.was_brought() for _ in range(2)]
-        assert sorted(response["id"] for _way, response in brought) == [1, 2]
-        await until(lambda: len(site.asked) == 2)
-    assert site.asked[:2] == [{"wait": "25", "after": ""}, {"wait": "25", "after": "a-b"}]
+        responses = [await site.next_response() for _ in range(2)]
+        assert sorted(response["id"] for _way, response in responses) == [1, 2]
+        await until(lambda: len(site.queries) == 2)
+    assert site.queries[:2] == [{"wait": "25", "after": ""}, {"wait": "25", "after": "a-b"}]
     assert site.headers[0]["Authorization"] == "Bearer tok"
     assert site.headers[0]["User-Agent"] == f"player/{SDK_VERSION}"
 
 
-async def test_a_socket_answers_messages_beside_each_other(site: Site) -> None:
+async def test_messages_of_a_socket_are_answered_concurrently(site: Site) -> None:
     async def two(line: web.WebSocketResponse) -> None:
-        await line.send_json(ask(1))
-        await line.send_json(ask(2))
+        await line.send_json(ping(1))
+        await line.send_json(ping(2))
         await until(lambda: len(agent.seen) == 2)
         agent.may_answer.set()
         await site.take(line, 2)
@@ -169,21 +169,21 @@ async def test_a_socket_answers_messages_beside_each_other(site: Site) -> None:
     site.sockets, site.polls, agent = [two], [held], Agent()
     agent.may_answer.clear()
     with dialling(site, agent):
-        assert {(await site.was_brought())[0] for _ in range(2)} == {"websocket"}
-    assert site.asked == []
+        assert {(await site.next_response())[0] for _ in range(2)} == {"websocket"}
+    assert site.queries == []
 
 
 async def test_an_agent_polls_if_no_socket_can_be_opened(site: Site) -> None:
     said: list[str] = []
     site.polls = [news(7), held]
     with dialling(site, Agent(), said=said):
-        assert (await site.was_brought())[1]["id"] == 7
+        assert (await site.next_response())[1]["id"] == 7
     assert said == ["messages are fetched from the league now (by poll)"]
 
 
-async def test_a_message_offered_again_on_the_next_line_gets_the_same_answer_and_is_played_once(site: Site) -> None:
+async def test_a_message_offered_again_on_the_next_line_is_handled_once_and_gets_the_same_answer(site: Site) -> None:
     async def cut(line: web.WebSocketResponse) -> None:
-        await line.send_json(ask(5))
+        await line.send_json(ping(5))
         await until(lambda: bool(agent.seen))
         await line.close(code=WSCloseCode.GOING_AWAY)
         agent.may_answer.set()
@@ -192,16 +192,16 @@ async def test_a_message_offered_again_on_the_next_line_gets_the_same_answer_and
     site.polls = [news(5), news(5, 6), held]
     agent.may_answer.clear()
     with dialling(site, agent):
-        brought = [await site.was_brought() for _ in range(3)]
+        responses = [await site.next_response() for _ in range(3)]
     assert agent.seen == [5, 6]
     first = {"jsonrpc": "2.0", "id": 5, "result": {"answer": 1}}
-    assert [response for _way, response in brought if response["id"] == 5] == [first, first]
+    assert [response for _way, response in responses if response["id"] == 5] == [first, first]
 
 
-async def test_an_answer_that_cannot_be_brought_is_brought_again(site: Site) -> None:
+async def test_an_answer_that_the_league_did_not_accept_is_sent_again(site: Site) -> None:
     site.polls, site.refuse_posts = [news(3), held], 3
     with dialling(site, Agent(), "poll"):
-        assert (await site.was_brought())[1]["id"] == 3
+        assert (await site.next_response())[1]["id"] == 3
     assert site.refuse_posts == 0
 
 
@@ -220,22 +220,22 @@ async def test_an_answer_that_cannot_be_brought_is_brought_again(site: Site) -> 
 async def test_after_an_unusable_answer_an_agent_polls_again_without_a_cursor(site: Site, broken: Poll) -> None:
     site.polls = [news(1), broken, news(2), held]
     with dialling(site, Agent(), "poll"):
-        assert [(await site.was_brought())[1]["id"] for _ in range(2)] == [1, 2]
-    assert [asked["after"] for asked in site.asked[:3]] == ["", "c", ""]
+        assert [(await site.next_response())[1]["id"] for _ in range(2)] == [1, 2]
+    assert [query["after"] for query in site.queries[:3]] == ["", "c", ""]
 
 
-async def test_a_site_that_is_started_again_is_found_again(site: Site) -> None:
+async def test_after_a_restart_of_the_site_the_agent_connects_again(site: Site) -> None:
     said: list[str] = []
     site.polls = [news(1), held]
     port = Port(site.handle)
     site.port = number = await port.open("127.0.0.1")
     with dialling(site, Agent(), "poll", said=said):
-        assert (await site.was_brought())[1]["id"] == 1
+        assert (await site.next_response())[1]["id"] == 1
         await port.close()
         site.polls = [news(2), held]
         again = Port(site.handle)
         await again.open("127.0.0.1", number)
-        assert (await site.was_brought())[1]["id"] == 2
+        assert (await site.next_response())[1]["id"] == 2
         await again.close()
     assert [text.partition(" (")[0] for text in said][:3] == [
         "messages are fetched from the league now",
@@ -244,18 +244,18 @@ async def test_a_site_that_is_started_again_is_found_again(site: Site) -> None:
     ]
 
 
-async def test_frames_and_messages_that_are_none_are_passed_over(site: Site) -> None:
+async def test_invalid_frames_and_messages_are_ignored(site: Site) -> None:
     async def noise(line: web.WebSocketResponse) -> None:
         for text in ("no json", "[]", "{}", '{"id": "text"}', '{"id": true}', '{"id": NaN}'):
             await line.send_str(text)
         await line.send_bytes(b"\xff")
-        await line.send_json(ask(9))
+        await line.send_json(ping(9))
         await site.take(line)
         await line.receive()
 
     site.sockets, agent = [noise], Agent()
     with dialling(site, agent, "websocket"):
-        assert (await site.was_brought())[1]["id"] == 9
+        assert (await site.next_response())[1]["id"] == 9
     assert agent.seen == [9]
 
 
@@ -265,29 +265,29 @@ async def test_an_agent_that_fails_answers_with_an_error(site: Site) -> None:
 
     site.polls = [news(4), held]
     keeping = asyncio.create_task(DialledLine(site.inbox, fail, ways=("poll",)).keep())
-    _way, response = await site.was_brought()
+    _way, response = await site.next_response()
     keeping.cancel()
     await asyncio.wait([keeping])
     assert (response["id"], response["error"]["code"]) == (4, -32603)
 
 
 @pytest.mark.parametrize(("code", "why"), [(409, TakenOver), (401, NotAllowed)])
-async def test_a_poll_that_is_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
+async def test_a_poll_that_is_taken_over_or_not_allowed_ends_the_line(site: Site, code: int, why: type[Ended]) -> None:
     site.polls = [status(code)]
     with dialling(site, Agent(), "poll") as keeping, pytest.raises(why, match="auth_token"):
         await ended(keeping)
-    assert len(site.asked) == 1
+    assert len(site.queries) == 1
 
 
 @pytest.mark.parametrize(("code", "why"), [(4409, TakenOver), (4401, NotAllowed)])
-async def test_a_socket_that_is_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
+async def test_a_socket_that_was_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
     async def close(line: web.WebSocketResponse) -> None:
         await line.close(code=code)
 
     site.sockets, site.polls = [close], [held]
     with dialling(site, Agent()) as keeping, pytest.raises(why, match="auth_token"):
         await ended(keeping)
-    assert site.asked == []
+    assert site.queries == []
 
 
 async def test_only_so_many_answers_are_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ async def test_only_so_many_answers_are_remembered(site: Site, monkeypatch: pyte
     site.polls, agent = [*(news(*some) for some in numbers), news(1), held], Agent()
     with dialling(site, agent, "poll"):
         for _ in range(51):
-            await site.was_brought()
+            await site.next_response()
     assert agent.seen.count(1) == 2
 
 
@@ -325,7 +325,7 @@ async def test_a_cancelled_line_leaves_no_task_behind(site: Site) -> None:
     agent.may_answer.clear()
     before = asyncio.all_tasks()
     with dialling(site, agent, "poll") as keeping:
-        await until(lambda: len(site.asked) == 2)
+        await until(lambda: len(site.queries) == 2)
     with suppress(asyncio.CancelledError):
         await ended(keeping)
     await asyncio.sleep(0)
@@ -334,22 +334,22 @@ async def test_a_cancelled_line_leaves_no_task_behind(site: Site) -> None:
 
 
 @pytest.mark.parametrize("way", ["poll", "websocket"])
-async def test_a_machine_that_has_another_address_dials_again_at_once(
+async def test_a_machine_whose_address_has_changed_dials_again_at_once(
     site: Site, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody tells it that its connections are dead; what it was not given is offered on the new line."""
+    """Its old connections stay silent without an error; the new line offers the messages that were not delivered."""
     addresses = ["192.0.2.7"]
     monkeypatch.setattr(dialling_out, "WATCH_S", 0.01)
     monkeypatch.setattr(dialling_out, "outward_address", lambda: addresses[0])
     said: list[str] = []
 
     async def on_the_new_line(line: web.WebSocketResponse) -> None:
-        await line.send_json(ask(2))
+        await line.send_json(ping(2))
         await site.take(line)
         await line.receive()
 
-    async def dead_soon(line: web.WebSocketResponse) -> None:
-        await line.send_json(ask(1))
+    async def dies_after_one_message(line: web.WebSocketResponse) -> None:
+        await line.send_json(ping(1))
         await site.take(line)
         addresses[0] = "192.0.2.8"
         await line.receive()
@@ -358,8 +358,8 @@ async def test_a_machine_that_has_another_address_dials_again_at_once(
         addresses[0] = "192.0.2.8"
         return await held(request)
 
-    site.polls, site.sockets = [news(1), dead, news(2), held], [dead_soon, on_the_new_line]
+    site.polls, site.sockets = [news(1), dead, news(2), held], [dies_after_one_message, on_the_new_line]
     with dialling(site, Agent(), way, said=said):
-        assert (await site.was_brought())[1]["id"] == 1
-        assert (await site.was_brought())[1]["id"] == 2
+        assert (await site.next_response())[1]["id"] == 1
+        assert (await site.next_response())[1]["id"] == 2
     assert any("its network has changed" in text for text in said)

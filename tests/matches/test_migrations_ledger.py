@@ -21,7 +21,7 @@ def migrate(target: list[tuple[str, str]] | None = None) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_leagues_are_chained_forwards_and_back(client: Client, back: None) -> None:
+def test_leagues_are_chained_forwards_and_back(client: Client, migrations_restored: None) -> None:
     place = make.playing()
     make.finish_round(place)
     make.open_league("spring")

@@ -30,7 +30,7 @@ _MCP_ALONE = _(
 
 
 async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[str, Any]) -> None:
-    """Judge a referee as a server of MCP; of one that is none nothing is said.
+    """Judge a referee as a server of MCP; nothing is reported for a referee that is not an MCP server.
 
     Args:
         question: as what ``get_match_state`` is called, which changes nothing.
@@ -60,7 +60,7 @@ def _judge_tools(verdicts: Verdicts, server: Server) -> None:
 
 
 async def _check_results(verdicts: Verdicts, server: Server, question: Mapping[str, Any]) -> None:
-    """Call the tool that changes nothing, and judge its result; an error of JSON-RPC is none, and allowed."""
+    """Call the tool that changes nothing, and judge its result; a JSON-RPC error has no result and is allowed."""
     tools = server.memory.tools or {}
     tool = next((one for name, one in tools.items() if plain_name(name) == plain_name(MATCH_STATE)), None)
     if tool is None:

@@ -27,7 +27,8 @@ MAX_REPLAYS, MIN_REPLAYS, MAX_PLAYED_AGAIN = 1000, 100, 4_000_000
 """How often a league is played again: less often the more matches it has."""
 COIN_REPLAYS = 1000
 LOWER, UPPER = 0.05, 0.95
-"""The quantiles between which nine of ten replays are; what has a chance between them could be a coin."""
+"""The quantiles between which nine of ten replays are. A player whose chance to be better than average is between them
+could be an average player."""
 _SHIFT = 1 << 24
 """The sort key of a row is one number: points, wins and draws, each with so much room."""
 

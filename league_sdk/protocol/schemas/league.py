@@ -100,7 +100,7 @@ class LeagueRegisterRequest(
 
 
 class Inbox(Part, clause=OURS):
-    """Where an agent that dials out fetches its messages and brings its answers."""
+    """Where an agent that dials out fetches its messages and sends its answers."""
 
     poll_url: Endpoint = field("The address of the long poll.")
     websocket_url: str = field("The address of the WebSocket.")

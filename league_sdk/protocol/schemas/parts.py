@@ -50,7 +50,7 @@ def _field(description: str, clause: str, **more: Any) -> Any:
 
 
 def says(description: str) -> Any:
-    """Metadata of a field that is no message's: what it means, with its unit."""
+    """Metadata of a field outside messages: what it means, with its unit."""
     return Field(description=description)
 
 

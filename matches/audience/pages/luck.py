@@ -19,7 +19,7 @@ class Bar(NamedTuple):
         width: how long it is.
         mark: the middle of the player's place.
         players: how long the line is.
-        coin: whether its place could be a coin.
+        coin: whether its place could be chance.
         places: the bar in words.
         expected: in a game of chance, the points that its matches were worth on average; else empty.
         luck: the difference between its points and these, with a sign; else empty.

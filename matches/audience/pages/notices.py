@@ -17,7 +17,7 @@ MAX_ON_BOARD, MAX_ON_MINE = 3, 10
 
 
 class NoticeRow(TypedDict):
-    """An announcement, or a message to the owner of one player."""
+    """A notice to everybody, or to the owner of one player."""
 
     id: Annotated[int, says("Its number, by which it is withdrawn.")]
     text: Annotated[str, says("What the instructor says.")]

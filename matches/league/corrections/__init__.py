@@ -1,1 +1,1 @@
-"""Corrections: a plan is worked out from what the instructor asks for and how things stand, and applied or undone."""
+"""Corrections: a plan is computed from what the instructor asks for and how things stand, and applied or undone."""

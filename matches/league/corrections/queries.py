@@ -64,7 +64,7 @@ def plan_to_undo(league: League, number: int, reason: str) -> Plan:
     """What undoing a correction would change.
 
     Raises:
-        NotFound: there is none of this number.
+        NotFound: there is no correction with this number.
         ActionRefused: it is undone, or a later one comes first.
     """
     after = list(league.corrections.filter(number__gte=number).select_related("player").order_by("number"))

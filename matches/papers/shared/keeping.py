@@ -20,7 +20,7 @@ PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 SHARE = 10
 """The pause after a pass is so many times as long as the pass took."""
 LOOK_INTERVAL_S = 10.0
-"""Some changes, such as an announcement, give the conductor nothing to do, so that nobody wakes it."""
+"""Some changes, such as a notice, give the conductor nothing to do, so they do not wake it."""
 RETRY_S = 10.0
 """After a pass that failed, for example as the disk is full."""
 

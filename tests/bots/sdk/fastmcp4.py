@@ -4,7 +4,7 @@ from typing import Literal
 
 from fastmcp import FastMCP
 from pydantic import BaseModel
-from student import PORT, heard, join_the_league
+from student import PORT, join_the_league, record_call
 
 mcp = FastMCP("FastMcp4")
 
@@ -23,49 +23,49 @@ class Row(BaseModel):
 @mcp.tool
 def receive_invitation(match_id: str, opponent: str) -> bool:
     """Called when somebody invites us to a game."""
-    heard("receive_invitation", match_id=match_id, opponent=opponent)
+    record_call("receive_invitation", match_id=match_id, opponent=opponent)
     return True
 
 
 @mcp.tool
 def pick_parity(match_id: str, standings: Standings, mood: str) -> Literal["even", "odd"]:
     """Pick even or odd."""
-    heard("pick_parity", match_id=match_id, standings=standings.model_dump(), mood=mood)
+    record_call("pick_parity", match_id=match_id, standings=standings.model_dump(), mood=mood)
     return "odd" if standings.wins % 2 else "even"
 
 
 @mcp.tool
 def game_over(match_id: str, winner: str | None, drawn_number: int | None) -> str:
     """The result of a game."""
-    heard("game_over", match_id=match_id, winner=winner, drawn_number=drawn_number)
+    record_call("game_over", match_id=match_id, winner=winner, drawn_number=drawn_number)
     return "thanks"
 
 
 @mcp.tool
 def new_round(round_id: int) -> str:
     """A new round was announced."""
-    heard("new_round", round_id=round_id)
+    record_call("new_round", round_id=round_id)
     return "thanks"
 
 
 @mcp.tool
 def standings_table(standings: list[Row]) -> str:
     """The new table."""
-    heard("standings_table", standings=[row.model_dump() for row in standings])
+    record_call("standings_table", standings=[row.model_dump() for row in standings])
     return "thanks"
 
 
 @mcp.tool
 def end_of_round(round_id: int) -> str:
     """A round has ended."""
-    heard("end_of_round", round_id=round_id)
+    record_call("end_of_round", round_id=round_id)
     return "thanks"
 
 
 @mcp.tool
 def league_completed(champion: Row) -> str:
     """The league has ended with this champion."""
-    heard("league_completed", champion=champion.model_dump())
+    record_call("league_completed", champion=champion.model_dump())
     return "thanks"
 
 

@@ -4,7 +4,7 @@ import random
 from datetime import datetime
 
 from mcp.server.fastmcp import FastMCP
-from student import PORT, heard, join_the_league
+from student import PORT, join_the_league, record_call
 
 mcp = FastMCP("Python1", port=PORT)
 
@@ -12,7 +12,7 @@ mcp = FastMCP("Python1", port=PORT)
 @mcp.tool()
 def handle_game_invitation(params: dict) -> dict:
     """Accept the invitation."""
-    heard("handle_game_invitation", **params)
+    record_call("handle_game_invitation", **params)
     now = datetime.now().isoformat()
     return {"message_type": "GAME_JOIN_ACK", "match_id": params["match_id"], "arrival_timestamp": now, "accept": True}
 
@@ -20,7 +20,7 @@ def handle_game_invitation(params: dict) -> dict:
 @mcp.tool()
 def choose_parity(params: dict) -> dict:
     """Random strategy."""
-    heard("choose_parity", **params)
+    record_call("choose_parity", **params)
     return {
         "message_type": "CHOOSE_PARITY_RESPONSE",
         "match_id": params["match_id"],
@@ -32,31 +32,31 @@ def choose_parity(params: dict) -> dict:
 @mcp.tool()
 def notify_match_result(params: dict) -> dict:
     """Log result for learning."""
-    heard("notify_match_result", **params)
+    record_call("notify_match_result", **params)
     return {"status": "ok"}
 
 
 @mcp.tool()
 def notify_round(params: dict) -> dict:
-    heard("notify_round", **params)
+    record_call("notify_round", **params)
     return {"status": "ok"}
 
 
 @mcp.tool()
 def update_standings(params: dict) -> dict:
-    heard("update_standings", **params)
+    record_call("update_standings", **params)
     return {"status": "ok"}
 
 
 @mcp.tool()
 def notify_round_completed(params: dict) -> dict:
-    heard("notify_round_completed", **params)
+    record_call("notify_round_completed", **params)
     return {"status": "ok"}
 
 
 @mcp.tool()
 def notify_league_completed(params: dict) -> dict:
-    heard("notify_league_completed", **params)
+    record_call("notify_league_completed", **params)
     return {"status": "ok"}
 
 

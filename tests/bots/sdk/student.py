@@ -1,4 +1,4 @@
-"""What the players in Python share: they keep what they heard, and register once their server listens."""
+"""Shared by the players in Python: they record the calls that they get, and register once their server listens."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 PORT = int(os.environ["PORT"])
 
 
-def heard(tool, **arguments):
-    """Keep one call of a tool as a line of the file that the test reads."""
+def record_call(tool, **arguments):
+    """Write one call of a tool as a line of the file that the test reads."""
     with Path(os.environ["HEARD"]).open("a", encoding="utf-8") as file:
         file.write(json.dumps({"tool": tool, "arguments": arguments}, default=str) + "\n")
 
@@ -43,6 +43,6 @@ def _join(name):
     }
     body = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
     kind = {"Content-Type": "application/json"}
-    request = urllib.request.Request(os.environ["LEAGUE"], json.dumps(body).encode(), kind)  # noqa: S310 - of the test
-    with urllib.request.urlopen(request) as reply:  # noqa: S310 - of the test
+    request = urllib.request.Request(os.environ["LEAGUE"], json.dumps(body).encode(), kind)  # noqa: S310 - the test chose this URL
+    with urllib.request.urlopen(request) as reply:  # noqa: S310 - the test chose this URL
         print("JOINED", json.load(reply)["result"]["player_id"], flush=True)

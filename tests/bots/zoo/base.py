@@ -27,7 +27,7 @@ class Callback:
     Attributes:
         to: where callbacks go: ``invitation`` (its referee_endpoint), ``hard_coded`` (the first referee's port) or
             ``manager``.
-        ack: the fields of the HTTP reply, which is no answer.
+        ack: the fields of the HTTP reply, which is not an answer.
         first: whether the callback is made before the reply goes out.
         kinds: the messages that are answered by callback; others are answered in the reply.
         flat: whether the callback has no JSON-RPC around it.

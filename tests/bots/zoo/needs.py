@@ -60,15 +60,15 @@ nested_parity_context = has("parity_context", {CHOOSE}, is_object)
 nested_retry_info = has("retry_info.retry_count", {ERROR}, is_whole)
 whole_second_stamp = has("timestamp", EVERYTHING, is_whole_second, "whole seconds and a Z")
 whole_second_deadline = has("deadline", {CHOOSE}, is_whole_second, "whole seconds and a Z")
-capital_manager = has(
+manager_id_in_capitals = has(
     "sender",
     BROADCASTS,
     lambda value: isinstance(value, str) and re.fullmatch(r"league_manager:[A-Z0-9]+", value) is not None,
     "league_manager:<CAPITALS OR DIGITS>",
 )
-first_referees = has("sender", GAME, lambda value: value in ("referee:REF01", "referee:REF02"), "REF01 or REF02")
+referee_01_or_02 = has("sender", GAME, lambda value: value in ("referee:REF01", "referee:REF02"), "REF01 or REF02")
 protocol_v2 = has("protocol", EVERYTHING, lambda value: value == "league.v2", "league.v2")
-round_is_no_string = has("round_id", {INVITE}, lambda value: not isinstance(value, str), "no string")
+round_id_is_not_a_string = has("round_id", {INVITE}, lambda value: not isinstance(value, str), "not a string")
 
 
 def game_id(incoming: Incoming) -> str | None:

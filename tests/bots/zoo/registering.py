@@ -172,13 +172,13 @@ class CapitalManager(Bot):
     """Requires sender ``league_manager:<CAPITALS OR DIGITS>``, also in the answer to its registration."""
 
     manager_sender = r"league_manager:[A-Z0-9]+"
-    needs = (needs.capital_manager,)
+    needs = (needs.manager_id_in_capitals,)
 
 
 class TwoReferees(Bot):
     """Takes only REF01 and REF02, timestamps in whole seconds and integer ids; refuses by -32602."""
 
-    needs = (needs.first_referees, needs.whole_second_stamp, needs.whole_second_deadline, needs.integer_id)
+    needs = (needs.referee_01_or_02, needs.whole_second_stamp, needs.whole_second_deadline, needs.integer_id)
 
 
 class PortByHeart(Bot):

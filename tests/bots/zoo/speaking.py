@@ -68,7 +68,7 @@ class FlatAfterRegister(Bot):
 class LeagueAndRound(Bot):
     """Needs league_id and an integer round_id in everything, a JSON-RPC id always; refuses by {"success": false}."""
 
-    needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.round_is_no_string, needs.any_id)
+    needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.round_id_is_not_a_string, needs.any_id)
     complains = speech.success(success=False)
 
 

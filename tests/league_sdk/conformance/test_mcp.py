@@ -13,7 +13,7 @@ from league_sdk.dialects.discovery import MAX_PAGES
 from tests.league_sdk.conformance.agents import BRIEF, NAMES, TOKEN, Agent, Wrong, checked, clause, found, having
 from tests.league_sdk.conformance.servers import SCHEMA, STRING, VERSION, Server, Stateless, WithSessions
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 CLAUSES = {f"mcp.{name}" for name in ("version", "greeting", "list", "tools", "arguments", "results")}
 OF_MCP = CLAUSES | {"mcp.session", "mcp.session_end"}
 

@@ -17,7 +17,7 @@ from league_sdk.dialects.discovery import LIMIT_S
 from tests.league_sdk.conformance.agents import BRIEF, Wrong, checked, clause, found, having
 from tests.league_sdk.conformance.servers import Stateless, WithSessions
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 OF_SESSIONS = {"mcp.session", "mcp.session_end"}
 NOT_LISTED = "s9999"
 

@@ -34,7 +34,7 @@ from tests.league_sdk.conformance.agents import (
     post,
 )  # fmt: skip
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 PROBES = {"tool.get_player_state", "tool.make_move"}
 """The clauses about tools that an agent need not have."""
@@ -47,7 +47,7 @@ async def test_the_strict_player_of_chapter_8_conforms(tmp_path: Path) -> None:
     async with chapter8(log) as url:
         report = await checked(url)
     # The chapter has nothing on any of these: it notes what is wrong with a message and plays on, answers what has no
-    # id like everything else, and knows one error for every body that is no request.
+    # id like everything else, and knows one error for every body that is not a request.
     tolerated = {"robust.missing_field", "robust.wrong_type", "robust.notification", "robust.broken_json"}
     assert found(report) == (set(), tolerated), report.to_json()
     assert having(report, Verdict.SKIPPED) == PROBES
@@ -97,7 +97,7 @@ async def test_a_game_that_the_agent_declares_is_played(game: str, ours: str) ->
 
 
 class Undecided(Agent):
-    """Chooses what is no parity."""
+    """Chooses something that is not a parity."""
 
     async def choose(self, params: Params) -> Any:
         return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice="maybe")

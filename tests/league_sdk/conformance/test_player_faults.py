@@ -8,7 +8,7 @@ import pytest
 
 from tests.league_sdk.conformance.agents import NAMES, Agent, Params, Wrong, checked, found, stamp
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 
 class Says(Agent):

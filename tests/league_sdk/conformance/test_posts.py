@@ -17,10 +17,10 @@ from league_sdk.simulated_league import Identity, Match
 from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params, checked, clause, post
 from tests.places import sample
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 HERE, OTHERS = "127.0.0.1", new_token()
 MADE_UP = "tok_" + "0" * 32
-"""A token that nobody has. It is no random one, as the door below is none, because it is part of a test's id, and every
+"""A token that nobody has. It is not random, like the closed port below, because it is part of a test's id, and every
 process of pytest-xdist must see the same ids."""
 OWN = {tokens.digest(TOKEN), tokens.digest(OTHERS)}
 """Digests of the agent's token, and of the token of another player that is registered at the same address."""

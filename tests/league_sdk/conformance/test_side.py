@@ -11,7 +11,7 @@ from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.subject import Limits
 from tests.league_sdk.conformance.agents import BRIEF, Agent, Params, Wrong, checked, clause, having
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 
 class Hesitant(Agent):

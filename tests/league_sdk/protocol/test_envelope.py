@@ -156,7 +156,7 @@ def test_parse_sender_splits_kind_and_id(sender: str, parts: tuple[str, str]) ->
 def test_supported_versions_are_accepted(version: str | None, holder: str | None) -> None:
     declared = {"protocol_version": version}
     check_protocol({"protocol": "league.v2"} | (declared if holder is None else {holder: declared}))
-    # A holder that is no object declares no version.
+    # A holder that is not an object declares no version.
     check_protocol({holder or "protocol": None if holder is None else ["protocol_version"]})
 
 

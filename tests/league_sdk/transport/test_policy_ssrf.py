@@ -33,7 +33,7 @@ REFUSED = [
     ("octal with zeros", "http://00000177.0.0.01:8000/mcp", OWN_PORT),
     ("octal as one number", "http://017700000001:8000/mcp", OWN_PORT),
     ("octal of metadata", "http://0251.0376.0251.0376/", METADATA),
-    ("octal that is none", "http://0189.0.0.1/", UNREADABLE),
+    ("invalid octal number", "http://0189.0.0.1/", UNREADABLE),
     ("hex", "http://0x7f.1:8000/mcp", OWN_PORT),
     ("hex, whole", "http://0x7F000001:8000/mcp", OWN_PORT),
     ("hex of metadata", "http://0xa9.0xfe.0xa9.0xfe/", METADATA),

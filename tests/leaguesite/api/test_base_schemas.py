@@ -30,7 +30,7 @@ Answers = set[tuple[str, str, int]]
 
 
 def answers(operation: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """The schemas of an operation's answers in JSON that are no refusals, by status."""
+    """The schemas of an operation's answers in JSON that are not refusals, by status."""
     schema_by_status = {}
     for status, response in operation["responses"].items():
         for media, content in response.get("content", {}).items():

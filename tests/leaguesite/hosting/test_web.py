@@ -12,7 +12,7 @@ def test_a_process_that_was_told_to_stop_ends_in_any_case() -> None:
     codes: list[int] = []
     timer = end_in_any_case(0, codes.append)
     timer.join()
-    # A thread that is no daemon would keep a process alive that has ended in good order.
+    # A thread that is not a daemon would keep a process alive that has ended in good order.
     assert (codes, timer.daemon) == ([0], True)
 
 

@@ -1,4 +1,4 @@
-"""Whoever was let in a moment ago is answered past Django, and nobody else is."""
+"""A caller that was accepted a moment ago is answered without Django, and no other caller is."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from leaguesite.inbox.answering import Who
+from leaguesite.inbox.answering import InboxCaller
 from leaguesite.inbox.quick import POLL_VALID_S, QuickInbox, Visits
 from matches.inbox.hub import hub
 
-ADA = Who(1, "203.0.113.5", "digest of a token")
+ADA = InboxCaller(1, "203.0.113.5", "digest of a token")
 
 
 def scope(*headers: tuple[bytes, bytes], path: str = "/inbox", client: str = "203.0.113.5", method: str = "GET") -> Any:
@@ -28,28 +28,28 @@ def scope(*headers: tuple[bytes, bytes], path: str = "/inbox", client: str = "20
 
 
 async def visit(visits: Visits, asked: Any) -> str:
-    """Who answered: ``inbox``, or ``django``."""
-    heard: list[str] = []
+    """What answered: ``inbox`` or ``django``."""
+    calls: list[str] = []
 
     async def django(*_: Any) -> None:
-        heard.append("django")
+        calls.append("django")
 
     async def receive() -> Any:
-        if not heard:
-            heard.append("body")
+        if not calls:
+            calls.append("body")
             return {"type": "http.request", "body": b""}
-        await hub_is_never_left()
+        await never_disconnects()
         return None
 
     async def send(message: Any) -> None:
-        heard.append("inbox")
+        calls.append("inbox")
 
     await QuickInbox(django, visits)(asked, receive, send)
-    return heard[-1]
+    return calls[-1]
 
 
-async def hub_is_never_left() -> None:
-    """The caller stays: nothing more is received."""
+async def never_disconnects() -> None:
+    """The caller keeps its connection open and sends nothing more."""
     await hub.ask(0, {}, limit_s=3600, grace_s=3600)
 
 
@@ -60,7 +60,7 @@ def visits() -> Visits:
     return known
 
 
-async def test_an_agent_that_was_let_in_a_moment_ago_is_answered_without_django(visits: Visits) -> None:
+async def test_an_agent_that_was_accepted_a_moment_ago_is_answered_without_django(visits: Visits) -> None:
     assert await visit(visits, scope()) == "inbox"
     assert await visit(visits, scope((b"accept", b"*/*"), path="/inbox/")) == "inbox"
 
@@ -90,7 +90,7 @@ async def test_the_next_poll_of_a_line_whose_token_was_looked_up_meanwhile_is_an
     monkeypatch.setattr(hub, "_valid_at", {})
     hub.revoke({ADA.token, "other"}, {ADA.token}, time.monotonic())
     assert await visit(visits, scope()) == "inbox"
-    # What it brings is an answer: the database is asked whose token it is.
+    # A POST contains a response, so the database is asked whose token it is.
     assert await visit(visits, scope(method="POST")) == "django"
     hub.revoke({ADA.token, "other"}, {ADA.token}, time.monotonic() - POLL_VALID_S)
     assert await visit(visits, scope()) == "django"
@@ -98,7 +98,7 @@ async def test_the_next_poll_of_a_line_whose_token_was_looked_up_meanwhile_is_an
     assert await visit(visits, scope()) == "django"
 
 
-async def test_after_a_while_the_database_is_asked_again() -> None:
+async def test_after_the_validity_period_the_database_is_asked_again() -> None:
     visits = Visits(valid_s=0.0, key_valid_s=3600)
     visits.note(scope(), ADA)
     assert await visit(visits, scope()) == "django"

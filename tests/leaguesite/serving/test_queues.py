@@ -203,7 +203,7 @@ async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_del
         waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
         assert await status(await log_in("nobody", "203.0.113.1")) == 429
         assert await status(await log_in("instructor", guesser, own)) == 403
-        # A cookie that we did not sign is none.
+        # A cookie that we did not sign does not count.
         assert await status(await log_in("instructor", guesser, own[:-1])) == 429
     finally:
         held.end()

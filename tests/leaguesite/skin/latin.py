@@ -88,7 +88,7 @@ def times_without_zone(html: str) -> list[str]:
 
 
 def latin(texts: Iterable[str], allowed: Collection[str], written: Iterable[str] = ()) -> list[str]:
-    """The texts with a word in Latin letters that is no code, no name and not allowed, each with its words.
+    """The texts with a word in Latin letters that is neither a code nor a name nor allowed, each with its words.
 
     Args:
         texts: of a page.

@@ -22,7 +22,7 @@ from tests.matches.agent_server import OK, Agents
 from tests.matches.conftest import conducting
 from tests.matches.league.test_reporting import report_without_attempt
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("impatient")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("hunts_without_pauses")]
 
 UNKNOWN = {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found"}, "id": 1}
 Answer = Callable[[dict[str, Any]], Any]

@@ -25,7 +25,7 @@ from matches.push import notify
 from matches.view.recent import Recent
 from tests.matches.agent_server import Agents, serving
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 CALL = {
     "protocol": "league.v2",

@@ -347,7 +347,7 @@ def test_the_desk_asks_the_database_no_more_for_many_names(client: Client, desk:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_migration_indexes_the_names_that_exist_already(client: Client, back: None) -> None:
+def test_the_migration_indexes_the_names_that_exist_already(client: Client, migrations_restored: None) -> None:
     ada(client)
     register(client, "Ada", port=8102)
     before = list(NameLook.objects.order_by("agent", "look").values_list("agent", "look"))

@@ -168,7 +168,7 @@ def test_what_cannot_be_worked_out_is_not_tried_again_and_nothing_false_is_said(
     known = keeper.known(sight.everything(place.league))
     assert known is not None and not known.fresh
     assert work.do() == 0
-    assert "could not be worked out" in caplog.text
+    assert "could not be computed" in caplog.text
 
 
 def test_a_process_that_has_no_pages_works_nothing_out() -> None:

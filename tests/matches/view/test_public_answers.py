@@ -56,7 +56,7 @@ def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, kept: 
     quoting = [
         note(Code.ID, seen=SECRET, expected=7).to_json(),
         note(Code.CHARSET, seen=SECRET).to_json(),
-        # What is none of our notes, or none that we would write.
+        # Neither a note of ours, nor one that we would write.
         SECRET,
         {"code": SECRET, "args": {}},
         note(Code.ASKED_AS, shape=f"the {SECRET}", method="x").to_json(),

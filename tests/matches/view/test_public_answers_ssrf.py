@@ -1,8 +1,8 @@
-"""What a service that is no agent answers is read only by the owner of its address and the staff.
+"""What a service that is not an agent answers is read only by the owner of its address and the staff.
 
-A player's address leads to something of the school that is no agent. A real referee plays matches with it, in which it
-answers in every way that might get out; its reports go to the league as any others, and then everything that anybody
-may read is looked through.
+A player's address leads to a service of the school that is not an agent. A real referee plays matches with it, and the
+service answers in every way that might become public. The referee's reports go to the league as usual; then everything
+that the public may read is searched for these answers.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ ANSWERS: dict[str, Answers] = {
 
 
 async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """One match of what is no agent (PLAYER_A) with an agent: what is reported, and what the agent was sent."""
+    """One match of such a service (PLAYER_A) with an agent: what is reported, and what the agent was sent."""
     sent: list[Any] = []
 
     async def inner(request: web.Request) -> web.Response:

@@ -43,7 +43,7 @@ def test_a_check_that_could_not_be_run_keeps_the_earlier_verdict() -> None:
     for number, member in enumerate(place.players):
         check = ask(member.agent.endpoint, TEACHER, now=after(10 + number))
         [job] = taking.take(now=after(20))
-        runs.fail(check_id=check.pk, run=job.run, problem="The site was tired.", now=after(21))
+        runs.fail(check_id=check.pk, run=job.run, problem="The site was overloaded.", now=after(21))
     assert words() == {"P01": "ready", "P02": "not_checked"}
 
 

@@ -159,7 +159,7 @@ Line = tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]
 
 
 def answering(link: Link, *answers: str) -> None:
-    """The league manager answers so, one call after the other; an empty answer is none."""
+    """The league manager gives these answers in turn; for an empty one it does not answer."""
     left = list(answers)
 
     async def answer(matches: list[dict[str, Any]]) -> list[Any]:

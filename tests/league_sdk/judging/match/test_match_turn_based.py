@@ -119,7 +119,7 @@ async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
     ]  # fmt: skip
 
 
-# -- moves that are none ----------------------------------------------------------------------------------
+# -- illegal moves -----------------------------------------------------------------------------------------
 
 
 async def test_an_illegal_move_costs_one_retry() -> None:

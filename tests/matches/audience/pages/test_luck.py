@@ -59,7 +59,7 @@ def test_the_board_has_a_bar_for_everyone_and_says_what_they_mean(client: Client
     assert [one["viewbox"] for one in bars(text)] == ["0 0 4 4"] * 4
     assert {one["class"] for one in bars(text)} == {"luck luck-coin"}
     assert "if rounds 1 to 2 were played again" in text
-    assert "every place could be a coin" in text
+    assert "every place could be chance" in text
     assert 'href="/docs/luck/"' in text
     # Two matches whose players said different things are worth 1.5 points each.
     assert re.findall(r'c-expected opt"[^>]*>([\d.]+)<', text) == ["3.0"] * 4
@@ -145,7 +145,7 @@ def test_the_sentences_are_in_hebrew_too(client: Client) -> None:
     played(2)
     client.cookies["django_language"] = "he"
     text = text_of(client)
-    assert "כל מקום יכול להיות הטלת מטבע" in text and "played again" not in text
+    assert "כל מקום יכול להיות מקרי" in text and "played again" not in text
 
 
 def test_a_game_of_skill_has_hollow_bars_only_for_those_who_could_be_average(

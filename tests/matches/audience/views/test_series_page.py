@@ -1,4 +1,4 @@
-"""The public page of a series, and who sees on it what frozen boards hide."""
+"""The public page of a series, and which users see the results there that frozen boards hide."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None
     make.open_league("other")
     stranger = person("instructor", "other")
     assert stranger.get(f"{PAGE}?as=staff").status_code == 403
-    # An evening of their own in the same series shows them no more of the others.
+    # Staff of one league of the series do not see the hidden results of its other leagues.
     series.put(league_id="other", series_id="course")
     assert sum(points(stranger, f"{PAGE}?as=staff")) == 6
 
 
 def test_the_page_costs_the_same_for_many_people(desk: Client) -> None:
-    # What the public asks for is kept, and costs less the second time.
-    staffs = f"{PAGE}?as=staff"
+    # The public page is cached and costs less the second time, so the page of the staff is measured.
+    staff_page = f"{PAGE}?as=staff"
     make.setting(players=3)
     series.put(league_id="fall", series_id="course")
-    few = count_queries(desk, staffs)
+    few = count_queries(desk, staff_page)
     make.crowd("fall", 60, letter="Q")
-    assert count_queries(desk, staffs) == few
+    assert count_queries(desk, staff_page) == few
