@@ -38,11 +38,16 @@ setup-run:
 run: setup-run  ## run the whole site in one command: web, conductor, referees
 	$(BIN)/python manage.py host $(run_options)
 
-# Tests wait now and then, so there is one worker more than processors. Of those with real processes a whole file goes to
-# one worker: its tests share what they look at. Three files at a time keep two processors busy.
+# In a fresh clone every worker would compile all tests anew, so they are compiled once, beside mypy, which keeps only one
+# processor busy. What is wrong with them is said by the run itself.
+# Tests wait now and then, so there is one worker more than processors. A whole file goes to one worker: its tests share
+# what they look at. Of those with real processes three files at a time keep two processors busy.
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
-test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
-	.ci/pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
+test: setup  ## check the style, the types and the import arrows, then run all tests but the long ones
+	[ -d tests/__pycache__ ] || $(BIN)/python -m pytest --collect-only -qq $(TESTS) >/dev/null 2>&1 & \
+	    $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
+	.ci/pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile \
+	    -m "not long and not exhaustive and not e2e" $(TESTS) || [ $$? = 5 ]
 	.ci/pytest -n 3 --dist loadfile -m "e2e and not long" $(E2E_TESTS) || [ $$? = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter

@@ -23,12 +23,15 @@ from leaguesite.serving.known_tokens import known_tokens
 from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
 from tests.places import ROOT
+from tests.sizes import examples
 
 API_KEY = "key-of-the-tests"
 
 # By itself hypothesis fails an example that takes longer than 200 ms, or that is slow to draw. Both say something about
 # the clock, which is wrong on a busy machine. Settings that a test gives itself replace these one by one.
-hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "tests", deadline=None, max_examples=examples(100), suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("tests")
 
 
@@ -42,6 +45,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ]
     if lost:
         raise pytest.UsageError(f"move these end-to-end tests into tests/e2e, or mark them long: {', '.join(lost)}")
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected: all that is made then stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the tests from the collector of garbage, which would look through hundreds of thousands of objects."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

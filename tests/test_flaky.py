@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -28,9 +29,12 @@ def test_another():
 def run(folder: Path, written: str) -> tuple[int, str]:
     """The exit status and the words of a run of CI with this file of tests."""
     (folder / "test_some.py").write_text(written, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     command = [".ci/pytest", "-q", "-n", "0", "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # Only the plugins that the script itself needs: with all of them, each of its processes would start the whole site.
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 

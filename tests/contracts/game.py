@@ -19,6 +19,7 @@ from league_sdk.protocol.errors import IllegalMove
 from league_sdk.protocol.messages import MessageType
 from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Outcome, State
+from tests.sizes import examples
 
 PLAYERS = ("P01", "P02")
 MAX_STEPS = 1000
@@ -37,7 +38,7 @@ def each_game(test: Callable[..., None]) -> Callable[..., None]:
     # All games run the same tests. Without a database, no game is given the failing examples of another game.
     # The deadline is named here, as a game of another package is tested without our conftest.py.
     checks = [HealthCheck.differing_executors, HealthCheck.too_slow]
-    how = settings(max_examples=20, deadline=None, database=None, suppress_health_check=checks)
+    how = settings(max_examples=examples(20), deadline=None, database=None, suppress_health_check=checks)
     return how(given(data=st.data(), seed=st.integers(0, 2**32))(test))
 
 

@@ -18,9 +18,10 @@ from tests.fuzz.profile import long
 from tests.fuzz.site import Answer, Request, Site, for_each_input
 from tests.fuzz.world import World
 from tests.fuzz.writes import rolled_back
+from tests.sizes import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
-QUICK, LONG = 300, 66_000
+QUICK, LONG = examples(300), 66_000
 SHARDS = 4
 ID = {"type": ["string", "number", "null"]}
 RPC_RESPONSE = {"type": "object", "required": ["jsonrpc", "id"], "properties": {"jsonrpc": {"const": "2.0"}, "id": ID}}

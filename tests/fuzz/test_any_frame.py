@@ -23,8 +23,9 @@ from tests.fuzz.messages import ODD
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import TIMEOUT_S, Site, noting
 from tests.fuzz.world import World
+from tests.sizes import examples
 
-QUICK, LONG = 40, 1_200
+QUICK, LONG = examples(40), 1_200
 SHARDS = 2
 PATHS = [
     *("/ws/leagues/", "/ws/leagues/winter/", "/ws/leagues/winter/matches/R1M1/", "/ws/leagues/winter/players/P01/"),

@@ -14,8 +14,9 @@ from tests.fuzz.profile import long
 from tests.fuzz.site import Request, Site, for_each_input
 from tests.fuzz.world import LEAGUES, World
 from tests.fuzz.writes import rolled_back
+from tests.sizes import examples
 
-QUICK, LONG = 150, 12_000
+QUICK, LONG = examples(150), 12_000
 SHARDS = 2
 CSRF = "a" * 32
 CHECK = "00000000-0000-4000-8000-000000000000"

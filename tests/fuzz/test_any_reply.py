@@ -30,9 +30,10 @@ from tests import leaping
 from tests.fuzz.profile import SEED, long
 from tests.fuzz.replies import FaultyTransport, damaged, encoded
 from tests.places import sample
+from tests.sizes import examples
 
-QUICK, LONG = 2_000, 100_000
-QUICK_POSTS = 1_500
+QUICK, LONG = examples(2_000), 100_000
+QUICK_POSTS = examples(1_500)
 MATCH = "R1M1"
 ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL")
 SHARDS = 2

@@ -13,9 +13,10 @@ import pytest
 from tests.e2e.scaled import WebProcess, scaled_site
 from tests.e2e.site import Site
 from tests.fuzz.profile import SEED, long
+from tests.sizes import examples
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
-QUICK, LONG = 120, 3_000
+QUICK, LONG = examples(120), 3_000
 TIMEOUT_S = 20
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 FAILURE = re.compile(r"\b(ERROR|CRITICAL) \w+ (?!django\.security)|[Uu]nhandled")

@@ -23,8 +23,9 @@ from tests.fuzz.site import Answer, Header, Request, Site, for_each_input
 from tests.fuzz.test_any_page import CSRF, quoted, texts
 from tests.fuzz.world import World
 from tests.fuzz.writes import rolled_back
+from tests.sizes import examples
 
-QUICK, LONG = 40, 4_000
+QUICK, LONG = examples(40), 4_000
 SHARDS = 2
 BOUNDARY = "x-of-the-test"
 MAX_PAGES_OF_A_PATTERN = 2

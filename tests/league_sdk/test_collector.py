@@ -17,6 +17,8 @@ def _as_it_was() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.set_threshold(*thresholds)
+    # The tests themselves are exempt, see pytest_collection_finish.
+    gc.freeze()
 
 
 class _Ring:

@@ -16,6 +16,7 @@ from league_sdk.protocol import notes
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES, MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from tests import wire
+from tests.sizes import examples
 
 ADDRESS = "http://192.0.2.7:8101/mcp"
 ENVELOPE = {
@@ -292,7 +293,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.dictionaries(_NAMES | st.text(), _JSON, max_size=8) | _JSON, st.sampled_from(list(Kind)), st.text(max_size=20)
 )

@@ -22,7 +22,9 @@ async def moves(house: HouseApart, game_type: str, count: int) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize(("game_type", "last"), [("tic_tac_toe", 9), ("connect_four", 4)])
+@pytest.mark.parametrize(
+    ("game_type", "last"), [pytest.param("tic_tac_toe", 9, marks=pytest.mark.exhaustive), ("connect_four", 4)]
+)
 async def test_it_thinks_in_one_process_and_ends_with_its_match(game_type: str, last: int) -> None:
     house = HouseApart("hard", house_agent("hard", game_type))
     made = await moves(house, game_type, last)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from league_sdk.dialects.arguments import MAX_ARGUMENTS, Argument, fill, read_schema, read_stored
+from tests.sizes import examples
 
 MESSAGE = {
     "message_type": "CHOOSE_PARITY_CALL",
@@ -135,7 +136,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(JSON, JSON)
 def test_any_schema_and_anything_stored_is_read_and_filled(schema: Any, stored: Any) -> None:
     for arguments in (

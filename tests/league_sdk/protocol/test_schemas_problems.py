@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from league_sdk.protocol import schemas
 from league_sdk.protocol.schemas import Problem
 from tests.league_sdk.protocol.wire_messages import DEMANDS, MESSAGES, TOKEN, changed, fields, replaced
+from tests.sizes import examples
 
 
 @pytest.mark.parametrize(("name", "path"), DEMANDS)
@@ -185,7 +186,7 @@ def contradicts_itself(message: Any) -> bool:
     return all(isinstance(value, (int, float)) for value in (suspend, shutdown)) and shutdown < suspend
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_problems_and_the_json_schema_agree_on_every_message(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(MESSAGES)))

@@ -13,6 +13,7 @@ from league_sdk.player import Careful
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import get_game
 from tests.league_sdk.player.positions import BOARDS, PLAYERS, after, ask
+from tests.sizes import examples
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_careful_does_not_play_below_a_winning_cell_of_its_opponent() -> None:
     assert {ask(Careful(random.Random(seed)), game, state) for seed in range(20)} == {2, 4}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.data(), st.sampled_from(BOARDS), st.integers(0, 2**16))
 def test_careful_never_loses_in_one_move_that_it_could_have_stopped(
     data: st.DataObject, game_type: str, seed: int

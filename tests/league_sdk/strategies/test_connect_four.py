@@ -18,6 +18,7 @@ from league_sdk.strategies.positions import has_won, wins_next
 from tests.league_sdk.player import positions
 from tests.league_sdk.player.positions import PLAYERS, ask
 from tests.league_sdk.player.samples import CHOICE
+from tests.sizes import examples
 
 GAME = get_game("connect_four")
 
@@ -48,7 +49,7 @@ def test_search_wins_if_it_can_and_blocks_if_it_must(moves: str, expected: int) 
     assert {ask(hasty(seed), *positions.after("connect_four", moves)) for seed in range(5)} == {expected}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(states())
 def test_search_overlooks_no_win_in_one_and_no_block_in_one_even_without_time(state: State) -> None:
     (us,) = GAME.to_move(state)
@@ -58,7 +59,7 @@ def test_search_overlooks_no_win_in_one_and_no_block_in_one_even_without_time(st
     assert move in (winning or safe or options)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(states())
 def test_its_bits_say_what_the_rules_say(state: State) -> None:
     board = after(state["moves"])
@@ -82,7 +83,7 @@ def plain_worth(board: Position, depth: int) -> int:
     return max(-plain_worth(board.drop(column), depth - 1) for column in board.columns())
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(states())
 def test_what_is_skipped_changes_nothing(state: State) -> None:
     board = after(state["moves"])

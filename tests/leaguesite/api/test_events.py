@@ -19,6 +19,7 @@ from matches.league import freeze, lifecycle, losses, notices
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from tests import factories as make
+from tests.sizes import examples
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/leagues/fall/events"
@@ -80,7 +81,7 @@ OPERATIONS = st.lists(st.tuples(st.booleans(), st.integers(1, 5)), min_size=1, m
 
 
 @given(operations=OPERATIONS)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
     client: Client, operations: list[tuple[bool, int]]
 ) -> None:

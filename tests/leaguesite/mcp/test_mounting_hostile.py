@@ -126,13 +126,18 @@ async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(mon
 # What fails ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("singly", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["all", "singly"])
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_no_tool_fails_whatever_it_is_told(client: Client, tool: DeclaredTool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tool_fails_whatever_it_is_told(
+    client: Client, tool: DeclaredTool, singly: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether one argument alone is hostile or all of them are."""
     monkeypatch.setattr(answering, "MAX_WAIT_S", 0.0)
     place = make.playing(players=2)
     fields = (*tool.properties, "match_id", "round_id", "message_type", "params", "player_meta", "message")
-    hostile: list[dict[str, Any]] = [{}] + [{name: value} for name in fields for value in HOSTILE]
-    hostile += [dict.fromkeys(fields, value) for value in HOSTILE]
+    hostile: list[dict[str, Any]] = [{}] + [dict.fromkeys(fields, value) for value in HOSTILE]
+    if singly:
+        hostile = [{name: value} for name in fields for value in HOSTILE]
     for token in (place.players[0].token, ""):
         for arguments in hostile:
             result = ask(client, "tools/call", token, name=tool.name, arguments=arguments)

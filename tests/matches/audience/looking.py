@@ -13,6 +13,7 @@ from agents_registry.models import Agent
 from matches.league import lifecycle
 from matches.models import League
 from tests import factories as make
+from tests.sizes import MANY_ROWS
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
@@ -56,7 +57,7 @@ def cost(client: Client, path: str) -> int:
     return len(captured)
 
 
-def assert_costs_the_same(client: Client, fill: Callable[[int], str], counts: Iterable[int] = (4, 300)) -> None:
+def assert_costs_the_same(client: Client, fill: Callable[[int], str], counts: Iterable[int] = (4, MANY_ROWS)) -> None:
     """A page makes as many queries for few rows as for many.
 
     Args:

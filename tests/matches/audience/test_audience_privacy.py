@@ -73,7 +73,14 @@ def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
     return wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
 
 
-@pytest.mark.parametrize("history", [rich.begun, rich.over, lambda: rich.over(frozen=True)])
+@pytest.mark.parametrize(
+    "history",
+    [
+        pytest.param(rich.begun, marks=pytest.mark.exhaustive, id="begun"),
+        pytest.param(rich.over, marks=pytest.mark.exhaustive, id="over"),
+        pytest.param(lambda: rich.over(frozen=True), id="frozen"),
+    ],
+)
 def test_no_public_page_answer_or_push_contains_a_secret(client: Client, history: Callable[[], make.Setting]) -> None:
     place = history()
     hidden = secrets(place)

@@ -16,6 +16,7 @@ from matches.league.reports import (
     read_verdict,
     whole_number,
 )
+from tests.sizes import examples
 
 A, B = PLAYERS = ("P01", "P02")
 BOTH = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
@@ -367,7 +368,7 @@ def test_entries_without_a_usable_number_are_left_out() -> None:
     assert read_entries({"n": 0}) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.fixed_dictionaries({"matches": st.lists(json_values | st.fixed_dictionaries(dict.fromkeys(ITEM, json_values)))})
 )

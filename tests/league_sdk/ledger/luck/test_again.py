@@ -15,6 +15,7 @@ from league_sdk.ledger.standings import Result, Scoring, table
 from league_sdk.rules.game import Chances
 from tests.bench import luck as bench
 from tests.places import ROOT
+from tests.sizes import examples
 
 PLAYERS = ("P01", "P02", "P03", "P04")
 SURE_DRAW: Chances = (0.0, 1.0, 0.0)
@@ -122,7 +123,7 @@ out = st.dictionaries(st.sampled_from(PLAYERS), st.sampled_from(["withdrawn", "d
 
 
 @given(results, points, out, st.tuples(*[st.integers(-5, 100)] * 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_places_are_those_of_the_table(
     drawn: list[tuple[str, str, str]], points: dict[str, int], out: dict[str, str], scoring: tuple[int, int, int, int]
 ) -> None:
@@ -162,7 +163,12 @@ COVERED = {one.name: one for one in bench.SCENARIOS if one.players <= 13} | {
 }
 
 
-@pytest.mark.parametrize("name", COVERED)
+SAMPLED = ("all equal, half are draws", "middling differences")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.exhaustive) for name in COVERED]
+)
 def test_a_league_that_is_played_again_is_as_foretold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(again, "MAX_REPLAYS", 300)
     found = bench.run(COVERED[name], leagues=25, seed=1)

@@ -105,7 +105,14 @@ def many_ended(count: int) -> str:
     return "/leagues/board/story/"
 
 
-@pytest.mark.parametrize("path", ["/leagues/board/story/", "/leagues/board/screen/", "/leagues/board/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/leagues/board/story/",
+        pytest.param("/leagues/board/screen/", marks=pytest.mark.exhaustive),
+        pytest.param("/leagues/board/", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_the_end_costs_the_same_for_4_and_for_300(client: Client, path: str) -> None:
     def fill(count: int) -> str:
         many_ended(count)

@@ -27,6 +27,7 @@ from matches.view import sight
 from tests import factories as make
 from tests.matches.correcting import agree
 from tests.matches.machine import RolledBack
+from tests.sizes import examples
 
 WHY = "a reason"
 MATCHES = st.sampled_from([f"R{one}M{two}" for one in (1, 2, 3) for two in (1, 2)])
@@ -163,7 +164,7 @@ class Corrections(RolledBack):
 
 @pytest.mark.django_db
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [examples(10), pytest.param(60, marks=pytest.mark.long)])
 def test_any_corrections_in_any_order(examples: int) -> None:
     run_state_machine_as_test(
         Corrections,

@@ -1,0 +1,19 @@
+"""How much a test tries: all of it in CI, a sample at a developer's desk, where `make test` may take six minutes.
+
+``LEAGUE_CI`` is set by ``.ci/run``. A test that tries a list of cases keeps representative ones in `make test` and
+marks the others ``exhaustive``; one that draws its cases, or makes many rows, has its number from here.
+"""
+
+from __future__ import annotations
+
+import os
+
+CI = bool(os.environ.get("LEAGUE_CI"))
+
+MANY_ROWS = 300 if CI else 30
+"""How many rows a page has that must cost as many queries as one with a few."""
+
+
+def examples(count: int) -> int:
+    """The number of examples that hypothesis draws: ``count`` in CI, else a quarter of it, but at least one."""
+    return count if CI else max(1, count // 4)
