@@ -21,7 +21,7 @@ from leaguesite.inbox.admission import SEATS
 from leaguesite.serving.refusals import refusal
 from matches.inbox import calling
 from matches.inbox.hub import hub
-from matches.inbox.lines import Offer
+from matches.inbox.lines import Offer, Terms
 
 MAX_WAIT_S = 25.0
 """The longest wait of one poll: shorter than routers and proxies keep a silent connection."""
@@ -226,8 +226,7 @@ async def _deliver(caller: InboxCaller, asked: Asked) -> Answer:
         expected = f"at most {MAX_DEPTH} levels"
         raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
     http = as_called(path=asked.headers.get(PATH_HEADER.lower(), ""), headers=asked.headers)
-    limits = {"limit_s": limit_s, "grace_s": grace_s}
-    outcome, response = await calling.hand_over(caller.agent, message, **limits, http=http, seat=caller.seat)
+    outcome, response = await calling.hand_over(caller.agent, message, Terms(limit_s, grace_s, http, caller.seat))
     body = rpc.dumps(response)
     if len(body) > MAX_ANSWER_BYTES:
         # A short answer may be long here (1e15 is). The referee would not read it, and take that for our failure.

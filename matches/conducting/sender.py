@@ -227,7 +227,7 @@ class Sender:
 
         Returns the problem, empty if it was delivered; None if the agent was not reached and it is to be sent again.
         """
-        line = AgentLine(self._client, agent_pk)
+        line = AgentLine(self._client, agent_pk, confirm=True)
         try:
             with telemetry.sending(parcel.about):
                 if parcel.registration:

@@ -20,30 +20,18 @@ from league_sdk.protocol.notes import Code
 from league_sdk.transport.client import Caller, NotReached, Reply
 from league_sdk.transport.relayed import not_connected, reply_of, unanswered
 from matches.inbox.hub import hub
-from matches.inbox.lines import NotAnswered, NotConnected, Offer
+from matches.inbox.lines import NotAnswered, NotConnected, Offer, Terms
 from matches.observing import metrics
 
 
-async def hand_over(
-    agent: int,
-    message: dict[str, Any],
-    *,
-    limit_s: float,
-    grace_s: float,
-    http: Mapping[str, Any] | None = None,
-    seat: str = "",
-) -> tuple[Outcome, dict[str, Any]]:
+async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[Outcome, dict[str, Any]]:
     """Put a JSON-RPC request into an agent's inbox and wait for what comes of it.
-
-    Args:
-        http: path and headers of the call, for a program that relays it to a server.
-        seat: the seat for which a referee asks; empty for the league manager.
 
     Returns the outcome, and the agent's JSON-RPC response; empty if it did not answer.
     """
     response: dict[str, Any] = {}
     try:
-        response = await hub.ask(agent, message, limit_s=limit_s, grace_s=grace_s, http=http, seat=seat)
+        response = await hub.ask(agent, message, terms)
         outcome = Outcome.ANSWERED
     except NotConnected:
         outcome = Outcome.NOT_CONNECTED
@@ -70,10 +58,12 @@ class InboxLine:
     Attributes:
         agent: the agent's primary key.
         grace_s: within how many seconds it must take a message, else it is not connected; at most half of the limit.
+        confirm: a message that was lost with the line that took it counts as not connected, not as not answered.
     """
 
     agent: int
     grace_s: float = CONNECT_GRACE_S
+    confirm: bool = False
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
         """Send a JSON-RPC request and return the reply, as :meth:`Client.post` does.
@@ -90,8 +80,9 @@ class InboxLine:
         target = urlsplit(url)
         request = rpc.loads(message) if isinstance(message, bytes) else message
         http = as_called(path=target.path if target.scheme == SCHEME else "", headers=headers or {})
-        grace_s, asked_at = min(self.grace_s, limit_s / 2), time.monotonic()
-        outcome, response = await hand_over(self.agent, request, limit_s=limit_s, grace_s=grace_s, http=http)
+        terms = Terms(limit_s, min(self.grace_s, limit_s / 2), http, confirm=self.confirm)
+        asked_at = time.monotonic()
+        outcome, response = await hand_over(self.agent, request, terms)
         if outcome is Outcome.ANSWERED:
             return await reply_of(response, time.monotonic() - asked_at)
         raise not_connected() if outcome is Outcome.NOT_CONNECTED else unanswered()
@@ -136,12 +127,14 @@ class AgentLine:
         agent: the agent's primary key.
         grace_s: as that of an :class:`InboxLine`; None: as for what the league manager itself says.
         may_call: whether the address of an agent whose line is gone may be called now.
+        confirm: as that of an :class:`InboxLine`.
     """
 
     client: Caller
     agent: int
     grace_s: float | None = None
     may_call: Callable[[], Awaitable[bool]] = _always
+    confirm: bool = False
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
         """Send a JSON-RPC request and return the reply, as :meth:`Client.post` does.
@@ -159,11 +152,13 @@ class AgentLine:
             grace_s = min(CONNECT_GRACE_S, limit_s / 4) if has_address else CONNECT_GRACE_S
         asked_at = time.monotonic()
         try:
-            return await InboxLine(self.agent, grace_s).post(url, message, limit_s=limit_s, headers=headers)
+            return await InboxLine(self.agent, grace_s, self.confirm).post(
+                url, message, limit_s=limit_s, headers=headers
+            )
         except NotReached as error:
-            if not has_address or error.connected or not await self.may_call():
+            left_s = limit_s - (time.monotonic() - asked_at)
+            if left_s <= 0 or not has_address or error.connected or not await self.may_call():
                 raise
-        left_s = limit_s - (time.monotonic() - asked_at)
         return await self.client.post(url, message, limit_s=left_s, headers=headers)
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:

@@ -15,10 +15,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from matches.inbox.lines import Between, Line, NotAnswered, NotConnected, Offer
+from matches.inbox.lines import Between, Line, NotAnswered, NotConnected, Offer, Terms
 from matches.observing import metrics
 
 MAX_OFFERS_PER_AGENT = 64
@@ -27,6 +27,8 @@ MAX_OFFERS_PER_SEAT = 32
 """How many of them may be of one seat: its referee cannot fill the inbox against the player's other matches."""
 MAX_STRAYS, STRAYS_INTERVAL_S = 64, 1.0
 """Answers of one agent to messages that are not known here which the other processes are asked about."""
+CONFIRM_S = 0.5
+"""How long the process that has an agent's line may take to say whether the agent got a message on it."""
 TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
 """So many takeovers of a line within so many seconds are shown to the agent's owner and on the desk."""
 LINGER_S = 30.0
@@ -69,48 +71,38 @@ class Hub:
 
     # Callers ---------------------------------------------------------------------------------
 
-    async def ask(
-        self,
-        agent: int,
-        request: dict[str, Any],
-        *,
-        limit_s: float,
-        grace_s: float,
-        http: Mapping[str, Any] | None = None,
-        seat: str = "",
-    ) -> dict[str, Any]:
+    async def ask(self, agent: int, request: dict[str, Any], terms: Terms) -> dict[str, Any]:
         """Offer a JSON-RPC request to an agent and wait for its answer.
 
         Args:
             agent: its primary key.
             request: as it would have been POSTed; its id may be anything.
-            limit_s: seconds until the answer must be here.
-            grace_s: seconds until an agent without a line must have opened one.
-            http: path and headers of the call, for a program that relays it to a server.
-            seat: the seat for which a referee asks; empty for the league manager.
 
         Returns the agent's JSON-RPC response with the id of ``request``.
 
         Raises:
-            NotConnected: nobody took it within the grace, or too many messages wait for this agent or seat.
+            NotConnected: nobody took it within the grace, or it was lost with the line that took it, or too many
+                messages wait for this agent or seat.
             NotAnswered: it was taken, and no answer came in time.
         """
         held = self._offers.setdefault(agent, {})
-        of_seat = sum(one.seat == seat for one in held.values()) if seat else 0
+        of_seat = sum(one.seat == terms.seat for one in held.values()) if terms.seat else 0
         if len(held) >= MAX_OFFERS_PER_AGENT or of_seat >= MAX_OFFERS_PER_SEAT:
             raise NotConnected
         number = self._next_id()
-        called = {**(http or {}), **({"id": request["id"]} if "id" in request else {})}
-        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + limit_s, called, seat)
+        called = {**terms.http, **({"id": request["id"]} if "id" in request else {})}
+        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + terms.limit_s, called, terms.seat)
         call = self._calls[number] = _Call()
         held[number] = offer
         try:
             self._tell(agent)
             if self.between is not None:
                 self.between.offered(offer)
-            if not await _within(min(grace_s, limit_s), call.taken.wait()):
+            if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
                 raise NotConnected
             if not await _within(offer.left_s, asyncio.wait([call.answer])):
+                if terms.confirm and not await self._has_it(offer, call):
+                    raise NotConnected
                 raise NotAnswered
             return _with_id(call.answer.result(), request)
         finally:
@@ -224,8 +216,10 @@ class Hub:
     # What other processes say ----------------------------------------------------------------
 
     def hear_offer(self, offer: Offer) -> None:
-        """A caller elsewhere offers a message; kept only if the agent has a line here."""
-        if offer.agent in self._lines:
+        """A caller elsewhere offers a message, or asks whether it was taken; kept only if the agent has a line here."""
+        if (line := self._lines.get(offer.agent)) is not None:
+            if offer.id in line.known:
+                self._took(offer)
             self._offers.setdefault(offer.agent, {}).setdefault(offer.id, offer)
             self._tell(offer.agent)
 
@@ -266,6 +260,16 @@ class Hub:
         self._seen.update({agent: (time.monotonic(), way) for agent, way in ways.items()})
 
     # -----------------------------------------------------------------------------------------
+
+    async def _has_it(self, offer: Offer, call: _Call) -> bool:
+        """Whether a message was handed over on a line that the agent still has, or the agent says that it has it."""
+        if (line := self._lines.get(offer.agent)) is not None:
+            return offer.id in line.known
+        if self.between is None:
+            return False
+        call.taken.clear()
+        self.between.offered(replace(offer, ends_at=time.monotonic() + CONFIRM_S))
+        return await _within(CONFIRM_S, call.taken.wait())
 
     def _next_id(self) -> int:
         """An id that no other message has: the time in microseconds; its lowest bits differ between processes."""

@@ -18,6 +18,26 @@ class NotAnswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a caller waits for an agent's answer, and what it wants to know if there is none.
+
+    Attributes:
+        limit_s: seconds until the answer must be here.
+        grace_s: seconds until an agent without a line must have opened one.
+        http: path and headers of the call, for a program that relays it to a server.
+        seat: the seat for which a referee asks; empty for the league manager.
+        confirm: a message that was handed over and not answered counts as not taken if the agent's line is gone: the
+            line may have been cut, or its process killed, with the message on its way.
+    """
+
+    limit_s: float
+    grace_s: float
+    http: Mapping[str, Any] = field(default_factory=dict)
+    seat: str = ""
+    confirm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A message that waits for an agent.
 

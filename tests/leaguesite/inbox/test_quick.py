@@ -10,6 +10,7 @@ import pytest
 from leaguesite.inbox.answering import InboxCaller
 from leaguesite.inbox.quick import POLL_VALID_S, QuickInbox, Visits
 from matches.inbox.hub import hub
+from matches.inbox.lines import Terms
 
 ADA = InboxCaller(1, "203.0.113.5", "digest of a token")
 
@@ -50,7 +51,7 @@ async def visit(visits: Visits, asked: Any) -> str:
 
 async def never_disconnects() -> None:
     """The caller keeps its connection open and sends nothing more."""
-    await hub.ask(0, {}, limit_s=3600, grace_s=3600)
+    await hub.ask(0, {}, Terms(limit_s=3600, grace_s=3600))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
 from matches.inbox.hub import Hub, hub
+from matches.inbox.lines import Line, Offer
 from matches.league import outbox
 from matches.models import Delivery, League
 from tests import factories as make
@@ -59,6 +60,13 @@ def states() -> list[tuple[str, str]]:
     return [(one.state, one.problem) for one in Delivery.objects.order_by("pk")]
 
 
+async def handed_over(line: Line) -> list[Offer]:
+    """What is handed over on a line, as soon as there is anything."""
+    while not (offers := hub.due(line)):
+        await line.news.wait()
+    return offers
+
+
 def is_settled() -> bool:
     return not Delivery.objects.filter(state="PENDING").exists()
 
@@ -103,14 +111,40 @@ async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
         await agents.until(lambda: asked[player.pk] > 4)
         assert await agents.in_db(states) == [("PENDING", "")]
         with hub.line(player.pk, "poll", token="after") as line:
-            offers = hub.due(line)
-            while not offers:
-                await line.news.wait()
-                offers = hub.due(line)
-            hub.answer(player.pk, OK | {"id": offers[0].id})
+            [offer] = await handed_over(line)
+            hub.answer(player.pk, OK | {"id": offer.id})
             await agents.until_in_db(is_settled)
-    assert offers[0].request["params"]["conversation_id"] == "conv-table"
+    assert offer.request["params"]["conversation_id"] == "conv-table"
     assert await agents.in_db(states) == [("SETTLED", "")]
+
+
+async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents, asked: Counter[int]) -> None:
+    """The web process that took it is killed, or the line cut, before it has arrived."""
+    player = await agents.in_db(dialling)
+    async with conducting():
+        with hub.line(player.pk, "websocket", token="lost") as line:
+            await agents.in_db(lambda: tell_table("conv-table"))
+            [lost] = await handed_over(line)
+        await agents.until(lambda: asked[player.pk] > 1)
+        with hub.line(player.pk, "websocket", token="next") as line:
+            [told] = await handed_over(line)
+            hub.answer(player.pk, OK | {"id": told.id})
+            await agents.until_in_db(is_settled)
+    assert lost.request["params"]["conversation_id"] == told.request["params"]["conversation_id"] == "conv-table"
+    assert await agents.in_db(states) == [("SETTLED", "")]
+
+
+async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
+    agents: Agents, asked: Counter[int]
+) -> None:
+    player = await agents.in_db(dialling)
+    async with conducting():
+        with hub.line(player.pk, "websocket", token="silent") as line:
+            await agents.in_db(lambda: tell_table("conv-table"))
+            await handed_over(line)
+            await agents.until_in_db(is_settled)
+    assert asked[player.pk] == 1
+    assert [state for state, _ in await agents.in_db(states)] == ["FAILED"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from league_sdk.protocol.inbox import Outcome, Way
 from league_sdk.transport.client import Client, NotReached, TimedOut
 from matches.inbox.calling import AgentLine, InboxLine, hand_over
 from matches.inbox.hub import Hub, hub
-from matches.inbox.lines import Offer
+from matches.inbox.lines import Offer, Terms
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import Agent, Wrong, clause, found, having
 
@@ -137,7 +137,7 @@ async def test_nobody_else_answers_a_check_and_a_match_beside_it_has_its_own_ids
 
     async def match_beside(number: int) -> tuple[Outcome, dict[str, Any]]:
         params = message | {"match_id": f"R1M{number}"}
-        return await hand_over(ADA, match | {"params": params}, limit_s=5, grace_s=1)
+        return await hand_over(ADA, match | {"params": params}, Terms(limit_s=5, grace_s=1))
 
     async with dialling(Agent(), ADA, rivalled), dialling(Agent(), BOB):
         report, *answers = await asyncio.gather(checked(ADA), *(match_beside(number) for number in range(20)))

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from matches.inbox import hub as hubs
 from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAYS, Hub
-from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer
+from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, Terms
 
 ADA, BOB = 1, 2
 REQUEST = {"jsonrpc": "2.0", "method": "choose_parity", "params": {"match_id": "R1M1"}, "id": 1001}
 
 
-def ask(hub: Hub, agent: int = ADA, **limits: float) -> asyncio.Task[dict[str, Any]]:
+def ask(hub: Hub, agent: int = ADA, **terms: Any) -> asyncio.Task[dict[str, Any]]:
     """A caller that waits."""
-    wanted: dict[str, float] = {"limit_s": 30, "grace_s": 30} | limits
-    call: Coroutine[Any, Any, dict[str, Any]] = hub.ask(agent, REQUEST, **wanted)
+    call: Coroutine[Any, Any, dict[str, Any]] = hub.ask(agent, REQUEST, Terms(**{"limit_s": 30, "grace_s": 30} | terms))
     return asyncio.create_task(call)
 
 
@@ -72,6 +72,32 @@ async def test_a_message_that_was_taken_and_not_answered_is_told_apart() -> None
         assert hub.due(line)
         with pytest.raises(NotAnswered):
             await caller
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["one process", "two processes"])
+@pytest.mark.parametrize(
+    ("then", "outcome"),
+    [("the line stays", NotAnswered), ("the line is gone", NotConnected), ("the agent says it has it", NotAnswered)],
+)
+async def test_a_message_that_was_lost_with_its_line_is_told_apart_if_that_matters(
+    monkeypatch: pytest.MonkeyPatch, then: str, outcome: type[Exception], *, elsewhere: bool
+) -> None:
+    """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
+    monkeypatch.setattr(hubs, "CONFIRM_S", 0.05)
+    wire, alone = Wire(), Hub()
+    asked, lines = (wire.here, wire.there) if elsewhere else (alone, alone)
+    with ExitStack() as open_lines:
+        line = open_lines.enter_context(lines.line(ADA, "poll", token="t"))
+        caller = ask(asked, limit_s=0.05, confirm=True)
+        await settled()
+        [offer] = lines.due(line)
+        if then != "the line stays":
+            open_lines.close()
+        if then == "the agent says it has it":
+            open_lines.enter_context(lines.line(ADA, "poll", token="t", known={offer.id}))
+        with pytest.raises(outcome):
+            await caller
+    assert asked.waiting(ADA) == []
 
 
 async def test_another_agents_answer_and_a_late_answer_are_refused() -> None:
@@ -228,13 +254,13 @@ async def test_an_answer_through_another_process_counts_only_for_its_own_agent()
 async def test_the_referee_of_one_seat_does_not_fill_an_inbox() -> None:
     hub = Hub()
     greedy = [
-        asyncio.create_task(hub.ask(ADA, REQUEST, limit_s=30, grace_s=30, seat="1.1"))
+        asyncio.create_task(hub.ask(ADA, REQUEST, Terms(limit_s=30, grace_s=30, seat="1.1")))
         for _ in range(MAX_OFFERS_PER_AGENT)
     ]
     await settled()
     assert len(hub.waiting(ADA)) == MAX_OFFERS_PER_SEAT
     with hub.line(ADA, "poll", token="t") as line:
-        caller = asyncio.create_task(hub.ask(ADA, REQUEST, limit_s=30, grace_s=30, seat="2.1"))
+        caller = asyncio.create_task(hub.ask(ADA, REQUEST, Terms(limit_s=30, grace_s=30, seat="2.1")))
         await settled()
         for offer in hub.due(line):
             hub.answer(ADA, answer_to(offer))
