@@ -108,7 +108,7 @@ def reach(agent: Agent) -> Reach:
 
 
 def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
-    """The same without the agent's address and quotations, for people who may not be its owner.
+    """Like :func:`reach`, without the agent's address and quotations, for people who may not be its owner.
 
     Args:
         proven: whether its tokens are proven. Else nothing is said of what is at its address, nor if the agent has

@@ -113,7 +113,7 @@ set -- $(printf -- '-r %s ' $files)
 # The packages of this checkout, from every folder: an agent is written elsewhere.
 "$venv/bin/python" -c 'import pathlib, sysconfig
 pathlib.Path(sysconfig.get_path("purelib"), "leaguesite.pth").write_text(f"{pathlib.Path.cwd()}\n", encoding="utf-8")'
-# -P: a file of the folder that it is called in, such as random.py, is no part of Python.
+# -P: a file of the folder that it is called in, such as random.py, is not part of Python.
 printf '#!/bin/sh\nexec "$(dirname "$0")/python" -P -m league_sdk "$@"\n' >"$venv/bin/league"
 chmod +x "$venv/bin/league"
 stamp_of $files >"$stamp"

@@ -41,7 +41,7 @@ MAX_BATCH = 60
 """Answers in one request; the league takes 64."""
 MAX_NEWS_BYTES = 8 * 1024 * 1024
 MAX_CALL_BYTES = 256 * 1024
-"""Of what the agent says to its league manager."""
+"""The limit for a request of the agent to its league manager."""
 POLL_S, CALL_S = 20.0, 20.0
 """How long a poll waits, and how long the league may take for any other answer."""
 CONNECT_S = 4.0
@@ -56,7 +56,7 @@ ORDER_S = 2.0
 MAX_KNOWN, MAX_AT_ONCE = 500, 64
 """Messages whose answers are kept, and those that are relayed at once: the league has no more for an agent."""
 MCP = "mcp-"
-"""So begin headers of MCP, which are handed on both ways."""
+"""The prefix of MCP's headers, which are passed on in both directions."""
 REPLY_HEADERS = ("content-type", "content-encoding", "retry-after", "allow")
 PASSED_HEADERS = ("content-type", "accept", "authorization")
 ANSWER_HEADERS = ("content-type", "retry-after", "www-authenticate")
@@ -360,10 +360,10 @@ class Outbox:
     its way, and what takes long is brought on another connection, too. The league counts an answer once.
 
     Args:
-        name: of the agent, for the lines that are printed.
+        name: the name of the agent, for the lines that are printed.
         league: the league's address.
-        path: of the inbox.
-        headers: of every request.
+        path: the path of the inbox.
+        headers: the headers of every request.
         stopped: nothing is brought any more.
     """
 
@@ -459,7 +459,7 @@ class Relay:
     """Fetches the messages of one agent and brings its answers, until it is stopped or taken over.
 
     Args:
-        name: of the agent, for the lines that are printed.
+        name: the name of the agent, for the lines that are printed.
         league: the league's address; the inbox is at the same host.
         inbox: path of the inbox.
         token: the agent's auth_token.
@@ -767,12 +767,12 @@ class Bridge:
         self.league = parts if parts.path.strip("/") else parts._replace(path="/mcp")
         self.tokens = tokens
         self.server: Server | None = None
-        """Where every agent is, if that was said on the command line."""
+        """The server of every agent, if the command line has its address."""
         self._relays: dict[str, Relay] = {}
         self._lock = threading.Lock()
 
     def passed_path(self, target: str) -> str:
-        """Where the league takes what the agent sends to a path of its league manager."""
+        """The path at the league for a request that the agent sends to a path of its league manager."""
         path, mark, query = target.partition("?")
         last = path.rstrip("/").rsplit("/", 1)[-1]
         if path.startswith("/leagues/"):
@@ -910,7 +910,7 @@ class _Call(BaseHTTPRequestHandler):
             self._say(Reply(413, {}, b'{"error": "The bridge takes calls of up to 256 KB."}'))
             return
         if self.headers.get("Origin"):
-            # A page in a browser of this machine is no agent.
+            # A page in a browser of this machine is not an agent.
             self._say(Reply(403, {}, b'{"error": "The bridge serves agents, not pages."}'))
             return
         bridge, relay = self.server.bridge, None

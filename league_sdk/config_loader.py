@@ -49,7 +49,7 @@ class ConfigLoader:
         """config/leagues/<league_id>.json (004 9.3.3).
 
         Raises:
-            ValueError: also when the file is of another league, or the id is no file name.
+            ValueError: also when the file is of another league, or the id is not a file name.
         """
         relative = f"leagues/{file_name(league_id)}.json"
         league = self._load(relative, lambda path: _build(LeagueConfig, path))

@@ -197,7 +197,7 @@ def _value(kind: Any, value: object, *, file: str, at: str) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"{file}: field {at} must be a list, not {type(value).__name__}")
         return [_value(inner, item, file=file, at=f"{at}[{n}]") for n, item in enumerate(value)]
-    # In Python, bool is a subclass of int; in JSON, true is no number.
+    # In Python, bool is a subclass of int; in JSON, true is not a number.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(f"{file}: field {at} must be {kind.__name__}, not {type(value).__name__}")
     return value

@@ -36,11 +36,11 @@ POLL_WAIT_S = 25.0
 POLL_MARGIN_S = 15.0
 """A poll that is not answered so long after its time is broken off: the network has forgotten it."""
 HEARTBEAT_S = 20.0
-"""Between two pings of a socket; one that is not answered within half of that ends the socket."""
+"""The time between two pings of a socket. A ping that is not answered within half of it ends the socket."""
 CLOSE_TIMEOUT_S = 1.0
 """A socket whose other end is gone is left after so long."""
 WATCH_S = 1.0
-"""Between two looks at the clock and at this machine's address."""
+"""How often the clock and this machine's address are compared with those of the last time."""
 SETTLED_AFTER_S = 0.5
 """A socket that is still open then is in use, though no message has come on it yet."""
 STABLE_AFTER_S = 10.0
@@ -61,7 +61,7 @@ Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class Ended(Exception):
-    """There is no point in dialling again; the text is a sentence that says why."""
+    """The line has ended, and dialling again would not help; the text is a sentence that says why."""
 
 
 class TakenOver(Ended):
@@ -91,7 +91,7 @@ class Unusable(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """Where an agent's messages are, and how it is known there."""
+    """The addresses and the token with which an agent fetches its messages."""
 
     poll_url: str
     websocket_url: str

@@ -41,7 +41,7 @@ LANGUAGES = {
     "go": Language("Go", "Go 1.19", "go run .", ("player.go", "go.mod", "Dockerfile")),
     "rust": Language("Rust", "Rust 1.85", "cargo run --", ("player.rs", "Cargo.toml", "Dockerfile")),
 }
-"""By the name of the folder, in the order of the join page."""
+"""The kits by the name of their folder, in the order of the join page."""
 DEFAULT_LANGUAGE = "python"
 KEPT_FROM_GIT = "token-*\nleague_bridge.json\n"
 """The ``.gitignore`` of a kit: whoever publishes an agent must not publish its token."""
@@ -55,8 +55,8 @@ class ForLeague:
     """What a kit is set up for.
 
     Attributes:
-        address: of the league's MCP endpoint, such as ``http://192.168.1.20:8000/leagues/fall/mcp``.
-        name: of the league.
+        address: the address of the league's MCP endpoint, such as ``http://192.168.1.20:8000/leagues/fall/mcp``.
+        name: the name of the league.
         game_type: its game.
         league_id: its id; empty if it is not known.
         code: whether registration needs a code; None if that is not known.
@@ -84,7 +84,7 @@ def files(language: str, league: ForLeague) -> dict[str, str]:
     """The kit of a league: the texts of its files by name.
 
     Args:
-        language: of :data:`LANGUAGES`.
+        language: a key of :data:`LANGUAGES`.
         league: what it is set up for.
     """
     kit = folder("kit")

@@ -142,7 +142,7 @@ def game_over(
     """GAME_OVER (ruling, section 4); ``attempt`` says which one is final when a match was played again.
 
     Args:
-        conversation_id: of the attempt that was decided, if it was an earlier one.
+        conversation_id: the id of the attempt that was decided, if it was an earlier one.
     """
     message = _message(to, MessageType.GAME_OVER, now, attempt=attempt, game_result=result)
     return message | ({"conversation_id": conversation_id} if conversation_id else {})

@@ -18,7 +18,7 @@ AT_ONCE_S = 0.01
 """The ``shutdown_timeout`` of a server that drops the requests in progress; aiohttp takes 0 for "wait for ever"."""
 _Socket = socket.socket | TransportSocket
 ROUNDS_OF_ACCEPTING = 3
-"""Of the event loop, after which a connection is known that was accepted before the server stopped; one to spare."""
+"""Turns of the event loop before a server closes: two until an accepted connection is known, and one to spare."""
 
 
 async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_Socket]) -> None:
@@ -128,7 +128,7 @@ async def respond(request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
     if reply.body is None or isinstance(reply.body, bytes):
         return response(reply)
     sent = web.StreamResponse(status=reply.status, headers=reply.headers)
-    # Who breaks off a stream has heard enough.
+    # A client that closes a stream needs no further events.
     with suppress(ConnectionResetError):
         async with aclosing(reply.body) as parts:
             await sent.prepare(request)

@@ -35,7 +35,7 @@ _CHAMPION = ("player_id", "display_name", "points")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the player is.
+    """The player's identity in the league.
 
     Attributes:
         player_id: its id; the first one of the documents for an unknown agent.
@@ -55,14 +55,14 @@ class Match:
     """One simulated match.
 
     Attributes:
-        door: the secret at the end of the referee's path, as in a match.
+        path_secret: the secret at the end of the referee's path, as in a match.
         seed: what a number is drawn from.
     """
 
     round_id: int
     role: str
     conversation_id: str
-    door: str = field(default_factory=new_token, repr=False)
+    path_secret: str = field(default_factory=new_token, repr=False)
     seed: bytes = field(default_factory=lambda: secrets.token_bytes(SEED_BYTES), repr=False)
 
     @property
@@ -245,7 +245,7 @@ class SimulatedLeague:
             game_type=self.game.game_type,
             conversation_id=match.conversation_id,
             referee_id=REFEREE_ID,
-            referee_endpoint=f"{self._referee_endpoint}/{match.door}",
+            referee_endpoint=f"{self._referee_endpoint}/{match.path_secret}",
             player_id=self.who.player_id,
             opponent_id=self.opponent_id,
             role=match.role,

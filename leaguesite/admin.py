@@ -68,7 +68,7 @@ class _Permissions(_CheckedIds):
         return super().has_changed([pk for pk in self.prepare_value(initial) or () if str(pk) in offered], data)
 
     def besides(self, given: Any) -> QuerySet[Permission]:
-        """Those of the given permissions that this field does not offer.
+        """The given permissions that this field does not offer.
 
         Args:
             given: the manager of the permissions of an account or a group.
@@ -149,7 +149,7 @@ class _Logged(AdminMixin):
 
 @admin.register(User)
 class UserAdmin(_Logged, _ChoosesSeveral, ChosenRows, _UserAdmin, ModelAdmin):
-    """Who can log in."""
+    """The admin of accounts."""
 
     hidden = ("password",)
 

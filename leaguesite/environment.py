@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-"""Where the packages lie: the checkout, or the environment that the wheel was installed into."""
+"""The folder of the packages: the checkout, or the environment that the wheel was installed into."""
 _IN_WHEEL = Path(__file__).resolve().parent / "resources"
 RESOURCES_DIR = _IN_WHEEL if _IN_WHEEL.is_dir() else BASE_DIR
-"""Where templates, static files and translations lie: in the checkout, or inside this package in a wheel."""
+"""The folder of templates, static files and translations: the checkout, or inside this package in a wheel."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 LOOPBACK: tuple[Network, ...] = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))

@@ -23,7 +23,7 @@ class Statement:
     """A queryset, compiled to SQL once for one connection.
 
     Args:
-        queryset: of instances, with a placeholder for each value that is given later.
+        queryset: the queryset of instances, with a placeholder for each value that is given later.
         marks: the names of those values, by placeholder.
         connection: the connection it is run on.
 

@@ -27,8 +27,8 @@ from tests.sizes import examples
 
 API_KEY = "key-of-the-tests"
 
-# By itself hypothesis fails an example that takes longer than 200 ms, or that is slow to draw. Both say something about
-# the clock, which is wrong on a busy machine. Settings that a test gives itself replace these one by one.
+# By default hypothesis fails an example that takes longer than 200 ms, or that is slow to draw. Both depend on
+# the speed of the machine, so a busy one would fail correct code. Settings of a single test override these.
 hypothesis.settings.register_profile(
     "tests", deadline=None, max_examples=examples(100), suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )

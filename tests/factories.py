@@ -56,7 +56,7 @@ class Member:
     token: str
 
     def fresh(self) -> Agent:
-        """Its row as it is now."""
+        """The row, read again."""
         return Agent.objects.get(pk=self.agent.pk)
 
 
@@ -95,7 +95,7 @@ def open_league(league_id: str = "fall", **settings_: Any) -> League:
 
 
 def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
-    """So many players at a stroke, past the verbs: for what must not cost more with many."""
+    """Insert many players directly into the database, for tests that cost must not grow with their number."""
     now = timezone.now()
     return Agent.objects.bulk_create(
         Agent(
@@ -122,7 +122,7 @@ class Setting:
 
     @property
     def league(self) -> League:
-        """Its row as it is now."""
+        """The row, read again."""
         return League.objects.get(pk=self.league_id)
 
     def match(self, match_id: str) -> Match:
@@ -154,7 +154,7 @@ def setting(league_id: str = "fall", *, players: int = 4, referees: int = 1, **s
 
 
 def playing(league_id: str = "fall", **how: Any) -> Setting:
-    """The same with round 1 RUNNING and its matches handed to their referees."""
+    """Like :func:`setting`, with round 1 RUNNING and its matches assigned to their referees."""
     place = setting(league_id, **how)
     playing_on(place)
     return place
@@ -248,7 +248,7 @@ def finished(league_id: str) -> None:
 
 
 def told(match: Match, **changes: Any) -> MatchProgress:
-    """What a report of progress tells of a match."""
+    """The part of a progress report about one match."""
     about = {"league_id": match.league_id, "match_id": match.match_id, "attempt": match.attempt}
     return MatchProgress(**about | {"state": "WAITING_FOR_PLAYERS"} | changes)
 

@@ -17,7 +17,7 @@ _CODE = re.compile(r"\{\w+\}|\b\w*_\w*\b")
 
 
 def without_hebrew(texts: Iterable[str]) -> list[str]:
-    """Those of the texts that have words and no Hebrew translation."""
+    """The texts that have words but no Hebrew translation."""
     with translation.override("he"):
         return [
             text

@@ -12,7 +12,7 @@ FOLDER = ROOT / "tests" / "samples"
 SAMPLES: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
 }
-"""By message type; to be read only, see :func:`sample`."""
+"""The sample messages by message type; not to be changed, see :func:`sample`."""
 
 
 def sample(name: str) -> dict[str, Any]:

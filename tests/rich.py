@@ -33,7 +33,7 @@ REGISTRATION_CODE = "geheim-letmein"
 
 
 def secrets() -> list[str]:
-    """What nobody but the instructor may ever read."""
+    """Texts that only the instructor may read."""
     rows = RosterEntry.objects.values_list("name", "email", "code")
     values = [one for row in rows for one in row]
     return [*values, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
@@ -60,7 +60,7 @@ def begun(**settings: Any) -> make.Setting:
 
 
 def over(*, frozen: bool = False) -> make.Setting:
-    """The same league played to its end, with a match set by hand, another voided and given back, an old notice."""
+    """The league played to its end, with a match set by hand, another voided and given back, an old notice."""
     place = begun()
     if frozen:
         freeze.plan(league_id="fall", from_round=3)

@@ -1,4 +1,4 @@
-"""The check for known holes in what is locked: a hole fails, no way to the list does not, and each is said."""
+"""The check of locked packages: a known vulnerability fails it, an unreachable list does not, and both are printed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from tests.places import ROOT
 
 FINE = {"name": "django", "version": "5.2", "vulns": []}
-HOLE = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versions": ["5.2.1"]}]}
+BAD = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versions": ["5.2.1"]}]}
 UNKNOWN = {"name": "redis", "skip_reason": "not found"}
 
 
 def audited(folder: Path, report: list[dict[str, Any]] | None, status: int, said: str = "") -> tuple[int, str]:
-    """What the check says when pip-audit finds this; its exit status and its words."""
+    """Run the check with this report of pip-audit; returns its exit status and output."""
     tool = folder / "pip-audit"
     written = "" if report is None else json.dumps({"dependencies": report})
     (folder / "report").write_text(written, encoding="utf-8")
@@ -44,7 +44,12 @@ exit {status}
     ("report", "status", "said", "expected"),
     [
         ([FINE], 0, "", (0, "1 locked packages checked.")),
-        ([FINE, HOLE], 1, "", (1, "2 locked packages checked.\ndjango 5.2: CVE-1, mended in 5.2.1\n1 known holes.")),
+        (
+            [FINE, BAD],
+            1,
+            "",
+            (1, "2 locked packages checked.\ndjango 5.2: CVE-1, mended in 5.2.1\n1 known holes."),
+        ),
         ([FINE, UNKNOWN], 0, "", (0, "1 locked packages checked; not known to the list: redis")),
         ([UNKNOWN], 0, "", (0, "NOT CHECKED: the list that answers here knows none of the 1 locked packages.")),
         (
@@ -55,9 +60,9 @@ exit {status}
         ),
         (None, 2, "bad option", (1, "bad option\n\npip-audit failed.")),
     ],
-    ids=["none", "a hole", "some unknown", "all unknown", "away", "broken"],
+    ids=["none", "a vulnerability", "some unknown", "all unknown", "away", "broken"],
 )
-def test_the_audit_fails_only_for_a_hole_and_prints_what_it_found(
+def test_the_audit_fails_only_for_a_vulnerability_and_prints_its_findings(
     tmp_path: Path, report: list[dict[str, Any]] | None, status: int, said: str, expected: tuple[int, str]
 ) -> None:
     assert audited(tmp_path, report, status, said) == expected

@@ -14,7 +14,7 @@ from tests.places import ROOT
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 PLAYERS = (10, 20, 30, 60, 100)
 AT_LEAST_S, PER_MATCH_S = 0.15, 0.01
-"""What a round of a league costs this site, as measured (docs/performance.md)."""
+"""The measured time of a round at this site (docs/performance.md)."""
 QUESTIONS = {"Even/Odd": 1, "Tic-Tac-Toe": 9, "Connect Four": 42}
 """How many moves the longest match of a round has, one after the other."""
 

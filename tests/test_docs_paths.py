@@ -38,7 +38,7 @@ SOURCES = {".py", ".html", ".js", ".mjs", ".toml", ".conf", ".yaml", ".service",
 
 
 def code_of(page: Path) -> list[str]:
-    """What stands in back quotes, in fenced blocks and in indented blocks of a page."""
+    """The code of a page: in back quotes, in fenced blocks and in indented blocks."""
     text = page.read_text(encoding="utf-8")
     fenced = re.findall(r"^```.*?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -59,7 +59,7 @@ def test_no_page_asks_another_host_for_anything(built: Path) -> None:
 
 
 def test_what_a_page_runs_is_allowed_by_its_hashes_alone(built: Path) -> None:
-    """What needs 'unsafe-inline' would be refused by the browser: handlers and styles in attributes, <style>."""
+    """The browser would refuse anything that needs 'unsafe-inline': handlers and styles in attributes, <style>."""
     for page in PAGES:
         html = html_of(built, page)
         outside = re.sub(r"<(script|pre|code)\b.*?</\1>", "", html, flags=re.DOTALL)

@@ -14,7 +14,7 @@ MAX_LINES = 50
 
 
 def lengths(path: Path) -> dict[str, int]:
-    """By name and line, how many lines the functions of a module have, with their docstrings."""
+    """The number of lines of each function of a module, docstring included, by name and line."""
     functions = [
         one
         for one in ast.walk(ast.parse(path.read_text("utf-8")))

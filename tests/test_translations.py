@@ -1,4 +1,4 @@
-"""Hebrew is whole: every text has a translation with its placeholders, and what is compiled is what is written."""
+"""The Hebrew translation is complete: every text has one with its placeholders, and the compiled file is up to date."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _NEVER_ONE = {
     # A text that is longer than a limit.
     "The file has %(seen)d characters; at most %(max)d are taken.",
     "The text has %(seen)d characters; at most %(max)d are shown. Shorten it.",
-    # Beside a text of its own for one.
+    # There is a separate text for one.
     *("{n} points failed", "{n} points tolerated"),
     # A verb, not a plural.
     "%(agent)s plays the rounds that are still to come.",
@@ -66,7 +66,7 @@ _NEVER_ONE = {
 """Placeholders and texts in which a plural after a number is right, as the number is never one."""
 
 
-def test_what_is_counted_has_a_singular_and_a_plural(entries: list[polib.POEntry]) -> None:
+def test_counted_nouns_have_a_singular_and_a_plural(entries: list[polib.POEntry]) -> None:
     wrong = [
         entry.msgid
         for entry in entries
@@ -82,7 +82,7 @@ _SUBJECT = re.compile(r"(?:^|[;:,.(] )%\((\w+)\)d (?:was|were|is|are|has|have|do
 
 
 def test_a_number_beside_another_has_a_sentence_of_its_own(entries: list[polib.POEntry]) -> None:
-    """Only one number of a text chooses its singular: no other one may be the subject of a verb in it."""
+    """Only one number of a text decides between singular and plural, so a verb may not depend on another number."""
     wrong = [
         entry.msgid_plural
         for entry in entries
@@ -91,7 +91,7 @@ def test_a_number_beside_another_has_a_sentence_of_its_own(entries: list[polib.P
     assert wrong == []
 
 
-def test_what_is_compiled_is_what_is_written(entries: list[polib.POEntry]) -> None:
+def test_the_compiled_file_is_up_to_date(entries: list[polib.POEntry]) -> None:
     compiled = polib.mofile(str(WRITTEN.with_suffix(".mo")))
     written = {(entry.msgctxt, entry.msgid): (entry.msgstr, entry.msgstr_plural) for entry in entries}
     assert {(entry.msgctxt, entry.msgid): (entry.msgstr, entry.msgstr_plural) for entry in compiled} == written

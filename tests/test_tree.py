@@ -15,7 +15,7 @@ PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
 
 
 def subjects(folder: Path) -> set[str]:
-    """What the tests beside a folder of the product may be named after: the folder, and what is in it."""
+    """The names that tests of a folder of the product may have: those of the folder and of its contents."""
     names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     return names - {"__init__"} | {folder.name}
 

@@ -1,4 +1,4 @@
-"""Who sends a request; ``leaguesite.serving.callers`` finds it out once per request."""
+"""The sender of a request; ``leaguesite.serving.callers`` determines it once per request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request.
+    """The sender of a request.
 
     Attributes:
         ip: the address of the caller; empty if a trusted proxy did not say it.
@@ -37,7 +37,7 @@ def note_sender(request: HttpRequest, caller: Caller) -> None:
 
 
 def sender_of(request: HttpRequest) -> Caller:
-    """Who sends a request, as :func:`note_sender` noted it.
+    """The sender of a request, as :func:`note_sender` stored it.
 
     Raises:
         KeyError: nobody noted it, because the request did not pass the site's middleware.

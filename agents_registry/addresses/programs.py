@@ -24,9 +24,9 @@ from league_sdk.transport.names import NAMES
 from league_sdk.transport.targets import Target, find_target
 
 THIS_MACHINE = "127.0.0.1"
-"""In keys, stands for all loopback addresses and for all other addresses of this machine."""
+"""Stands in keys for all loopback addresses and for all other addresses of this machine."""
 ANY_PATH = "//"
-"""After host and port in a key: a program under any path there. The normal form of a path has no two slashes."""
+"""In a key, stands after host and port for every path there. A normalised path never contains two slashes."""
 MAX_ESCAPES = 3
 """How often a gateway and the servers behind it may unescape a path."""
 FILL_BATCH_SIZE = 500
@@ -53,7 +53,7 @@ def in_play(agent: Agent, gateways: frozenset[str], tell: Callable[[], None]) ->
     Changes: the row of such a player, once the name is known.
 
     Args:
-        gateways: of :func:`gateways`, as they are marked now.
+        gateways: the result of :func:`gateways`, as they are marked now.
         tell: called in another thread when the name has been looked up.
     """
     if not agent.program:
@@ -138,7 +138,7 @@ def line_of(agent: Agent) -> Program:
 
 
 def called_endpoint(agent: Agent) -> str:
-    """Where a player is called in its match: its inbox if the match was given out for its line alone."""
+    """The endpoint at which a player is called in its match: its inbox if the match was assigned for its line only."""
     line = inbox_url(agent.pk)
     return line if agent.program == line else agent.endpoint
 
@@ -147,7 +147,7 @@ def find(endpoint: str, gateways: frozenset[str], tell: Callable[[], None]) -> P
     """What is behind an address now; None while its name is being looked up.
 
     Args:
-        gateways: of :func:`gateways`.
+        gateways: the result of :func:`gateways`.
         tell: called in another thread when the name has been looked up.
     """
     host = looked_up(endpoint)
@@ -233,7 +233,7 @@ def mark_gateway(*, host: object, gateway: bool) -> bool:
     Returns whether it was not so before.
 
     Raises:
-        InvalidFormat: this is no host.
+        InvalidFormat: this is not a host.
     """
     kept = read_host(host)
     if gateway:
@@ -245,7 +245,7 @@ def read_host(host: object) -> str:
     """A host (a name or an IP address, without port and path), spelled as in the keys.
 
     Raises:
-        InvalidFormat: this is no host.
+        InvalidFormat: this is not a host.
     """
     expected = "a host name or an IP address, such as gateway.example or 192.168.1.5"
     text = host.strip().strip("[]").lower() if isinstance(host, str) else ""

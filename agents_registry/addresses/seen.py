@@ -55,4 +55,4 @@ def is_outside(address: str) -> bool:
 
 
 seen = Seen()
-"""Of this process."""
+"""The addresses that this process has seen."""

@@ -65,8 +65,8 @@ def alike(items: Iterable[T], names: Callable[[T], Sequence[str]]) -> list[tuple
     """The items whose names look like those of others, each with at most ``MAX_SIMILAR`` others, in one pass.
 
     Args:
-        names: of an item: its name, then what else it is shown as. Items of the same name are copies (ruling,
-            section 8) and do not count as similar.
+        names: the names of an item: its name, then its other displayed names. Items of the same name are copies
+            (ruling, section 8) and do not count as similar.
     """
     named = [(item, names(item)[0], looks_of(*names(item))) for item in items]
     by_look: dict[str, dict[str, T]] = defaultdict(dict)

@@ -1,1 +1,1 @@
-"""How often anybody may try something."""
+"""Rate limits: how often an address, an agent or a secret may try something."""

@@ -52,11 +52,11 @@ class ProcessCounts(Storage):
         return count if ends > self._clock() else 0
 
     def get_expiry(self, key: str) -> float:
-        """When the current window ends, in seconds since the epoch."""
+        """The end of the current window, in seconds since the epoch."""
         return self._counts.get(key, (0, self._clock()))[1]
 
     def check(self) -> bool:
-        """This storage is always available."""
+        """Return True: this storage is always available."""
         return True
 
     def reset(self) -> int:

@@ -16,7 +16,7 @@ _OWNER = Prepared(lambda *, sha256: Agent.objects.filter(tokens__sha256=sha256),
 
 
 def find_agent(token: str) -> Agent | None:
-    """Whose auth_token this is, or None. A league_token is nobody's."""
+    """The agent with this auth_token, or None. A league_token belongs to no agent."""
     return _OWNER.one(sha256=tokens.digest(token))
 
 
@@ -27,7 +27,7 @@ def find_token(token: str) -> AgentToken | None:
 
 
 def authenticate(token: str) -> Agent:
-    """Whose auth_token this is; a league_token is refused, too.
+    """The agent with this auth_token; a league_token is refused, too.
 
     Raises:
         TokenInvalid: E012.
@@ -57,7 +57,7 @@ def token_from(referee: Agent, player: Agent) -> str:
 
 
 def token_digests(agent_ids: Iterable[int]) -> dict[int, dict[str, bool]]:
-    """By agent, the hashes of its valid tokens and whether each is proven: a referee checks answers with them."""
+    """For each agent, the hashes of its valid tokens and whether each is proven: a referee checks answers with them."""
     digests: dict[int, dict[str, bool]] = {}
     rows = AgentToken.objects.filter(agent_id__in=agent_ids).values_list("agent_id", "sha256", "proven")
     for agent_id, sha256, proven in rows:

@@ -15,7 +15,7 @@ from league_sdk.protocol.states import AgentState
 
 
 class Way(StrEnum):
-    """As what an agent is taken: as a new one, as one that registers again, or as a player that waited in the lobby."""
+    """What a registering agent is: new, registered before, or a player that waited in the lobby."""
 
     NEW = "new"
     AGAIN = "again"

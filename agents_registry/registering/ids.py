@@ -14,7 +14,7 @@ PREFIX = {Kind.PLAYER: "P", Kind.REFEREE: "REF"}
 
 
 def key(code: str) -> str:
-    """The same for all ids that look alike in a table: ``p7``, ``P7`` and ``P07``."""
+    """A key that is equal for all ids that look alike in a table: ``p7``, ``P7`` and ``P07``."""
     head = code.rstrip("0123456789")
     number = code[len(head) :]
     return head.casefold() + (number.lstrip("0") or "0" if number else "")

@@ -63,7 +63,7 @@ def replaced(players: Iterable[Agent], elsewhere: Iterable[Agent] = ()) -> dict[
 
 
 def replaced_in_lobby(league_id: str) -> dict[int, Agent]:
-    """The same for the players of the lobby that are about to enter a league."""
+    """Like :func:`replaced`, for the players of the lobby that are about to enter a league."""
     players = Agent.objects.filter(kind=Kind.PLAYER)
     about = list(players.filter(Q(league_id=league_id) | Q(league__isnull=True)).order_by("pk"))
     waiting = [agent.registered_at for agent in about if agent.league_id is None]
@@ -88,7 +88,7 @@ def speak_for(endpoint_key: str) -> set[int]:
 
 
 def who_is_at(agent: Agent) -> Agent:
-    """As whom the program at a player's address is checked: the player that speaks for it, else the player itself.
+    """The player as which the program at a player's address is checked: the one that speaks for it, else itself.
 
     With the id and the league_token of somebody who only names the address, a program that minds them would fail.
     """
@@ -104,8 +104,8 @@ def only_names(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> 
     It is called over its line alone: the line was why it has a seat, and nobody plays with the program of another.
 
     Args:
-        keys: of the program at its address, as it was found now.
-        gateways: of :func:`agents_registry.addresses.programs.gateways`.
+        keys: the keys of the program that was found at its address.
+        gateways: the result of :func:`agents_registry.addresses.programs.gateways`.
     """
     if agent.line_seen_at is None or agent.is_inbox_only or agent.by_hand or agent.shown_at is not None:
         return False
@@ -185,7 +185,7 @@ def _counts(one: Agent, agent: Agent) -> bool:
 
 
 def _replaced(agents: list[Agent], elsewhere: list[Agent]) -> dict[int, Agent]:
-    """The same for one address."""
+    """Like :func:`replaced`, for the agents at one address."""
     shown = [agent for agent in agents if agent.shown_at is not None]
     found: dict[int, Agent] = {}
     last = max(shown, key=_shown, default=None)

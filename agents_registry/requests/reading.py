@@ -73,7 +73,7 @@ class Request:
 
     @property
     def endpoint_key(self) -> str:
-        """The same for all spellings of the address, to tell two registrations apart."""
+        """A key that is equal for all spellings of the address, to compare registrations."""
         return self.address.key
 
     @property

@@ -27,7 +27,7 @@ class CallResult:
         error_code: E001 or E009 when no answer came, E002 when what came was no answer, None otherwise.
         problem: what was wrong, for people.
         elapsed_s: seconds from sending to the answer or to giving up.
-        http_status: of the answer.
+        http_status: the status of the answer.
         notes: what was tolerated.
         body: what came, for the transcript.
         connected: whether the message may have arrived.

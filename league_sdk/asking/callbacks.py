@@ -10,7 +10,7 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import TokenInvalid, TokenMissing
 
 RELAYED_FOR = "relayed_for"
-"""In a callback that the league manager forwards: the player that sent it."""
+"""The field of a forwarded callback in which the league manager says which player sent it."""
 
 
 class Seat(Protocol):

@@ -19,7 +19,7 @@ class Fault:
 
     Attributes:
         player_id, message_type: who did not answer which message.
-        error_code: of the last try.
+        error_code: the error code of the last try.
         tries: how often the player was asked.
         cause: whose fault it is.
         limit_s: seconds for one try.
@@ -66,7 +66,7 @@ class TryFailure:
     """Why one try brought no valid answer.
 
     Attributes:
-        code: of the error.
+        code: the error code.
         sentence: what is wrong, for the player's student.
         context: the fields of the error, for the player's program.
         legacy_code: the code of document 002, where one corresponds.

@@ -1,4 +1,4 @@
-"""Ask a player once: hunt for its dialect, and what came of it.
+"""Ask a player once: hunt for its dialect, and return the outcome.
 
 An agent that has said that it is ready for its games joins without a yes: it may know no invitations.
 """
@@ -33,7 +33,7 @@ async def hunt(driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[objec
     It is cancelled with :data:`CALLED_BACK` when the answer comes by a POST of the player's own.
 
     Args:
-        sleep: waits for such a POST, for so many seconds.
+        sleep: waits for such a POST, for this many seconds.
 
     Returns the result, and the reply or failure that decided it.
     """

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_FIELD_NAMES = 8
 """How many fields of an answer a fault names."""
 NETWORK_RETRY_DELAY_S = 2.0
-"""After a try that failed because this machine had no network."""
+"""The pause after a try that failed because this machine had no network."""
 
 
 class Patience(Protocol):
@@ -54,7 +54,7 @@ class Side(Protocol):
     def player_id(self) -> str: ...
     @property
     def mailbox(self) -> Mailbox:
-        """Where answers arrive that the player sends by a POST of its own."""
+        """The mailbox for answers that the player sends by a POST of its own."""
 
     @property
     def clock(self) -> Clock: ...
@@ -71,7 +71,7 @@ class Side(Protocol):
         """Send a message and wait for its answer; ``only`` is the one request to try."""
 
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
-        """Send a message whose answer does not matter, and keep what came of it."""
+        """Send a message whose answer does not matter, and keep its outcome."""
 
     def sent(self, message: dict[str, Any]) -> None:
         """A message leaves."""

@@ -35,7 +35,7 @@ def refuse_what_is_no_agent(source: str) -> None:
         typer.Exit: it is neither.
     """
     if not is_file(source) and urlsplit(source).scheme not in ("http", "https"):
-        fail(f"{source!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
+        fail(f"{source!r:.100} is not an address: http://127.0.0.1:8101/mcp is one")
 
 
 def stem(source: str) -> str:

@@ -27,7 +27,7 @@ ENDED = (LeagueState.COMPLETED, LeagueState.STOPPED)
 
 
 class NoLeague(Exception):
-    """There is nothing to watch; the text says why."""
+    """There is no league to watch; the text says why."""
 
 
 @dataclass
@@ -94,7 +94,9 @@ def read(site: httpx.Client, path: str, **query: str) -> Any:
         for part in reply.iter_bytes():
             raw += part
             if len(raw) > MAX_ANSWER_BYTES:
-                raise NoLeague(f"{site.base_url} answered with more than {MAX_ANSWER_BYTES} bytes: it is no league's.")
+                raise NoLeague(
+                    f"{site.base_url} answered with more than {MAX_ANSWER_BYTES} bytes: it is not from a league."
+                )
     try:
         return httpx.Response(200, content=bytes(raw)).json()
     except ValueError:
@@ -121,7 +123,7 @@ def watch(
     """
     address = urlsplit(league if "://" in league else f"http://{league}")
     if address.scheme not in ("http", "https") or not address.hostname:
-        fail(f"{league!r:.100} is no address: {DEFAULT_LEAGUE} is one.")
+        fail(f"{league!r:.100} is not an address: {DEFAULT_LEAGUE} is one.")
     named = league_id or _named(address.path)
     headers = {"User-Agent": f"league-watch/{SDK_VERSION}", "Accept-Encoding": "identity"}
     base = f"{address.scheme}://{address.netloc}"

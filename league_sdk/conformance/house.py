@@ -34,7 +34,7 @@ class House:
     strategy: Strategy
 
     async def move(self, game: Game, state: State, me: str, context: dict[str, Any]) -> Any:
-        """Its move; a search runs elsewhere, so that nobody waits for it."""
+        """The move of the house agent; a search runs in another process, so that no other call waits for it."""
         options = game.options(state, me)
         shown = None if game.hidden else game.view(state, me)
         if self.strategy.quick:

@@ -28,7 +28,7 @@ FIRST_ID = 1001
 MAX_TIMEOUTS_IN_A_ROW = 3
 UNREACHABLE, _USED_UP = _("the address cannot be reached"), _("the time of the check is used up")
 PIECES, PIECE_PAUSE_S = 5, 0.1
-"""A request that is sent slowly goes out in so many pieces, with a pause before each."""
+"""How many pieces a request is divided into that is sent slowly, with a pause before each."""
 
 
 class Stopped(Exception):
@@ -86,7 +86,7 @@ class Line:
         return self._end - time.monotonic()
 
     def extend(self, seconds: float) -> None:
-        """Allow requests for so many seconds from now, even if the time of the check is used up or it is overtaken."""
+        """Allow requests for this many seconds from now, even if the check is out of time or was interrupted."""
         self.is_overtaken = lambda: False
         self._end = max(self._end, time.monotonic() + seconds)
 

@@ -40,7 +40,7 @@ _WRONG_QUERIES: Mapping[str, Mapping[str, Any]] = {
     "message.missing_field": {"query_type": None},
     "message.league": {"league_id": "no_such_league"},
 }
-"""By clause, the fields that make a query wrong; None leaves a field out."""
+"""For each clause, the fields that make a query wrong; None leaves a field out."""
 
 
 @dataclass(slots=True)

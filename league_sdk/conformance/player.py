@@ -122,7 +122,7 @@ _ASKED: Mapping[str, tuple[str, str, Sentence]] = {
     "join": ("join.in_time", "join.accepts", say("GAME_JOIN_ACK")),
     "choice": ("choice.in_time", "choice.legal", say(_("choice"))),
 }
-"""By what is asked for: the clause about its time, the clause about its content, and the name of the answer."""
+"""For each kind of request: the clause about its time, the clause about its content, and the name of the answer."""
 
 
 def _judge_answer(

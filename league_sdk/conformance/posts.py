@@ -43,13 +43,13 @@ class OpenMatch:
     """The match that the check plays now.
 
     Attributes:
-        door: the secret at the end of the path that only the player was told.
+        path_secret: the secret at the end of the path that only the player was told.
         refused: why a POST for it was refused last; empty if none was.
     """
 
     league_id: str
     match_id: str
-    door: str
+    path_secret: str
     seat: _Seat
     mailbox: Mailbox = field(default_factory=Mailbox)
     refused: str = ""
@@ -88,9 +88,9 @@ class Posts(Listener):
     def open(self, match: Match, who: Identity) -> OpenMatch:
         """Hear answers to this match from now on, and to none before it."""
         now = self._match
-        if now is None or now.door != match.door:
+        if now is None or now.path_secret != match.path_secret:
             seat = _Seat(who.player_id, who.league_token, self._known or ())
-            now = self._match = OpenMatch(who.league_id, match.match_id, match.door, seat)
+            now = self._match = OpenMatch(who.league_id, match.match_id, match.path_secret, seat)
         return now
 
     def relayed(self, message_type: str, message: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ class Posts(Listener):
         if match is None or came.name not in ANSWERS:
             return {"status": "RECEIVED"}
         try:
-            self._prove(match, came.message, is_told=path.endswith(f"/{match.door}"))
+            self._prove(match, came.message, is_told=path.endswith(f"/{match.path_secret}"))
         except LeagueError as error:
             match.refused = error.message
             raise

@@ -1,7 +1,7 @@
 """A practice match: an agent plays a house agent outside any league, and everything that was said is shown.
 
 The agent is asked as a referee asks in a match: in every way of speaking that a league finds, with the same tries and
-limits. Nothing is counted; the report is all that comes of it.
+limits. Nothing counts; a report is the only result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Practice:
         player_id: the agent's.
         status: WIN, DRAW, LOSS or TECHNICAL_LOSS of the agent, or :data:`NOT_PLAYED`.
         reason: why, in a sentence.
-        reason_words: the same as JSON, for whoever translates it, of a match that could not be played.
+        reason_words: the same as JSON, for translation, of a match that could not be played.
         result: ``game_result`` as the agent was told it; empty of a match that could not be played.
         faults: why the agent did not play, as a referee reports it; empty if it did.
         view: the public view of the game at the end.
@@ -122,7 +122,7 @@ async def practise(
         client: the transport; its policy decides what may be called, or it is the line of an agent that dials out.
         house: whom it plays.
         game_type: what they play.
-        role: of the agent.
+        role: the role of the agent.
         on_step: told of everything as it happens.
 
     A match that is overtaken (``subject.is_overtaken``) ends at once, whatever is being waited for.
@@ -176,7 +176,7 @@ class _Playing:
         return self.league.who.player_id
 
     async def report(self) -> Practice:
-        """Play, and tell what came of it."""
+        """Play, and report the outcome."""
         begun, started_at = time.monotonic(), datetime.now(UTC)
         end = await self.play()
         return Practice(
@@ -202,7 +202,7 @@ class _Playing:
         try:
             return await self._end(await self._unless_overtaken(self._to_the_end()))
         except Stopped as stopped:
-            # Who was left in a match may refuse the next one.
+            # An agent that was left in a match may refuse the next one.
             limit_s = OVERTAKEN_END_S if self.subject.is_overtaken() else self.limits.game_over_s
             self.line.extend(limit_s)
             over = {"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"}
@@ -257,7 +257,7 @@ class _Playing:
             return joined
         wanted = self.subject.shown_by
         if wanted and not (self.joined_with and tokens.digest(self.joined_with) in wanted):
-            # Somebody else's program may listen here: what it does is not shown to whoever only names its address.
+            # Another's program may listen here: a caller that only names its address is not shown what it does.
             raise Stopped(say(_NOT_SHOWN))
         return None
 

@@ -41,7 +41,7 @@ CHECK_TIMEOUT_S = 90.0
 RESULT_TIMEOUT_S = 15.0
 """How long to wait for a result."""
 SILENT_RESULT_TIMEOUT_S = 25.0
-"""The same for a match with a silent player: a referee that obeys the settings needs three seconds."""
+"""The time for the result of a match with a silent player: a referee that obeys the settings needs three seconds."""
 _SHORT = {"move_timeout_s": 1.0, "max_retries": 1, "retry_base_s": 0.1}
 
 

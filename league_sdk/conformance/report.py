@@ -2,7 +2,7 @@
 
 The JSON of a report (``schema`` 1) is an object with the fields of :class:`Report`, and ``counts`` of the verdicts;
 ``clauses`` is a list of objects with the fields of :class:`Clause`. Fields may be added, but none changes its meaning.
-What is named ``..._words`` says the same again as text and facts, so that it can be translated
+A field named ``..._words`` has a sentence again as text and facts, so that it can be translated
 (:mod:`league_sdk.protocol.sentences`).
 """
 
@@ -63,10 +63,10 @@ class Clause:
         verdict: see :class:`Verdict`.
         why: the reason for the verdict and, unless it conforms, what to mend.
         sent: the body that was sent, without secrets and cut at 4 KiB; None when nothing was.
-        came: the body that came back, likewise; text that was no JSON stands as a string.
+        came: the body that came back, likewise; text that was not JSON is a string.
         elapsed_ms: milliseconds from sending to the answer; None when nothing was sent.
-        http_status: of the answer; None when there was none.
-        why_words: ``why`` as text and facts; None if nobody has it so.
+        http_status: the status of the answer; None when there was none.
+        why_words: ``why`` as text and facts; None if there is no such form.
     """
 
     id: str
@@ -111,8 +111,8 @@ class Report:
         can_play: whether the league as it is can play (or use) this agent.
         summary: one sentence.
         next_step: the one most useful thing to mend; empty when there is none.
-        summary_words, next_step_words: the same as text and facts; None if nobody has it so.
-        memory: how the agent is called, for whoever calls it next; no part of the JSON. None if it was not found out.
+        summary_words, next_step_words: the same as text and facts; None if there is no such form.
+        memory: the agent's dialect, for the next caller; not part of the JSON. None if it was not found out.
     """
 
     role: str

@@ -24,7 +24,7 @@ from league_sdk.protocol.states import MatchState
 LATE_POST_S = 0.3
 """How long a message by POST is waited for after a reply that is a yes, but no message."""
 RESERVE_S = 10.0
-"""Of the time of the check, for what comes after a request that is never answered."""
+"""The part of the check's time that is reserved for the steps after a request that is never answered."""
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class CheckSide:
         return False
 
     async def late_post(self, exchange: Exchange) -> Exchange:
-        """After a reply that is a yes and no message: the message that follows it by POST, if one does.
+        """Wait for the message that may follow by POST after a reply that only acknowledges.
 
         A referee has its answer by then; the report is about the message.
         """

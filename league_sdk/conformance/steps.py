@@ -25,9 +25,9 @@ class Step:
         message_type: what was sent; empty for a move of the house agent.
         sent, came: the bodies, without secrets and cut at 4 KiB.
         elapsed_ms: milliseconds until the answer or giving up; None for a move of the house agent.
-        http_status: of the answer; None when there was none.
+        http_status: the status of the answer; None when there was none.
         problem: why there was no answer, or what was wrong with it; empty if nothing was.
-        problem_words: the same as JSON, for whoever translates it: a sentence, a note or a text.
+        problem_words: the same as JSON, for translation: a sentence, a note or a text.
         move: the house agent's move.
     """
 
@@ -47,7 +47,7 @@ OnStep = Callable[[Step, Mapping[str, Any]], None]
 
 @dataclass(slots=True)
 class WatchedSide(CheckSide):
-    """Asks the agent, and notes every message with what came of it."""
+    """Asks the agent, and notes every message with its outcome."""
 
     note: Callable[[Step], None] = field(default=lambda step: None, kw_only=True)
     join: Callable[[Mapping[str, Any]], None] = field(default=lambda message: None, kw_only=True)

@@ -15,7 +15,7 @@ __all__ = ["DEFAULT_GAME", "DEFAULT_REGISTER_WAIT_S", "NOBODY", "Identity", "Lim
 DEFAULT_GAME = "even_odd"
 DEFAULT_REGISTER_WAIT_S = 3.0
 NOBODY = ""
-"""As ``listen``: answers by POST are not heard."""
+"""The value of ``listen`` if the check has no port for answers by POST."""
 
 Relayed = Callable[[str, Mapping[str, Any]], None]
 """Takes the type and the fields of an answer whose sender was proven."""
@@ -34,7 +34,7 @@ class Limits:
         overall_s: for the whole check (our choice).
         max_retries: how often an invitation or a request for a move is repeated (004 2.9).
         retry_base_s: before the first repetition.
-        retry_factor: each further one waits so many times as long.
+        retry_factor: each further pause is this many times as long.
         request_patience_s: for one request with all its repetitions.
     """
 
@@ -51,12 +51,12 @@ class Limits:
 
     @property
     def generic_timeout_s(self) -> float:
-        """As a league's settings call it."""
+        """The setting of this name in a league's settings."""
         return self.other_s
 
     @classmethod
     def of_league(cls, rules: LeagueSettings) -> Limits:
-        """Those of a league, which a match in it would have."""
+        """The limits of a match in a league with these settings."""
         return cls(
             rules.join_timeout_s,
             rules.move_timeout_s,

@@ -29,7 +29,7 @@ from league_sdk.protocol.sentences import Sentence, _, ours, say
 from league_sdk.simulated_league import Match, SimulatedLeague
 
 _REFUSALS = (_('parity_choice must be exactly "even" or "odd".'),)
-"""What games say of illegal moves in reports of earlier versions; now it is a note (``protocol.notes``)."""
+"""Sentences about illegal moves in reports of earlier versions; newer reports have notes (``protocol.notes``)."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Talk:
         first_answer: the first answer of all.
         sent_token: whether any answer had an auth_token.
         cannot_play: whether it is known that the agent cannot play.
-        server: what was found out of an agent that is called through its tools, as a server of MCP; None of another.
+        server: what was found out about an MCP server that is called through its tools; None for other agents.
     """
 
     line: Line
@@ -62,7 +62,7 @@ class Talk:
         """Send GAME_INVITATION until it is answered, as a referee does.
 
         Args:
-            limit_s: another limit.
+            limit_s: the limit in seconds; None for the league's own.
             asked: as for :meth:`_obtain`.
         """
         self._open[match.match_id] = match
@@ -82,7 +82,7 @@ class Talk:
 
         Args:
             generic: with GAME_MOVE_CALL for any game.
-            limit_s: another limit.
+            limit_s: the limit in seconds; None for the league's own.
             asked: as for :meth:`_obtain`.
         """
         game, state, to = self.league.game, self.league.position(match), self.league.receiver(match)
@@ -112,8 +112,8 @@ class Talk:
 
         Args:
             more: further fields of the message.
-            once: try once. So is asked, too, as soon as it is known that the agent cannot play.
-            judged_first: go on with an agent that is gone: what came is judged before the check stops.
+            once: try once only. This is also done as soon as it is known that the agent cannot play.
+            judged_first: do not stop the check here if the agent is gone: the caller judges the answer first.
             how: further arguments of :meth:`Line.ask`.
 
         Returns the exchange that decides.
@@ -147,7 +147,7 @@ class Talk:
         return exchange
 
     def _side(self, match: Match, limit_s: float, answer_type: MessageType, how: Mapping[str, Any]) -> CheckSide:
-        """Who asks the agent in this match; the tries end before the time of the check does."""
+        """The side that asks the agent in this match; its tries end before the time of the check does."""
         kept = self.posts.open(match, self.league.who)
         kept.mailbox.allow_repeat(kept.seat.player_id)
         patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
@@ -188,7 +188,7 @@ class Talk:
         return answers.choice(exchange.message, self.league.game.choice_field) if exchange.answered else None
 
     def why_illegal(self, match: Match, exchange: Exchange) -> Sentence | Note | str:
-        """Why an answer decide no legal choice; empty when it does."""
+        """Why an answer is not a legal choice; empty if it is one."""
         move = self.move(exchange)
         if move is None:
             return exchange.in_words()

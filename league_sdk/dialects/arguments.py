@@ -18,11 +18,11 @@ from league_sdk.protocol import rpc
 WHOLE = ("params", "message", "envelope", "payload", "request", "data", "body")
 """Names of an argument that takes a whole message."""
 MAX_ARGUMENTS = 30
-"""Of one tool, at every depth together."""
+"""The limit for the arguments of one tool, counted at every depth."""
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 60
 MAX_USES = 2
-"""Of one list or object, or of the whole message, in one call: a table sent thirty times would be ours to encode."""
+"""How often one list or object, or the whole message, may be in one call: each copy has to be encoded."""
 MIN_SIMILAR_CHARS = 4
 """Shorter names, such as ``id``, are part of too many others."""
 _EMPTY: dict[str, Any] = {
@@ -57,7 +57,7 @@ class Argument:
     header: str | None = None
 
     def to_json(self) -> list[Any]:
-        """In short, as it is stored."""
+        """The short form that is stored."""
         header = [] if self.header is None else [self.header]
         return [self.name, self.type, self.required, [one.to_json() for one in self.inside], *header]
 
@@ -200,7 +200,7 @@ def _similar(one: Argument, fields: Mapping[str, Any]) -> list[str]:
 
 
 def _taken(value: Any, kind: str, used: Counter[int]) -> Any:
-    """A value in a type, as :func:`_converted` has it; a list or an object so many times only."""
+    """A value in a type, as :func:`_converted` has it; a list or an object at most :data:`MAX_USES` times."""
     if isinstance(value, Mapping | list):
         if used[id(value)] >= MAX_USES:
             return _NONE

@@ -45,7 +45,7 @@ class Failed(Generic[E]):
 
 @dataclass(slots=True)
 class Driver(Generic[R, E]):
-    """Iterates over the requests of one hunt: each step sends one and yields what came of it.
+    """Iterates over the requests of one hunt: each step sends one and yields its outcome.
 
     The search is polite (:meth:`Memory.wait_s`). An agent that refuses a request for its rate is asked the same once
     more when it wants that, if this is within the limit: it costs the agent nothing and gains it no time.

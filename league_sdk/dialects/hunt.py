@@ -203,7 +203,7 @@ class Hunt:
         """Judge the reply to a proposal and remember what it shows of the agent.
 
         Args:
-            status: of the HTTP reply.
+            status: the status of the HTTP reply.
             body: the decoded JSON, None when there was none.
             problem: why the body could not be read.
         """

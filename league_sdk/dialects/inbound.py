@@ -52,7 +52,7 @@ class Inbound:
         id: the JSON-RPC id.
         notification: no answer is expected.
         rpc: whether it was JSON-RPC.
-        request_id: of a ``/register`` body with an envelope of its own.
+        request_id: the id of a ``/register`` body with an envelope of its own.
     """
 
     shape: str

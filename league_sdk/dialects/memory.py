@@ -74,7 +74,7 @@ class Memory:
     _sent_at: deque[float] = field(default_factory=lambda: deque(maxlen=BURST))
 
     def tool_for(self, kind: str) -> Tool | None:
-        """Its tool or method of its own for a message type; None if none is known."""
+        """The agent's own tool or method for a message type; None if none is known."""
         if kind in self.own:
             return self.own[kind]
         listed = self.tools or {}

@@ -34,7 +34,7 @@ def mirrored(arguments: Sequence[Argument], values: Mapping[str, Any]) -> dict[s
     """The headers that repeat the values of a call.
 
     Args:
-        arguments: of the tool; annotations that are not sound have no header.
+        arguments: the arguments of the tool; annotations that are not sound have no header.
         values: by argument. One that is None or not there has no header.
     """
     headers: dict[str, str] = {}

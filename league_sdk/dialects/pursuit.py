@@ -19,7 +19,7 @@ from league_sdk.dialects.shapes import CANONICAL
 RECEIPT_SHARE = 0.5
 """The share of the time left to wait for an answer after a receipt, before another dialect is tried."""
 VAGUE_SHARE = 0.1
-"""The same share after a success without content."""
+"""The share of the time for one try after a success without content."""
 
 
 class End(Enum):
@@ -60,7 +60,7 @@ async def pursue(
 
     Args:
         broke: whether a failure means that the connection broke over a request, after which others may be understood.
-        sleep: waits for a POST, for so many seconds.
+        sleep: waits for a POST, for this many seconds.
     """
     declined: Pursued[R, E] | None = None
     failed: Pursued[R, E] | None = None

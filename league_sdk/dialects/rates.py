@@ -28,10 +28,10 @@ def is_about_a_rate(status: int, body: Any) -> bool:
 
 
 def wait_s(body: Any, headers: Mapping[str, str]) -> float | None:
-    """After how many seconds such an agent wants to be asked again; None when it does not say.
+    """The seconds after which a rate-limiting agent wants to be asked again; None if it does not say.
 
     Args:
-        headers: of the HTTP reply, names in lower case.
+        headers: the headers of the HTTP reply, names in lower case.
     """
     values = [headers.get("retry-after"), *(value for name, value in _fields(body) if name in _RETRY_AFTER)]
     return next((seconds for value in values if (seconds := _seconds(value)) is not None), None)

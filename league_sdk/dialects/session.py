@@ -34,7 +34,7 @@ _LOST = re.compile(
 
 
 Mirror = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
-"""By the name of a tool and the values of its arguments, the headers that repeat some of them."""
+"""Returns, for a tool's name and its arguments, the headers that repeat some of the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Session:
     """What was agreed with one server.
 
     Attributes:
-        id: of the session; may be empty.
-        version: of MCP, as the server speaks it.
+        id: the id of the session; may be empty.
+        version: the MCP version, as the server speaks it.
         way: by which the server gave it (:class:`league_sdk.protocol.inbox.Way`); empty: it answered at its address.
     """
 
@@ -111,7 +111,7 @@ class Holder(Protocol):
 
 R = TypeVar("R", bound=Answered)
 MAX_USELESS_SESSIONS = 3
-"""After so many sessions in a row that did not help, no more are opened."""
+"""After this many sessions in a row that did not help, no more are opened."""
 
 
 Send = Callable[[Any, Session | None], Awaitable[R]]

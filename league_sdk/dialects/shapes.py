@@ -187,7 +187,7 @@ SHAPES: dict[str, Shape] = {
         _plain("methods_guess", canonical_method),
     )
 }
-"""In the order in which they are tried with an unknown agent."""
+"""The shapes, in the order in which they are tried with an unknown agent."""
 
 CANONICAL = "canonical"
 LIKELY: dict[str, tuple[str, ...]] = {
@@ -207,7 +207,7 @@ LIKELY: dict[str, tuple[str, ...]] = {
     "data_envelope": ("data_envelope", "canonical", "message_type"),
     "flat": ("flat", "message_type", "legacy_flat"),
 }
-"""By the shape that an agent spoke before, what to try first; the rest of :data:`SHAPES` follows."""
+"""For the shape that an agent understood before, the shapes to try first; the rest of :data:`SHAPES` follows."""
 
 
 def order(dialect: str, spoken: Mapping[str, str], message_type: str) -> list[str]:

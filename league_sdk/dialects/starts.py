@@ -82,7 +82,7 @@ def read_reply(body: Any, *, status: int, readable: bool, rpc_id: int | str) -> 
 
     Args:
         body: the decoded JSON, None when there was none.
-        status: of the HTTP reply.
+        status: the status of the HTTP reply.
         readable: whether the body was JSON.
         rpc_id: the id of the start.
 

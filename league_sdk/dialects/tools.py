@@ -15,7 +15,7 @@ from league_sdk.protocol.messages import MessageType
 
 LIST_TOOLS = "tools/list"
 MAX_TOOLS = 50
-"""Of one agent: each is compared with every message."""
+"""The limit for the tools of one agent: each is compared with every message."""
 MAX_TOOL_NAME_CHARS = 80
 """The name of a tool is repeated in every call and in notes."""
 _TOOL_WORDS: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,7 @@ _TOOL_WORDS: dict[str, tuple[str, ...]] = {
 }
 """Words in the name or the description of a tool for this message."""
 _HUMP = re.compile(r"[_\W]+|(?<=[a-z0-9])(?=[A-Z])")
-"""Where a name in whatever style has its next word."""
+"""The boundary between two words of a name in camelCase, snake_case or any other style."""
 _NAME_WEIGHT = 3
 """A word in a tool's name counts as much as three in its description."""
 

@@ -57,7 +57,7 @@ class _ScriptedPlayers:
 
     Args:
         game: what is played.
-        clock: of the match.
+        clock: the clock of the match.
         silent: players that never answer.
     """
 

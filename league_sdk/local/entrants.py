@@ -30,7 +30,7 @@ BROADCAST_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One message to a player and what came of it.
+    """One message to a player and its outcome.
 
     Attributes:
         message: what was sent.
@@ -86,7 +86,7 @@ class Entrant:
 
     @property
     def player_id(self) -> str:
-        """Its id in the league."""
+        """The entrant's id in the league."""
         return self.player.player_id
 
     @property
@@ -95,7 +95,7 @@ class Entrant:
         return Teller(self.player_id, self.player.league_token)
 
     def seat(self, role: str, row: Row) -> Seat:
-        """Its seat in a match."""
+        """The entrant's seat in a match."""
         return Seat(
             player_id=self.player_id,
             role=role,

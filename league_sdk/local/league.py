@@ -71,7 +71,7 @@ class LocalLeague:
 
     Attributes:
         rows: the table, by player id.
-        meetings: of every two players, by their ids.
+        meetings: how often every two players met, by their ids.
         played: matches so far.
     """
 
@@ -98,7 +98,7 @@ class LocalLeague:
         return ranked
 
     async def play(self, rounds: int, on_match: OnMatch = lambda played: None) -> None:
-        """Play so many rounds, with all that a league tells its players around them.
+        """Play this many rounds, with all that a league tells its players around them.
 
         Args:
             rounds: how often every two players meet.

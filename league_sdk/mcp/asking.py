@@ -29,7 +29,7 @@ class Question:
 
     Attributes:
         method: ``elicitation/create``, ``sampling/createMessage`` or ``roots/list``.
-        params: of the request.
+        params: the parameters of the request.
     """
 
     method: str

@@ -15,7 +15,7 @@ class DeclaredTool:
     """A tool of the league manager or of a player.
 
     Attributes:
-        name: of the tool, and of its method in league.v2.
+        name: the name of the tool, and of its method in league.v2.
         title: for people.
         description: for people and language models.
         properties: JSON Schema of each argument.

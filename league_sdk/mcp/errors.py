@@ -35,9 +35,9 @@ class McpError(Exception):
 
     code: ClassVar[int]
     status: ClassVar[int] = 400
-    """Of HTTP, in the stateless era."""
+    """The HTTP status in the stateless era."""
     handshake_status: ClassVar[int] = 200
-    """Of HTTP, in the handshake era."""
+    """The HTTP status in the handshake era."""
 
     def __init__(self, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class VersionUnsupported(McpError):
 
 
 class MethodNotFound(McpError):
-    """There is no such method in this era.
+    """The method does not exist in this era.
 
     Args:
         method: as sent.
@@ -126,7 +126,7 @@ class SessionGone(McpError):
 
 
 class Busy(McpError):
-    """More is going on than the server allows."""
+    """The server is doing as much at once as it allows."""
 
     code = -32000
     status = handshake_status = 503

@@ -132,7 +132,7 @@ FEATURES: dict[str, Feature] = {
     "prompts/get": _get_prompt,
     "completion/complete": _complete,
 }
-"""By method."""
+"""The features by method."""
 
 
 def offers(registry: Registry, method: str) -> bool:

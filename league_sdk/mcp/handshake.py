@@ -87,7 +87,7 @@ class HandshakeEra:
 
     Args:
         registry: what is offered.
-        sessions: of the clients.
+        sessions: the sessions of the clients.
         listeners: who wants to be told of changes.
     """
 

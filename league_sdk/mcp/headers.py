@@ -13,7 +13,7 @@ from league_sdk.mcp.requests import Message
 from league_sdk.mcp.versions import METHOD_HEADER, NAME_HEADER, PARAM_HEADER, VERSION_HEADER
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""By method, the parameter that Mcp-Name repeats."""
+"""The parameter of each method that the header Mcp-Name repeats."""
 _ENCODED = ("=?base64?", "?=")
 
 

@@ -1,4 +1,4 @@
-"""Who is told of what changes: streams of the stateless era, and sessions of the handshake era."""
+"""The clients that are told of changes: streams of the stateless era, and sessions of the handshake era."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from league_sdk.mcp.errors import Busy, InvalidParams
 from league_sdk.mcp.registry import Registry
 
 MAX_LISTENERS = 2_000
-"""When one more comes, a caller with the most of them loses its oldest, and nobody else does."""
+"""Above this limit the caller with the most listeners loses its oldest one."""
 MAX_LISTENERS_PER_CALLER = 100
 MAX_URIS = 50
 """The most resources of one listener."""
@@ -29,7 +29,7 @@ _FIELDS: dict[Kind, str] = {
 
 @dataclass(slots=True)
 class Filter:
-    """What a listener wants to be told.
+    """The changes that a listener wants to be told of.
 
     Attributes:
         lists: the lists whose changes it wants to know.
@@ -44,7 +44,7 @@ class Filter:
         """Read ``notifications`` of ``subscriptions/listen``; what this server does not offer is left out.
 
         Raises:
-            InvalidParams: it is no filter.
+            InvalidParams: it is not a filter.
         """
         if not isinstance(wanted, dict):
             raise InvalidParams("notifications must be an object.")
@@ -62,11 +62,11 @@ class Filter:
 
 @dataclass(eq=False, slots=True)
 class Listener:
-    """One that is told of changes.
+    """A client that is told of changes.
 
     Attributes:
-        wanted: of what.
-        caller: where it is.
+        wanted: the changes that it wants to be told of.
+        caller: the key of its caller, for the limit of listeners per caller.
         tell: sends it a notification.
         close: ends its stream in good order.
     """
@@ -77,13 +77,13 @@ class Listener:
     close: Callable[[], None]
 
     def updated(self, changed: set[str]) -> None:
-        """Tell it that resources have changed, if it wants to know of them."""
+        """Tell the listener that resources have changed, if it wants to know."""
         for uri in sorted(self.wanted.uris & changed):
             self.tell("notifications/resources/updated", {"uri": uri})
 
 
 class Listeners:
-    """Everybody who is told of changes, in this process."""
+    """All listeners of this process."""
 
     def __init__(self) -> None:
         self._all: dict[Listener, None] = {}
@@ -93,10 +93,10 @@ class Listeners:
         return len(self._all)
 
     def add(self, wanted: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
-        """Tell somebody from now on.
+        """Add a listener, which is told of changes from now on.
 
         Raises:
-            Busy: too many at this caller's are told already.
+            Busy: this caller has too many listeners already.
         """
         if self._by_caller[caller] >= MAX_LISTENERS_PER_CALLER:
             raise Busy("Too many streams are open: close some of them.")
@@ -108,7 +108,7 @@ class Listeners:
         return listener
 
     def remove(self, listener: Listener) -> None:
-        """Tell somebody no longer."""
+        """Remove a listener."""
         if self._all.pop(listener, self) is not self:
             self._by_caller -= Counter([listener.caller])
 
@@ -119,24 +119,24 @@ class Listeners:
         oldest.close()
 
     def uris(self) -> set[str]:
-        """The resources that anybody wants to know about."""
+        """The resources that have listeners."""
         return {uri for listener in self._all for uri in listener.wanted.uris}
 
     def updated(self, uris: Iterable[str]) -> None:
-        """Tell everybody concerned that resources have changed."""
+        """Tell the listeners of these resources that they have changed."""
         changed = set(uris)
         for listener in list(self._all):
             listener.updated(changed)
 
     async def updated_in_turn(self, uris: Iterable[str]) -> None:
-        """The same; in between the event loop does what else there is, as many listeners take long."""
+        """Like :meth:`updated`, but the event loop does other work between listeners, as many of them take long."""
         changed = set(uris)
         for listener in list(self._all):
             listener.updated(changed)
             await asyncio.sleep(0)
 
     def list_changed(self, kind: Kind) -> None:
-        """Tell everybody concerned that a list of what is offered has changed."""
+        """Tell the listeners of a list (tools, prompts or resources) that it has changed."""
         for listener in list(self._all):
             if kind in listener.wanted.lists:
                 listener.tell(f"notifications/{kind}/list_changed", {})

@@ -23,7 +23,7 @@ Completer = Callable[[str], Sequence[str]]
 """Returns the values that an argument may have, from its beginning as a user has typed it."""
 
 MAX_URI_CHARS = 300
-"""There is nothing at a longer address: sessions remember those that they want to be told of."""
+"""The limit for the address of a resource: sessions remember the addresses that they subscribe to."""
 MAX_COMPLETIONS = 100
 """The most values of one answer (specification, "Completion")."""
 _EMPTY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
@@ -140,7 +140,7 @@ class PromptArgument:
     """An argument of a prompt; all are texts.
 
     Attributes:
-        name: of the argument.
+        name: the name of the argument.
         description: for people.
         required: whether it must be given.
         complete: what it could be, from what was typed; None if that is not known.
@@ -157,7 +157,7 @@ class Prompt:
     """Messages that a person may put before a language model.
 
     Attributes:
-        name: of the prompt.
+        name: the name of the prompt.
         title: for people.
         description: for people.
         get: from the arguments to the messages.
@@ -183,9 +183,9 @@ class Registry:
     """Everything that a server offers, in the order in which it was added.
 
     Args:
-        name: of the server, for programs.
+        name: the name of the server, for programs.
         title: for people.
-        version: of the server.
+        version: the version of the server.
         instructions: for language models: what this server is for, and with what to begin.
         changes: whether tools, prompts or resources come and go while it runs.
     """
@@ -211,7 +211,7 @@ class Registry:
         """Offer these.
 
         Raises:
-            ValueError: a name is no name of MCP, or is taken.
+            ValueError: a name is not valid in MCP, or is taken.
         """
         for one in offered:
             if isinstance(one, Resource):
@@ -219,7 +219,7 @@ class Registry:
                 continue
             named: dict[str, Any] = self.tools if isinstance(one, Tool) else self.prompts
             if not _NAME.fullmatch(one.name) or one.name in named:
-                raise ValueError(f"{one.name!r} is taken or is no name")
+                raise ValueError(f"{one.name!r} is taken or not a valid name")
             named[one.name] = one
 
     def resources_at(self, uri: str) -> Iterator[tuple[Resource, dict[str, str]]]:

@@ -19,7 +19,7 @@ KEEP_ALIVE_S = 15.0
 MAX_WAITING_MESSAGES = 256
 """A function that sends more before the client has read them waits."""
 MAX_ID_CHARS = 200
-"""Of a request's id: a stream repeats that of its request with every message."""
+"""The limit for a request's id: a stream repeats its request's id with every message."""
 _STREAM_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _KEEP_ALIVE = b": still here\n\n"
 
@@ -32,7 +32,7 @@ class HttpRequest:
     """A request at the path of an MCP server.
 
     Attributes:
-        method: of HTTP.
+        method: the HTTP method.
         headers: by their names in lower case.
         body: as received.
         principal: who calls, as far as the mounting server knows; empty for anybody.
@@ -69,7 +69,7 @@ class Message:
 
     Attributes:
         method: empty for the response to a request of ours.
-        params: of a request or notification.
+        params: the parameters of a request or notification.
         id: None for a notification.
         response: ``result`` or ``error`` of a response; None otherwise.
     """
@@ -125,7 +125,7 @@ def error_reply(error: McpError, body: Any, *, status: int | None = None) -> Rep
     Args:
         error: what was wrong.
         body: the decoded body, whose id is repeated; None if it could not be decoded.
-        status: of HTTP; the error's own without one.
+        status: the HTTP status; the error's own without one.
     """
     wire = {"jsonrpc": "2.0", "id": rpc.request_id(body), "error": error.as_json()}
     return Reply(error.status if status is None else status, rpc.dumps(wire))
@@ -144,7 +144,7 @@ async def answered(
     Args:
         work: makes the status and the response, and may send messages before; it is cancelled when the client has gone.
         request: what is answered.
-        headers: of the reply.
+        headers: the headers of the reply.
     """
     if request.at_once:
         status, response = await work(_dropped)

@@ -70,7 +70,7 @@ class McpServer:
     Args:
         registry: what is offered.
         states: signs what clients of the stateless era bring back.
-        sessions: of clients of the handshake era.
+        sessions: the sessions of clients of the handshake era.
         origins: which pages of browsers may call.
     """
 

@@ -15,7 +15,7 @@ from league_sdk.mcp.listening import MAX_URIS, Filter, Listener
 from league_sdk.mcp.requests import Mailbox, RequestId
 
 MAX_SESSIONS = 2_000
-"""When one more is opened, a caller with the most of them loses one of its own, and nobody else does."""
+"""Above this limit the caller with the most sessions loses one of its own."""
 IDLE_S = 1_800.0
 """A session that is not used for so long is forgotten; the client initialises again."""
 
@@ -27,7 +27,7 @@ class Session:
     Attributes:
         id: unguessable.
         caller: where it came from.
-        version: of the protocol, as agreed.
+        version: the version of the protocol, as agreed.
         capabilities: what the client has declared.
         used_at: seconds of the server's clock.
         log_level: from which level on it wants lines of log; None for none.
@@ -157,7 +157,7 @@ class Sessions:
         ]
 
     def _least_needed(self) -> str:
-        """Of a caller with the most sessions one without a stream, the one it used least lately."""
+        """The session to close: of the caller with the most sessions, the least recently used one without a stream."""
         crowd = Counter(one.caller for one in self._all.values()).most_common(1)[0][0]
         own = [one for one in self._all.values() if one.caller == crowd]
         return min(own, key=lambda one: (one.mailbox is not None, one.used_at)).id

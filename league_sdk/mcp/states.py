@@ -94,9 +94,9 @@ def subject_of(principal: str, method: str, name: str, arguments: Any) -> str:
 
     Args:
         principal: who calls; empty for anybody.
-        method: of MCP.
-        name: of the tool or prompt, or the address of the resource.
-        arguments: of the call, JSON.
+        method: the MCP method.
+        name: the name of the tool or prompt, or the address of the resource.
+        arguments: the arguments of the call, JSON.
     """
     exact = json.dumps([principal, method, name, arguments], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()

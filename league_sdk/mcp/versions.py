@@ -15,7 +15,7 @@ STATELESS_VERSIONS = ("2026-07-28",)
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Newest first; the first is offered to a client that asks for one that is not spoken."""
 DEFAULT_HANDSHAKE_VERSION = "2025-03-26"
-"""Of a request without session and header."""
+"""The version of a request without session and header."""
 
 VERSION_HEADER = "mcp-protocol-version"
 METHOD_HEADER = "mcp-method"

@@ -128,4 +128,4 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "get_player_state": schema_of(History),
 }
 SCHEMAS = {name: output_schema(answer, schema_of(Refusal)) for name, answer in _ANSWERS.items()}
-"""By tool, the schema of its ``structuredContent``."""
+"""The schema of the ``structuredContent`` of each tool."""

@@ -33,7 +33,7 @@ EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = 2, 3, 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """Where players listen, and how they come to the league.
+    """The ports at which players listen, and the ways in which they reach the league.
 
     Attributes:
         league: the league's address.

@@ -67,7 +67,7 @@ def options_of(folder: Path | None, player_id: str | None) -> dict[str, Any]:
     if player.game_types:
         options["game"] = list(player.game_types)
     if len(player.preferred_leagues) == 1:
-        # Of several, the league manager chooses.
+        # If there are several leagues, the league manager chooses.
         options["league_id"] = player.preferred_leagues[0]
     return options
 

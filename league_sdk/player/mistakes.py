@@ -59,7 +59,7 @@ def describe(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> str:
-    """Where in the student's code an exception was raised: the last line that is neither the SDK's nor a library's.
+    """The line of the student's code that raised an exception: the last one that is neither the SDK's nor a library's.
 
     Returns:
         Such as ``mine.py, line 12``; empty if no line is known.

@@ -25,7 +25,7 @@ FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.2, 5.0
 REQUEST_TIMEOUT_S = 10.0
 """For one request: connecting, sending, waiting and reading together."""
 MAX_CONCURRENT_REGISTRATIONS = 8
-"""In one process; httpx lets many more connections be open, so that no request waits for one."""
+"""The limit in one process. httpx may open many more connections, so no request waits for one."""
 Accepted = Callable[[Player], None]
 _HEADERS = {
     "User-Agent": f"player/{SDK_VERSION}",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 SCHEME = "inbox"
-"""Of the address of an agent that has no ``contact_endpoint``."""
+"""The scheme of the address of an agent that has no ``contact_endpoint``."""
 DIALS_OUT = ("poll", "websocket")
 """Values of ``delivery`` of agents that fetch their messages."""
 DELIVER_PATH = "/inbox/deliver"
@@ -30,7 +30,7 @@ def as_called(*, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
 
     Args:
         path: at which the server is asked; empty for that of its address.
-        headers: of the call; those that do not begin with SERVER_HEADERS are left out. Names in any case.
+        headers: the headers of the call; those that do not begin with SERVER_HEADERS are left out. Names in any case.
     """
     held = {name.lower(): value for name, value in headers.items()}
     kept = {name: value for name, value in held.items() if name.startswith(SERVER_HEADERS) and value}
@@ -38,10 +38,10 @@ def as_called(*, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 class Way(StrEnum):
-    """By which way an answer of an agent came that was not the reply to a POST at its address."""
+    """The way of an answer that was not the reply to a POST at the agent's address."""
 
     INBOX = "inbox"
-    """Its own JSON-RPC response; there was no HTTP around it."""
+    """A JSON-RPC response at the inbox, without HTTP status and headers."""
     BRIDGE = "bridge"
     """The HTTP reply of its server, which a program that relays handed on."""
 
@@ -53,4 +53,4 @@ class Outcome(StrEnum):
     NOT_CONNECTED = "not_connected"
     SILENT = "silent"
     TOO_LARGE = "too_large"
-    """It answered with more than is read of an agent, once its answer is written as the site writes JSON."""
+    """The answer, encoded as the site encodes JSON, is larger than the limit."""

@@ -17,7 +17,7 @@ from league_sdk.protocol.redaction import redact_text
 
 MAX_WORDS_CHARS = 200
 MAX_RAW_CHARS = 4000
-"""How much of a text is cleaned; what stands behind it is never read."""
+"""How much of a text is cleaned; the rest is never read."""
 MAX_ITEMS = 4
 """How many entries of a list of errors are read."""
 _MAX_DEPTH = 5
@@ -125,7 +125,7 @@ def _without_markup(text: str) -> str:
 
 
 def _exception(text: str) -> str:
-    """Of a stack trace the exception: its last line in Python, what stands before the frames elsewhere."""
+    """The exception of a stack trace: the last line in Python, the text before the frames in other languages."""
     if _TRACEBACK in text:
         lines = [line for line in text.splitlines() if line.strip()]
         last = next((line for line in reversed(lines) if line[:1].strip() and _TRACEBACK not in line), "")

@@ -113,7 +113,7 @@ def check_http(content_type: str, size: int) -> None:
 
     Args:
         content_type: the header's value, parameters allowed.
-        size: of the body, in bytes.
+        size: the size of the body, in bytes.
 
     Raises:
         TooLarge: over 64 KiB.

@@ -79,12 +79,12 @@ class Sentence:
             yield from found
 
     def used(self) -> Sentence:
-        """The same without facts that have no place in it."""
+        """The sentence without facts that have no place in its text."""
         places = _PLACE.findall(self.text)
         return Sentence(self.text, {name: fact for name, fact in self.facts.items() if name in places})
 
     def cleaned(self, clean: Callable[[str], str]) -> Sentence:
-        """The same with every quotation cleaned.
+        """The sentence with every quotation cleaned.
 
         Args:
             clean: takes a text that may be an agent's, and returns what may be shown of it.
@@ -110,7 +110,7 @@ def ours(text: str, known: Collection[str]) -> Sentence | str:
     """A text that may be one of ours, as a sentence that is translated; any other stays a fact.
 
     Args:
-        text: of an error.
+        text: the text of an error message.
         known: those that are marked for the translators.
     """
     return Sentence(text) if text in known else text

@@ -25,7 +25,7 @@ Cell = tuple[int, int]
 MAX_STEPS = 200
 """How many moves are replayed in one go: each step is a call within the one before it."""
 MAX_KEPT_POSITIONS = 4096
-"""Of each process: every question about a game asks for its position again, and a search asks for thousands."""
+"""The limit in one process. Positions are kept because every question about a game needs its position again."""
 
 
 @dataclass(frozen=True, slots=True)

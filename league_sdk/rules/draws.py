@@ -22,7 +22,7 @@ def commitment(seed: bytes) -> str:
     """The SHA-256 of a seed, as 64 lower-case hex digits.
 
     Raises:
-        ValueError: the seed has not 32 bytes.
+        ValueError: the seed does not have 32 bytes.
     """
     return hashlib.sha256(_check_length(seed)).hexdigest()
 
@@ -44,7 +44,7 @@ class CommittedDraw:
             choices: both choices, PLAYER_A's first, normalised as ``Game.drawn_from`` returns them.
 
         Raises:
-            ValueError: the seed has not 32 bytes, or ``play`` is no number from 1 on.
+            ValueError: the seed does not have 32 bytes, or ``play`` is not a number from 1 on.
         """
         if play < 1:
             raise ValueError(f"play must be a number from 1 on, not {play!r}")

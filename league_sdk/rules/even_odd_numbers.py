@@ -17,7 +17,7 @@ LOWEST, HIGHEST = 1, 5
 
 
 class EvenOddNumbers(EvenOdd):
-    """As Even/Odd, but a move is a number from 1 to 5; PLAYER_A wins on an even sum, PLAYER_B on an odd one."""
+    """Like Even/Odd, but a move is a number from 1 to 5; PLAYER_A wins on an even sum, PLAYER_B on an odd one."""
 
     game_type = "even_odd_numbers"
     display_name = "Even/Odd with numbers"

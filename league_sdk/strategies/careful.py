@@ -50,7 +50,7 @@ class Careful(Strategy):
 
 
 def nearest_to_the_middle(options: list[Any], candidates: list[Any]) -> list[Any]:
-    """Those of the candidates that are nearest to the middle of all options; all of them if they are no numbers."""
+    """The candidates that are nearest to the middle of all options; all of them if they are not numbers."""
     if not all(isinstance(option, int) for option in options):
         return candidates
     middle = (options[0] + options[-1]) / 2

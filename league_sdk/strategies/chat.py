@@ -34,7 +34,7 @@ _DONE_BYTES = 20
 
 
 class NoAnswer(Exception):
-    """The model gave no answer that can be used; the text says why, and is the same whenever the cause is.
+    """The model gave no usable answer; the text says why, and is always the same for the same cause.
 
     Attributes:
         detail: what the server said about it, if anything, as it may be shown.
@@ -109,7 +109,7 @@ class Chat:
     """Asks the model.
 
     Args:
-        settings: which one.
+        settings: the model's address, name and key.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -147,13 +147,15 @@ class Chat:
         except (httpx.HTTPError, OSError) as error:
             raise NoAnswer(f"it cannot be reached ({type(error).__name__})", self.shown(str(error))) from None
         if 300 <= status < 400:
-            raise NoAnswer(f"HTTP {status}: it is elsewhere, and the key goes nowhere else; set {URL_VARIABLE} to it")
+            raise NoAnswer(
+                f"HTTP {status}: it has moved, and the key is sent to no other address; set {URL_VARIABLE} to it"
+            )
         if status != 200:
             raise NoAnswer(f"it refused (HTTP {status})", self.shown(_error_in(raw)))
         try:
             return text_of(raw)
         except (NotJson, ValueError):
-            raise NoAnswer("what it answered is no chat completion", self.shown(_error_in(raw))) from None
+            raise NoAnswer("its answer is not a chat completion", self.shown(_error_in(raw))) from None
 
     async def _post(self, question: dict[str, Any]) -> tuple[int, bytes]:
         """Status and body of the reply; a body that streams is read until it says that it is done."""
@@ -178,7 +180,7 @@ class Chat:
 
 
 def text_of(raw: bytes) -> str:
-    """What the model said, in the body of a reply: one JSON object, or the events of a stream.
+    """The model's text in the body of a reply: one JSON object, or the events of a stream.
 
     Raises:
         NotJson, ValueError: it is neither.
@@ -206,7 +208,7 @@ def _said(completion: Any) -> str | None:
 
 
 def _error_in(raw: bytes) -> str:
-    """What a server says of an error: {"error": {"message": …}}, or nothing."""
+    """A server's error message: {"error": {"message": …}}; empty if there is none."""
     try:
         body = rpc.loads(raw)
     except NotJson:

@@ -47,7 +47,7 @@ class OutOfTime(Exception):
 
 
 class Position(NamedTuple):
-    """Who has discs where.
+    """The discs of both players.
 
     Attributes:
         mine: the discs of the player who is to move.

@@ -28,7 +28,8 @@ def _search() -> Strategy:
 _HARD: Mapping[str, Callable[[], Strategy]] = MappingProxyType(
     {EvenOdd.game_type: History, TicTacToe.game_type: Perfect, ConnectFour.game_type: _search}
 )
-"""By game; another game in turns has Careful, which plays by any rules. In a game of chance all are equally strong."""
+"""The strategies by game. Other turn-based games have Careful, which plays by any rules; in games of chance all are
+equally strong."""
 
 
 def house_agent(strength: str, game_type: str) -> Strategy:

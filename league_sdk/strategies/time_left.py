@@ -22,7 +22,7 @@ def thinking_time(budget_s: float, context: dict[str, Any], now: datetime) -> fl
 
     Args:
         budget_s: what the strategy takes if nobody is in a hurry.
-        context: of the move, with its ``deadline`` and the ``timestamp`` of the call if they are known.
+        context: the context of the move, with its ``deadline`` and the ``timestamp`` of the call if they are known.
         now: the time by the clock of this machine.
     """
     left = time_left(context, now)

@@ -39,20 +39,20 @@ class Line(Protocol):
     """Sends requests to an agent."""
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """As :meth:`Client.post`."""
+        """Like :meth:`Client.post`."""
 
 
 class Caller(Line, Protocol):
     """A line, and those of other callers to the same agents: a :class:`Client`, or an agent's own line."""
 
     def under_same_policy(self, agent_type: str) -> Caller:
-        """As :meth:`Client.under_same_policy`."""
+        """Like :meth:`Client.under_same_policy`."""
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
-        """As :meth:`Client.delete`; nothing, and None, where an agent has no address."""
+        """Like :meth:`Client.delete`; does nothing and returns None for an agent without an address."""
 
     async def aclose(self) -> None:
-        """As :meth:`Client.aclose`."""
+        """Like :meth:`Client.aclose`."""
 
 
 @dataclass(slots=True)
@@ -171,7 +171,7 @@ class Client:
         Args:
             message: bytes (or pieces of bytes, with their length in the headers) as they are; anything else as JSON.
             limit_s: seconds for everything: connecting, sending, waiting, reading.
-            headers: beside our own, such as a session's (:mod:`league_sdk.dialects.session`).
+            headers: in addition to our own, such as a session's (:mod:`league_sdk.dialects.session`).
 
         Raises:
             TimedOut: E001.
@@ -204,18 +204,18 @@ class Client:
             called = self._policy.check_url(url).url
             deleting = self._opened().delete(called, headers=headers, allow_redirects=False)
             async with within(limit_s), deleting as answer:
-                # Of its body nothing is read.
+                # The body is not read.
                 return answer.status
         return None
 
     async def _send_again_if_stale(
         self, url: str, content: bytes | AsyncIterable[bytes], headers: Mapping[str, str] | None
     ) -> Received:
-        """Send; once more over another connection if the other side had closed a kept one before it answered anything.
+        """Send; again over another connection if the other side had closed a kept connection before it answered.
 
         Many servers close a connection after an error without saying so, which is not the agent's fault. Whatever we
-        send may come twice (ruling, sections 6 and 10), and both times share one limit. A new connection that breaks is
-        a failure, so this ends with the last of the kept ones.
+        send may arrive twice (ruling, sections 6 and 10); all tries share one limit. If a new connection breaks, the
+        call fails, so the loop ends at the latest when no kept connection is left.
         """
         progress = _PROGRESS.get()
         while True:

@@ -22,11 +22,11 @@ from typing import Any
 MAX_LOOKUPS = 64
 """Lookups that run in this process at a time, each in a thread."""
 MAX_LOOKUPS_PER_ZONE = 4
-"""Of these, for names of one zone. The zone's other names wait: an honest name server takes milliseconds."""
+"""The limit for names of one zone; its other names wait. A normal name server needs only milliseconds."""
 RESERVED_FOR_FOUND = 16
-"""Of these, reserved for names that were found before: new names never take the last threads."""
+"""Lookups reserved for names that were found before: new names never take the last threads."""
 MAX_LOOKUPS_OF_SLOW_ZONES = 12
-"""Of these, for all zones together whose last lookup took longer than :data:`SLOW_S`."""
+"""The limit for all zones together whose last lookup took longer than :data:`SLOW_S`."""
 SLOW_S = 1.0
 MAX_REMEMBERED = 4096
 """Names that were found, and as many zones that were slow; the oldest are forgotten first."""

@@ -115,13 +115,13 @@ class EndpointPolicy(BaseModel, frozen=True):
     """Which addresses agents may have on one site.
 
     Attributes:
-        refused_ports: the site's own ports, refused wherever this machine or the site is meant.
-        own_hosts: names, IP addresses and networks of the site itself, where those are not all this machine's.
-        closed_ports: refused at every address: those of the site's database and channel layer.
+        refused_ports: the site's own ports, refused at the addresses of this machine and of the site.
+        own_hosts: names, IP addresses and networks of the site besides those of this machine.
+        closed_ports: ports of the site's database and channel layer, refused at every address.
         networks: only addresses in these are called; None for all, () for none.
-        refused_networks: not called, beside :data:`NEVER_CALLED`.
+        refused_networks: networks that are not called, in addition to :data:`NEVER_CALLED`.
         ports: only ports in these ranges (first and last) are called.
-        schemes: of ``http`` and ``https``, those that are called.
+        schemes: the allowed schemes, from ``http`` and ``https``.
         loopback_by_name: whether any name may lead to the loopback; False on a site where strangers choose the names.
         pinned: names, each with the only addresses that are called for it; such a name is not looked up.
     """
@@ -140,12 +140,12 @@ class EndpointPolicy(BaseModel, frozen=True):
     def from_params(cls, value: object) -> EndpointPolicy:
         """Read the policy of a ``start_match``; what is missing has its default, as with an older league manager.
 
-        Of a list of what is allowed, an item that cannot be read is left out; if all of them are, nothing is allowed.
+        In a list of allowed values an item that cannot be read is left out; if no item is left, nothing is allowed.
         """
         return cls.model_validate(value if isinstance(value, Mapping) else {})
 
     def to_params(self) -> dict[str, Any]:
-        """The policy as ``start_match`` carries it."""
+        """The policy in the form of ``start_match``."""
         params = self.model_dump(mode="json", exclude={"pinned"})
         return params | ({"pinned": {name: list(ips) for name, ips in self.pinned}} if self.pinned else {})
 
@@ -243,7 +243,7 @@ class PolicyResolver(AbstractResolver):
         return [_result(host, address, port) for address in called]
 
     async def close(self) -> None:
-        """Nothing has to be closed."""
+        """Do nothing: there is nothing to close."""
 
 
 def _result(host: str, address: str, port: int) -> ResolveResult:

@@ -54,7 +54,7 @@ def show_check(request: HttpRequest, check_id: str) -> HttpResponse:
 
 
 def _caller(request: HttpRequest) -> Caller:
-    """Who calls, or the instructor by the API key. A wrong key is refused, not ignored."""
+    """The caller, or the instructor if the API key is sent. A wrong key is refused, not ignored."""
     if not request.headers.get("Authorization"):
         return sender_of(request)
     if not KEY(request):

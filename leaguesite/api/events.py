@@ -125,7 +125,7 @@ def _read_token(token: str) -> tuple[int, str] | None:
     except (ValueError, binascii.Error):
         pass  # refused below, like every other text that is not a token
     raise Invalid(
-        _('since is no token of this feed: it was "%(seen)s". Send next of the answer before, or leave it out.')
+        _('since is not a token of this feed: it was "%(seen)s". Send next of the answer before, or leave it out.')
         % {"seen": token[:40]},
         field="since",
     )

@@ -82,7 +82,7 @@ class Handling(NamedTuple):
     Attributes:
         find: turns the fields of path and body into the arguments of the function that carries the action out.
         answer: makes the answer from the same fields and from what that function returned.
-        schema: of the answer, for the API's OpenAPI document.
+        schema: the schema of the answer, for the API's OpenAPI document.
         refused: the schemas of refusals by HTTP status, for the same document.
     """
 

@@ -151,7 +151,7 @@ def show_freeze(request: HttpRequest, league_id: str) -> HttpResponse:
 
 @_read("/roles", list[RoleRow], "give_role")
 def show_roles(request: HttpRequest, league_id: str) -> HttpResponse:
-    """Who runs a league beside the superusers."""
+    """Who runs a league besides the superusers."""
     return answer(role_lines(get_league(league_id)))
 
 

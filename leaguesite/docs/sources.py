@@ -80,7 +80,7 @@ def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[s
         page: its name as a page.
         link: what to write for a link to a name (:func:`target`), without the anchor, which is kept; an empty text
             where there is nothing to lead to: then the words stay without a link.
-        titles: of the pages; a link whose words are the file's name gets the title instead.
+        titles: the titles of the pages; a link whose text is the file's name gets the title instead.
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[s
 
 
 def target(page: str, path: str) -> str:
-    """Where a relative link of a page leads: the name of a page, or a path from the repository's root."""
+    """The target of a relative link of a page: the name of a page, or a path from the repository's root."""
     file = next((outside for outside, name in ELSEWHERE.items() if name == page), f"docs/{page}")
     led = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
     if led in ELSEWHERE:

@@ -48,7 +48,7 @@ class Child:
     Args:
         name: for the log.
         command: makes the command line anew for each start (a port may have been taken meanwhile).
-        environment: what it gets beside :func:`child_environment`: no password or key that is not its own.
+        environment: variables in addition to :func:`child_environment`; no password or key of another process.
         first_line: what it reads first from its standard input: a secret that no other process may see.
     """
 
@@ -75,7 +75,7 @@ class Child:
                 self._starting = asyncio.create_task(self._spawn())
                 self._process = await asyncio.shield(self._starting)
             except OSError as error:
-                # There may be a free port, or room for another process, in a while.
+                # Retry: a port or a place for another process may become free.
                 reason: object = error
             else:
                 reason = await self._process.wait()

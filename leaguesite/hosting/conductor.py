@@ -1,4 +1,4 @@
-"""A conductor as a process of its own; it listens to the channel layer, and where it is watched to one port."""
+"""A conductor as a separate process. It listens to the channel layer, and to a port for health and metrics."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from matches.inbox import serving
 from matches.push import notify
 
 DRAIN_TIMEOUT_S = 3.0
-"""How long deliveries under way may take when the process is told to stop."""
+"""How long deliveries in progress may take when the process is told to stop."""
 
 
 def conduct(host: str, port: int) -> None:
     """Conduct until told to stop by SIGTERM or Ctrl-C.
 
     Args:
-        host: the address at which the process is watched.
-        port: its port; 0: nobody watches.
+        host: the address for health and metrics.
+        port: their port; 0 for none.
     """
     collector.settle()
     asyncio.run(_conduct(host, port))
@@ -42,11 +42,11 @@ async def _conduct(host: str, port: int) -> None:
     stopping = loop.create_task(stop.wait())
     await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
-        sys.stderr.write("Stopping: what is on its way is waited for, and the next conductor takes over.\n")
+        sys.stderr.write("Stopping: deliveries in progress are finished, and the next conductor takes over.\n")
         await conductor.leave(DRAIN_TIMEOUT_S)
     for task in (*tasks, stopping):
         task.cancel()
     for error in await asyncio.gather(*tasks, return_exceptions=True):
-        # A task that ended by itself says why, and whoever started this process starts it again.
+        # A task that failed ends the process with its error; the service manager restarts it.
         if isinstance(error, Exception):
             raise error

@@ -43,11 +43,11 @@ def application() -> web.Application:
     """An application with the two routes."""
 
     async def in_thread(work: Callable[[], Any]) -> Any:
-        # The thread of pages is free in this process, and the conductor's own must not wait for monitoring.
+        # This process serves no pages, so their thread is free; the conductor's thread must not wait for monitoring.
         return await asyncio.get_running_loop().run_in_executor(pages_thread, _closing, work)
 
     async def show_health(request: web.Request) -> web.Response:
-        # No query: that the conductor has looked at the rows shows that there is a database.
+        # No query is needed: if the conductor has looked at the rows, the database works.
         status = health.status()
         return web.json_response(status, status=200 if status["status"] == "ok" else 503)
 

@@ -1,4 +1,4 @@
-"""The folder SHARED of 004 chapter 9 in the data folder: kept up to date beside a conductor, or written anew."""
+"""The folder SHARED of 004 chapter 9 in the data folder: kept up to date while the site runs, or written again."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from matches.papers.shared.tree import Tree
 
 SHARED = "SHARED"
 SWITCH = "LEAGUE_SHARED"
-"""The environment variable that switches it off, with 0."""
+"""The environment variable that switches the folder off if it is 0."""
 
 
 def folder() -> Path:
-    """Where it is."""
+    """The path of the folder SHARED."""
     return Path(settings.DATA_DIR) / SHARED
 
 
 def is_wanted() -> bool:
-    """Whether it is to be kept up to date."""
+    """Whether this site keeps SHARED up to date."""
     return os.environ.get(SWITCH, "1") != "0"
 
 
 def keeper(leads: Callable[[], bool], look_interval_s: float = LOOK_INTERVAL_S) -> Keeper:
-    """What keeps it up to date (:class:`matches.papers.shared.keeping.Keeper`)."""
+    """The keeper that keeps SHARED up to date (:class:`matches.papers.shared.keeping.Keeper`)."""
     return Keeper(Projection(Tree(folder())), shared_thread, leads=leads, look_interval_s=look_interval_s)
 
 
 def rebuild() -> int:
-    """Write everything anew; returns the number of files.
+    """Write the whole folder again; returns the number of files.
 
-    What stands in no database, such as the public address, is as it was when the site last ran.
+    Values that are not in the database, such as the public address, are those of the site's last run.
 
     Raises:
         OSError: the folder cannot be written to.

@@ -1,7 +1,8 @@
-"""A process beside the web process does what no match should wait for: it renders live pages and keeps SHARED.
+"""The sidecar: a process beside the web process that renders live pages and keeps SHARED up to date.
 
-Both are Python at work: in a thread of the web process they would slow down every call of an agent or a referee, as
-only one thread runs Python at a time. While the sidecar starts, or after it has failed, the web process does both.
+Both need the processor: in a thread of the web process they would slow down every call of an agent or a referee, as
+only one thread of a process runs Python at a time. While the sidecar starts, or after it has failed, the web process
+does both.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from matches.live.hub import Render
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
-"""For one page. A sidecar that takes longer is stopped; even a league of a thousand players takes less than one."""
+"""The limit for one page. A slower sidecar is stopped; even a page with a thousand players takes less than a second."""
 START_TIMEOUT_S = 30.0
-"""Until it is ready; one that takes longer is stopped, too."""
+"""The limit for the start. A sidecar that is not ready by then is stopped, too."""
 RESTART_INTERVAL_S = 10.0
-"""Between two starts, so that a sidecar that cannot run costs little."""
+"""The pause between two starts, so that a sidecar that cannot run costs little."""
 COMMAND = (sys.executable, "-m", "leaguesite.hosting.sidecar_process")
 _ROOT = Path(__file__).parents[2]
 
@@ -40,15 +41,15 @@ class RenderingFailed(Exception):
 
 
 class Sidecar:
-    """The process beside this one; it is started when there is none. Used from one thread until it is closed.
+    """Starts and uses the sidecar, and restarts it if it has ended. Used from one thread until it is closed.
 
     Args:
-        log_name: of its log file.
-        keep_shared: whether it keeps SHARED up to date, too.
-        here: renders in this process.
+        log_name: the name of the sidecar's log file.
+        keep_shared: whether the sidecar keeps SHARED up to date, too.
+        here: renders a page in this process, while no sidecar is ready.
         clock: monotonic seconds.
-        timeout_s: how long it may take for a page, in seconds.
-        command: what it runs; the number of an open descriptor is added.
+        timeout_s: how long the sidecar may take for a page, in seconds.
+        command: the sidecar's command line; the number of an open descriptor is added.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Sidecar:
 
     @property
     def keeps_shared(self) -> bool:
-        """Whether it keeps SHARED up to date now."""
+        """Whether the sidecar keeps SHARED up to date now."""
         return self._keep_shared and self._ready
 
     def fragments(self, key: PageKey, language: str, without: frozenset[str]) -> dict[str, str] | None:
@@ -98,30 +99,30 @@ class Sidecar:
         return fragments
 
     def look(self) -> None:
-        """Start it ahead of the first page, and notice that it is ready or has ended, although nobody asks for one."""
+        """Start the sidecar before the first page is needed, and notice that it is ready or has ended."""
         try:
             connection = self._started()
             if connection is not None and connection.poll(0):
-                # Nothing was asked, so this is no answer but the end.
+                # Nothing was asked, so only the end of the connection can arrive: this raises EOFError.
                 connection.recv()
         except Exception as error:
             self._failed(error)
 
     def close(self) -> None:
-        """Stop it for good; from any thread. The thread that uses it finds the end of the connection."""
+        """Stop the sidecar finally; may be called from any thread. The thread that uses it sees the connection end."""
         self._closed = True
         _kill(self._process)
 
     def _failed(self, error: Exception) -> None:
         if not self._closed:
             logger.warning(
-                "the sidecar failed (%s: %s); this process does its work until it runs again",
+                "the sidecar failed (%s: %s); this process does the sidecar's work until it runs again",
                 *(type(error).__name__, error),
             )
         self.stop()
 
     def stop(self) -> None:
-        """Stop it, if it runs. It has nothing to save: a pass of SHARED that is broken off is made again."""
+        """Stop the sidecar if it runs. It has nothing to save: an interrupted pass of SHARED is repeated."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
         self._ready = False
@@ -137,7 +138,7 @@ class Sidecar:
         return fragments, failure
 
     def _started(self) -> Connection[Any, Any] | None:
-        """The connection to it; None while it is starting."""
+        """The connection to the sidecar; None while it is starting."""
         if self._connection is None and not self._closed and self._clock() >= self._start_at:
             self._spawn()
         if not self._ready and self._connection is not None:
@@ -159,7 +160,7 @@ class Sidecar:
                 [*self._command, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # Ctrl-C reaches the web process alone. When that has ended, however it did, so has the connection.
+                # Ctrl-C must reach the web process only. When the web process ends, so does the connection.
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},

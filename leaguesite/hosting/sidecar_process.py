@@ -37,11 +37,11 @@ from matches.view import luck
 logger = logging.getLogger(__name__)
 
 SHARED_INTERVAL_S = 1.0
-"""Between two looks whether a league has changed: one short statement each."""
+"""How often the database is asked, by one short statement, whether a league has changed."""
 
 
 def serve(connection: Connection[Any, Any]) -> NoReturn:
-    """Render what is asked for.
+    """Render the fragments that the web process asks for.
 
     Each question is the arguments of :func:`matches.audience.pages.fragments`, the key as a plain tuple; each answer is
     what it returned and an empty text, or None and a traceback.
@@ -63,16 +63,16 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
 
 def _keep_shared() -> None:
     try:
-        # Nobody tells this process that something has changed: it looks.
+        # No message tells this process that a league has changed, so it asks the database.
         asyncio.run(shared.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
     except Exception:
-        logger.exception("SHARED is not kept any more: the sidecar ends, and the host starts another one")
+        logger.exception("SHARED cannot be kept up to date: the sidecar ends, and the host starts another one")
     finally:
         _end()
 
 
 def _end() -> NoReturn:
-    """End at once: a pass of SHARED that is broken off here is made again by whoever writes it next."""
+    """End at once: the next process that writes SHARED repeats a pass that is interrupted here."""
     logging.shutdown()
     os._exit(0)
 
@@ -83,7 +83,7 @@ def _plain(fragments: dict[str, str] | None) -> dict[str, str] | None:
 
 
 def main() -> None:
-    """Take over the settings of the web process, say that this one is ready, and serve until that one has ended."""
+    """Take over the web process's settings, report that the sidecar is ready, and serve until the web process ends."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):
         changed, log_name, keep_shared = connection.recv()

@@ -25,9 +25,9 @@ from matches.live.hub import hub as live_hub
 from matches.push import notify
 
 STOP_TIMEOUT_S = 4.8
-"""After this time a process that was told to stop ends in any case: docs/deployment.md promises five seconds."""
+"""A process that was told to stop ends after this time in any case: docs/deployment.md promises five seconds."""
 SIDECAR_INTERVAL_S = 1.0
-"""Between two looks whether the sidecar runs."""
+"""How often the host checks whether the sidecar runs."""
 DRAIN_TIMEOUT_S = 4.0
 """How long requests under way may take when the process is told to stop; sockets are closed at once."""
 

@@ -17,7 +17,7 @@ from matches.observing import metrics
 MAX_LINES = 5000
 """Polls and sockets of agents that may be open at once at this process."""
 MAX_LINES_PER_ADDRESS = 1000
-"""The same from one address, behind which a whole school may be. Each agent has one line."""
+"""The limit of lines from one address, behind which a whole school may be. Each agent has one line."""
 
 MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS = 1000, 300
 """Sockets that have shown no good token yet: anybody may open them, and they keep no agent out."""
@@ -86,6 +86,6 @@ class Seats:
 
 
 SEATS = Seats()
-"""Of this process."""
+"""The seats of this process."""
 DOORSTEP = Seats(MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS)
 """For sockets until it is known whose they are."""

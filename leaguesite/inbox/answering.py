@@ -151,7 +151,7 @@ async def poll(
         caller: the agent.
         wait: for how many seconds at most, as it was sent; empty or None for the longest.
         after: the cursor, as it was sent; empty or None for an agent that has nothing.
-        name: of ``wait`` where it was sent, for the error.
+        name: the name under which ``wait`` was sent, for the error.
         responses: the agent's responses, which :func:`take` takes before the line opens; None if it sent none.
 
     Returns ``messages`` and ``next``, and what :func:`take` says of the responses if there were any.

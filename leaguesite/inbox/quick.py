@@ -20,11 +20,11 @@ from matches.inbox.presence import REFRESH_INTERVAL_S
 from matches.observing import metrics
 
 VALID_S, KEY_VALID_S = 3.0, 0.5
-"""After so many seconds the database is asked again whose token it is, and whether a referee's key is still valid."""
+"""How many seconds an accepted token, and a referee's key, stay valid before the database is asked again."""
 POLL_VALID_S = REFRESH_INTERVAL_S + VALID_S
-"""The same for the next poll of a line that was open when all tokens of open lines were looked up together, which would
-have ended it. So an agent that only waits does not ask the database each time, and a token that is revoked opens
-polls no longer than it could have stayed on one."""
+"""How many seconds a token stays valid for further polls after it was looked up together with all tokens of open lines.
+So the polls of an agent that only waits do not ask the database, and a revoked token opens no poll later than the time
+at which that look-up would have ended an open one."""
 MAX_VISITS = 20_000
 _ROUTES = {INBOX: "inbox", DELIVER: "inbox_deliver"}
 _METHODS = {INBOX: ("GET", "POST"), DELIVER: ("POST",)}

@@ -25,7 +25,7 @@ TAKEN_OVER, NOT_ALLOWED, TRY_LATER, NOT_A_RESPONSE = 4409, 4401, 1013, 4400
 GONE = 1000
 """The agent has closed the socket itself."""
 FIRST_FRAME_TIMEOUT_S = 5.0
-"""Within which a socket without an Authorization header must have sent its token."""
+"""The time within which a socket without an Authorization header must send its token."""
 MAX_WRONG_FRAMES = 20
 """Frames that are not responses; after more the socket is closed."""
 
@@ -53,7 +53,7 @@ class Inbox:
         """Serve a socket that the agent wants; returns the code to close it with."""
         address, token = scope["caller"], _bearer(scope)
         try:
-            # Who shows no token that was good before waits on the doorstep, and takes no seat of an agent.
+            # A caller without a token that was valid before waits in a separate queue, and takes no agent's seat.
             with nullcontext() if known_tokens.owner(token) is not None else DOORSTEP.taken(address):
                 await send({"type": "websocket.accept"})
                 token = token or await _first_frame(ahead.receive)
@@ -86,7 +86,7 @@ class Ahead:
     A process that stood still finds sockets whose agent gave up and has a line elsewhere: these must not take it over.
 
     Args:
-        receive: of the ASGI application.
+        receive: ``receive`` of the ASGI application.
     """
 
     def __init__(self, receive: Callable[[], Any]) -> None:

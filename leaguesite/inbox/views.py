@@ -52,7 +52,7 @@ async def _answered(caller: InboxCaller, asked: Asked) -> HttpResponse:
 
 
 def _with_errors(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """The view with its errors as answers."""
+    """Make a view answer with its league errors instead of raising them."""
 
     @csrf_exempt
     def answered(request: HttpRequest) -> HttpResponse:
@@ -75,7 +75,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def deliver(request: HttpRequest) -> HttpResponse:
-    """POST a JSON-RPC request to a player that dials out; the answer is the player's, or says what came of it.
+    """POST a JSON-RPC request to a player that dials out; the answer is the player's, or says why there is none.
 
     The key in the header comes with ``start_match`` and is valid for one seat of one attempt.
     """

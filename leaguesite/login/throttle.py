@@ -28,7 +28,7 @@ class CarefulLogin(AuthenticationForm):
     """A login form that does not check a password while there were too many wrong ones.
 
     Attributes:
-        request: of the person who logs in; the login page always passes it.
+        request: the login request; the login page always passes it.
         wait_s: seconds that the person has to wait before a password is checked; None if it was checked.
     """
 

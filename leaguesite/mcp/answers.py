@@ -225,4 +225,4 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     **{name: output_schema(schema_of(kind), _REFUSAL) for name, kind in _ROWS.items()},
     **{name: output_schema(_of_message(message), _REFUSAL) for name, message in _MESSAGES.items()},
 }
-"""By tool, the schema of its ``structuredContent``."""
+"""The schema of the ``structuredContent`` of each tool."""

@@ -22,7 +22,7 @@ from matches.models import League
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a request came from, and to which of our addresses.
+    """The origin of a request, and the address of ours that it was sent to.
 
     Attributes:
         caller: who sent it.

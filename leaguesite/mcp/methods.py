@@ -71,7 +71,7 @@ def _request(call: Call, kind: Kind) -> Request:
     except LeagueError:
         count_unreadable_registration(call)
         raise
-    # Who calls tools of MCP and fetches its messages is a client, and no server whose tools could be called.
+    # An agent that calls MCP tools and fetches its messages is a client, not a server with tools to call.
     return replace(request, shape="canonical") if call.filled and request.has_inbox_only else request
 
 
@@ -127,7 +127,7 @@ def _registered(call: Call, message_type: str, id_field: str, result: entry.Entr
 
 
 def _inbox(site: str) -> dict[str, str]:
-    """Where an agent that dials out fetches its messages (ruling, section 13)."""
+    """The addresses at which an agent that dials out fetches its messages (ruling, section 13)."""
     return {"poll_url": f"{site}/{INBOX}", "websocket_url": f"ws{site.removeprefix('http')}/{INBOX_SOCKET}"}
 
 
@@ -242,7 +242,7 @@ METHODS: dict[str, Method] = {
     "play": Method(play, authenticated=True),
     READY: Method(_ready, authenticated=True),
 }
-"""By message type or tool name."""
+"""The methods by message type or tool name."""
 
 PUBLIC_NAMES = [
     *(method for method, kind in BY_METHOD.items() if kind in METHODS),

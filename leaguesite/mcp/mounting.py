@@ -64,7 +64,7 @@ def answer(request: HttpRequest, source: Source, headers: Mapping[str, str], bod
     """Answer a request of MCP.
 
     Args:
-        request: of any HTTP method.
+        request: a request with any HTTP method.
         source: where it comes from.
         headers: by their names in lower case.
         body: its decoded body; None without one, or if it could not be decoded.
@@ -96,7 +96,7 @@ def answer(request: HttpRequest, source: Source, headers: Mapping[str, str], bod
 
 
 def _owner(token: str) -> Bearer | None:
-    """Whose token it is. One that this process has not seen yet is looked up: its owner is no stranger."""
+    """The owner of a token; a token that is new to this process is looked up in the database."""
     owner = known_tokens.owner(token) if token else None
     agent = credentials.find_agent(token) if token and owner is None else None
     if agent is not None:
@@ -106,7 +106,7 @@ def _owner(token: str) -> Bearer | None:
 
 
 def _caller(source: Source, owner: Bearer | None, *, instructs: bool) -> str:
-    """Whose sessions and streams they are: an agent and the instructor have their own, whoever shares their address."""
+    """The key of a caller, to which sessions and streams belong: its own for an agent, else that of its address."""
     if instructs:
         return "instructor"
     return network_of(source.caller.ip) if owner is None else f"agent {owner.agent}"

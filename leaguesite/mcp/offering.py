@@ -47,11 +47,11 @@ def make_registry() -> Registry:
 
 
 def call_of(source: Source, name: str, arguments: dict[str, Any]) -> Call:
-    """A call of a tool as a call of an agent, whose envelope is filled in.
+    """A tool call as a call of an agent; the fields of the envelope are filled in.
 
     Args:
         source: where the request comes from.
-        name: of the tool.
+        name: the name of the tool.
         arguments: as sent.
     """
     asked = inbound.Inbound("tools_call", BY_METHOD.get(name, name), unwrap(arguments))
@@ -74,11 +74,11 @@ def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[
 
 
 class Waiting:
-    """A call of a tool whose answer has to be waited for: let in here, in a thread, and answered on the event loop.
+    """A call of a tool whose answer has to be waited for: checked here, in a thread, and answered on the event loop.
 
     Args:
         source: where it comes from.
-        name: of the tool.
+        name: the name of the tool.
         arguments: as sent.
     """
 
@@ -91,7 +91,7 @@ class Waiting:
                 answer = perform(call)
                 self._held = answer if isinstance(answer, Held) else None
         except ToolError as error:
-            # It is told in the words of the protocol, once the core has read the request.
+            # The error is sent in the protocol's form, once the core has read the request.
             self._error = error
 
     async def answer(self, context: Context) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Waiting:
             context: the request, through which the client can be asked.
 
         Raises:
-            ToolError: it was refused, now or when it came.
+            ToolError: it was refused, now or when it arrived.
         """
         if self._held is None:
             raise self._error or Failed("The server failed.")
@@ -159,9 +159,9 @@ def _refusal(call: Call, error: LeagueError) -> ToolError:
 
 
 def _structured(name: str, message: dict[str, Any]) -> bytes:
-    """What programs read of an answer: the table as LEAGUE_STANDINGS_UPDATE has it (004 8.11.1), else the message.
+    """The structured content of an answer: the table as LEAGUE_STANDINGS_UPDATE has it (004 8.11.1), else the message.
 
-    Returns it as JSON, in which data that is JSON already, and may be a long table, stands as it is.
+    Returns JSON; data that has been encoded already, such as a long table, is inserted unchanged.
     """
     data = message.get("data")
     if name in _FLAT and isinstance(data, dict | RawJson):

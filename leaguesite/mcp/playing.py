@@ -85,7 +85,7 @@ class _Game:
     Attributes:
         call: whose player it is.
         context: the request, through which the person is asked.
-        line: of the player's inbox.
+        line: the line of the player's inbox.
         events: what was said and done, in order.
         is_over: a match or the league has ended, or the person wants to stop.
     """
@@ -98,7 +98,7 @@ class _Game:
     league_is_over: bool = False
 
     async def play(self, wait_s: float) -> None:
-        """Take every message that comes within so many seconds, until a match is over."""
+        """Take every message that comes within this many seconds, until a match is over."""
         end = asyncio.get_running_loop().time() + wait_s
         while True:
             offers = hub.due(self.line)

@@ -49,7 +49,7 @@ def _ask(call: Call) -> Check:
     wish = {name: call.params.get(name) for name in ("opponent", "game_type")}
     for name, value in wish.items():
         if not isinstance(value, str | None):
-            raise InvalidFormat(f"{name} is no text.", field=name, seen=value, expected="a text")
+            raise InvalidFormat(f"{name} is not a text.", field=name, seen=value, expected="a text")
     try:
         return practising.ask_with_token(
             token=call.params["auth_token"],

@@ -122,4 +122,4 @@ _LISTS: dict[str, Callable[[View, lists.Wanted], tuple[str, lists.Part]]] = {
     "GET_STANDINGS": lambda view, want: ("standings", lists.standings(view, want)),
     "GET_SCHEDULE": lambda view, want: ("rounds", lists.schedule(view, want, wire=True)),
 }
-"""By query, what makes the name of the answer's field and its value."""
+"""For each query, the function that returns the name of the answer's field and its value."""

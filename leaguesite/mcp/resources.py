@@ -27,7 +27,7 @@ OWN_STANDINGS = f"{SCHEME}standings"
 LIVE = ("standings", "rounds", "agents")
 """The resources of a league that change with it."""
 MAX_BYTES = lists.MAX_BYTES // 5
-"""Of the rows in one answer, which holds them as a text inside JSON."""
+"""The limit for the rows in one answer, which has them as a text inside JSON."""
 
 Shown = Callable[[View, dict[str, str]], dict[str, Any] | None]
 

@@ -43,9 +43,9 @@ def record(call: Call | None, error_code: str, seconds: float, fields: dict[str,
 
     Args:
         call: the call; None if it could not be read.
-        error_code: of the error it was answered with; empty for none.
+        error_code: the error code that it was answered with; empty for none.
         seconds: how long the answer took.
-        fields: of the log record; those about the call are added.
+        fields: the fields of the log record; those about the call are added.
     """
     name = UNREADABLE if call is None else call.name if call.name in METHODS else metrics.OTHER
     metrics.called(name, error_code, seconds)

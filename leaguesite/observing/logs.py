@@ -1,4 +1,4 @@
-"""Where the site's log records go: readable lines in the terminal, JSON lines in a file (004 5.10, 10.6)."""
+"""Configures the site's logs: readable lines in the terminal, JSON lines in a file (004 5.10, 10.6)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def start(component: str, *, name: str) -> None:
 
     Args:
         component: ``web`` or ``conductor``, on every line.
-        name: of the file under ``logs/system``, different for each process on a data folder: ``host``, ``web-8000``.
+        name: the file's name under ``logs/system``, different for each process of a site: ``host``, ``web-8000``.
     """
     records.identify(component=component, agent_id=LEAGUE_MANAGER)
     folder = Path(os.environ.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs")))

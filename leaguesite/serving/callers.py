@@ -1,7 +1,7 @@
-"""Who is calling: found out once for each request and each socket, which carry it from there on.
+"""The caller of a request or socket: determined once, and stored in its scope.
 
-What a proxy says is believed only if ``LEAGUE_TRUSTED_PROXIES`` names it. From anybody else such a header shows only
-that the connection may come from somebody other than the caller.
+What a proxy says is believed only if ``LEAGUE_TRUSTED_PROXIES`` names it. From others such a header shows only that
+the connection may not be the caller's own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class KnownCaller:
         if _is_in(peer, settings.LEAGUE_TRUSTED_PROXIES):
             meta["HTTP_X_FORWARDED_PROTO"] = _scheme(said, meta.get("HTTP_HOST", ""), caller)
         if self._is_to_use_https(request, caller):
-            # Not for good: a tunnel has another address tomorrow, and browsers would remember this one.
+            # Not a permanent redirect, which browsers remember: a tunnel may have another address tomorrow.
             return HttpResponseRedirect(f"{settings.LEAGUE_PUBLIC_URL}{request.get_full_path()}")
         return self.get_response(request)
 
@@ -88,16 +88,16 @@ def _caller(peer: str, forwarded: Mapping[str, str]) -> Caller:
 
 
 def _scheme(said: str, host: str, caller: Caller) -> str:
-    """By which scheme a caller came that a trusted proxy passed on.
+    """The scheme that a caller behind a trusted proxy used.
 
     Args:
         said: the proxy's ``X-Forwarded-Proto``. The nearest proxy wrote the last value; its caller may have sent more.
         host: the request's ``Host``.
-        caller: who it is.
+        caller: the caller of the connection.
 
     Returns:
-        What the proxy said. Some say nothing: then whoever came through one, or to the public address, came by its
-        scheme.
+        The proxy's value. Some proxies send none: then the scheme of the public address counts, for callers that
+        came through a proxy or called that address.
     """
     scheme = said.rpartition(",")[2].strip().lower()
     public = urlsplit(settings.LEAGUE_PUBLIC_URL)

@@ -20,7 +20,7 @@ BACKLOG = 2048
 LINGER_S = 1.0
 """How long a body that is refused is still read."""
 MAX_FRAME_BYTES = 4 * 1024 * 1024
-"""Of one WebSocket message that we send; those that we read have a smaller limit (``daphne_sockets``)."""
+"""The limit for a WebSocket message that we send; those that we read have a smaller limit (``daphne_sockets``)."""
 CLOSE_CODE_RESTART = 1012
 """Sent to browsers when the process stops: they connect again, to another process."""
 

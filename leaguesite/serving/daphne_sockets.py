@@ -16,9 +16,9 @@ from league_sdk.protocol.limits import MAX_BODY_BYTES
 from leaguesite.serving.paths import INBOX_SOCKET
 
 MAX_MESSAGE_BYTES, MAX_FRAGMENTS = 4096, 16
-"""Of a message that a browser sends: an acknowledgement is short, and there is no reason to divide it."""
+"""The limits for a message of a browser: an acknowledgement is short, and need not be fragmented."""
 MAX_AGENT_MESSAGE_BYTES = MAX_BODY_BYTES
-"""Of a message that an agent sends at its inbox: an answer to a referee."""
+"""The limit for a message of an agent at its inbox: an answer to a referee."""
 MESSAGE_TIMEOUT_S = 10.0
 """How long a message may take from its first byte to its last."""
 MIN_PREPARED_CHARS, MAX_PREPARED = 1000, 8

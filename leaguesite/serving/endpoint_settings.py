@@ -50,7 +50,7 @@ def _ports(environ: Mapping[str, str], variable: str) -> list[list[int]]:
         first, _dash, last = item.partition("-")
         numbers = [int(text) for text in (first, last or first) if text.isascii() and text.isdigit() and len(text) <= 5]
         if len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1] <= HIGHEST_PORT:
-            raise ValueError(f"{variable}: {item!r} is no port and no range; expected such as 443,8000-8999")
+            raise ValueError(f"{variable}: {item!r} is neither a port nor a range; expected such as 443,8000-8999")
         ranges.append(numbers)
     return ranges
 

@@ -76,7 +76,7 @@ class StreamResponse(HttpResponse):
 
     Args:
         parts: made on the event loop; closed when the caller breaks off.
-        arguments: of the response.
+        arguments: the arguments of the response.
     """
 
     def __init__(self, parts: AsyncGenerator[bytes, None], **arguments: Any) -> None:
@@ -157,7 +157,7 @@ class OneHopHandler(ASGIHandler):
     def create_request(
         self, scope: Mapping[str, Any], body_file: Any
     ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
-        """As Django's, which fails where the query has too many parameters and another charset is named."""
+        """Like Django's method, which fails if the query has too many parameters and another charset is named."""
         try:
             return super().create_request(scope, body_file)
         except SuspiciousOperation:
@@ -206,7 +206,7 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Callable[[], Awaita
 
     Args:
         work: what the caller waits for.
-        receive: of the ASGI request, whose body was read to its end: what comes next is that the caller has gone.
+        receive: ``receive`` of the ASGI request. Its body was read, so the next message is that the caller has gone.
     """
     gone = asyncio.ensure_future(receive())
     # A process that stood still finds requests whose caller has gone: these must not take an agent's line over.

@@ -10,7 +10,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.protocol import tokens
 
 MAX_KNOWN_TOKENS = 20_000
-"""Of more the least recently used one is forgotten."""
+"""Above this limit the least recently used token is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class KnownTokens:
             self._bearers.pop(tokens.digest(token), None)
 
     def forget_all(self) -> None:
-        """As after a start."""
+        """Forget every token, as after a start of the process."""
         with self._lock:
             self._bearers.clear()
 
@@ -65,4 +65,4 @@ class KnownTokens:
 
 
 known_tokens = KnownTokens()
-"""Of this process."""
+"""The tokens that this process knows."""

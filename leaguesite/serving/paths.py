@@ -21,7 +21,7 @@ class AgentPath:
 
     Attributes:
         path: without slashes around it; ``{league_id}`` stands for one part.
-        name: of its route, which the metrics show.
+        name: the name of its route, which the metrics show.
         register: whether a name and an address are enough there, without JSON-RPC around them.
     """
 
@@ -34,7 +34,7 @@ class AgentPath:
         return self.path.replace("{league_id}", league_id)
 
     def pattern_in_any_case(self, league_id: str) -> str:
-        """The same for Django, which makes addresses from a pattern and takes the first of each class."""
+        """Like :meth:`pattern`, for Django's URLs; Django builds addresses with the first character of each class."""
         parts = [league_id if part == "{league_id}" else _in_any_case(part) for part in self.path.split("/")]
         return "/".join(parts)
 
@@ -48,7 +48,7 @@ AGENT_PATHS = (
     AgentPath("leagues/{league_id}/register", "league_register_endpoint", register=True),
 )
 INBOX, DELIVER = "inbox", "inbox/deliver"
-"""Where agents that dial out fetch messages and send answers; where referees deliver messages for them."""
+"""The paths at which agents that dial out fetch messages and send answers, and referees deliver messages for them."""
 INBOX_SOCKET = "ws/inbox"
 AGENTS_PATTERN = f"({'|'.join([*(one.pattern() for one in AGENT_PATHS), INBOX, DELIVER])})/?$"
 """A pattern of all of them, without the slash in front."""
@@ -59,7 +59,7 @@ DESK = "/admin/"
 LOGIN = f"{DESK}login/"
 LEAGUES_OF_THE_DESK = f"{DESK}matches/league/"
 IMPORTS = (f"{LEAGUES_OF_THE_DESK}import/", "/api/import")
-"""Where the export of a whole league is taken: the desk's form, and the API."""
+"""The paths at which a whole league is imported: the desk's form, and the API."""
 _API_PAPERS = re.compile("/api/leagues/[^/]+/(export/.*|evidence)")
 
 BODY_TIMEOUT_S = 10.0
@@ -67,7 +67,7 @@ BODY_TIMEOUT_S = 10.0
 MAX_FORM_BYTES = 2 * 1024 * 1024
 """The largest body of a page's form (a roster in the admin); of an agent's call it is ``MAX_BODY_BYTES``."""
 MAX_IMPORT_BYTES, IMPORT_TIMEOUT_S = 65 * 1024 * 1024, 120.0
-"""The same two limits for the export of a whole league."""
+"""The limits of body and time for the import of a whole league."""
 
 
 def is_agent_path(path: str) -> bool:

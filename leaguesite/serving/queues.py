@@ -44,7 +44,7 @@ _TOKEN = re.compile(rb'"auth_token"\s*:\s*"([!-~]{1,200}?)"')
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Where a request waits.
+    """A queue in which requests wait.
 
     Attributes:
         thread: the name of the thread it waits for.

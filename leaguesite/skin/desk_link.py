@@ -1,4 +1,4 @@
-"""The way from a public page to the desk, for whoever is logged in."""
+"""The link from a public page to the desk, for users who are logged in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matches.view import roles
 
 
 def desk_url(request: HttpRequest) -> dict[str, object]:
-    """A context processor of Django's templates: ``desk_url``, empty for who has no desk.
+    """A context processor of Django's templates: ``desk_url``, empty for users without a desk.
 
     It is asked only where a template uses it, so that other pages need no query for it.
     """

@@ -38,7 +38,7 @@ class GameTemplates(FilesystemLoader):
         return [Path(file).parent / "templates" for file in files if file]
 
     def get_template_sources(self, template_name: str) -> Iterator[Origin]:
-        """Where a template may be; nowhere if it draws no game."""
+        """The places where a template may be; none if it does not draw a game."""
         return super().get_template_sources(template_name) if template_name.startswith(FOLDER) else iter(())
 
 

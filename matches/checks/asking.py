@@ -33,7 +33,7 @@ from matches.models import Check, CheckRole, CheckState, CheckWay
 MAX_CHECKS_PER_MINUTE = 5
 """For one caller."""
 MAX_QUEUED = 200
-"""When so many checks wait, the public may not queue more."""
+"""When this many checks wait, the public may not queue more."""
 RESERVED_FOR_OTHER_PLACES, MAX_QUEUED_PER_PLACE = 100, 20
 """The last places in the queue are for requesters with few waiting checks: one owner's agents cannot fill it."""
 
@@ -131,7 +131,9 @@ def token_of(token: str, caller: Caller) -> AgentToken:
     known = credentials.find_token(token)
     if known is None:
         attempts.secret_was_wrong(TOKEN, caller.ip, token)
-        raise NotAllowed(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))
+        raise NotAllowed(
+            _("This auth_token belongs to no agent: take the one from your last registration, or leave it out.")
+        )
     return known
 
 

@@ -27,7 +27,7 @@ OnReport = Callable[[dict[str, Any]], None]
 MAX_PRACTICE_S = 240.0
 """For a practice match: 21 moves of Connect Four at ten seconds each (our choice)."""
 MAX_STEPS_CHARS = 200_000
-"""Of the bodies that a practice match keeps, as JSON; the bodies of further steps are left out."""
+"""The limit for the bodies of a practice match, as JSON; the bodies of further steps are left out."""
 
 
 async def check(job: Job, client: Caller, on_clause: OnClause) -> Report:
@@ -89,7 +89,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
 
 
 async def _listen(job: Job) -> str | None:
-    """Where the agent's own calls are heard; None: at our address on the way to the agent's."""
+    """The address at which the agent's own calls are received; None for our address on the route to the agent."""
     if job.agent is None:
         return None
     # A line has no address: we are heard where the agent came from, or else where agents find this site.

@@ -28,12 +28,12 @@ from matches.models import Check, CheckRole, CheckState, Opponent
 from matches.words import states
 
 MAX_PER_WINDOW, WINDOW_S = 10, 600.0
-"""Practice matches of one person within so many seconds: of all agents of an owner, or of an agent without one."""
+"""How many practice matches one person may have in this time: all agents of an owner, or one agent without owner."""
 MAX_PER_ADDRESS = 100
 """Practice matches that are asked for from one address within that time, for agents without an owner. A class may have
 one address, and so an agent that has played none in this time may have one even then."""
 MAX_WAITING, MAX_WAITING_PER_PLACE = 200, 100
-"""So many may wait, and so many of one place: a class may have one address."""
+"""How many practice matches may wait in all, and for one place: a class may share one address."""
 _OPEN = (CheckState.WANTED, CheckState.RUNNING)
 
 
@@ -105,7 +105,9 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
 def _allowed(agent: Agent, *, proven: bool, opponent: str, game_type: str) -> str:
     """The game that is played; errors as of :func:`ask`."""
     if agent.kind != Kind.PLAYER:
-        raise Invalid(_("%(agent)s is no player: only players practise.") % {"agent": agent.code}, field="auth_token")
+        raise Invalid(
+            _("%(agent)s is not a player: only players practise.") % {"agent": agent.code}, field="auth_token"
+        )
     if not proven:
         raise NotAllowed(states.not_shown_to_be_yours())
     if opponent not in Opponent.values:
@@ -148,7 +150,7 @@ def _next_from(agent: Agent, asked_by: str, now: datetime) -> datetime | None:
 
 
 def _free_at(asked: QuerySet[Check], limit: int, now: datetime) -> datetime | None:
-    """When fewer than so many were asked for within the window; None: they are fewer now."""
+    """The time from which fewer than ``limit`` practice matches are in the window; None if that is now."""
     lately = asked.filter(created_at__gt=now - timedelta(seconds=WINDOW_S)).order_by("-created_at")
     last = lately.values_list("created_at", flat=True)[limit - 1 : limit]
     return next((first + timedelta(seconds=WINDOW_S) for first in last), None)

@@ -29,7 +29,7 @@ from matches.words import states
 from matches.words.told import told
 
 ASK_AGAIN_S = 2.0
-"""Between two questions of a program that waits for a check."""
+"""How often a program that waits for a check should ask."""
 FRAGMENTS = ("check_head", "check_clauses")
 VERDICTS = ("fails", "tolerated", "conforms", "skipped")
 """The most important first."""
@@ -196,7 +196,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
 
 
 def _practice_url(check: Check) -> str:
-    """Where the agent's owner has it practise; empty for who does not play in a league."""
+    """The page where the agent's owner starts practice matches; empty for an agent outside leagues."""
     agent = check.agent
     if agent is None or agent.kind != Kind.PLAYER or agent.league_id is None:
         return ""

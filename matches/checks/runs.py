@@ -23,9 +23,9 @@ from matches.push.nudge import nudge
 
 MAX_RUNS = 3
 INSTRUCTOR = "instructor"
-"""In ``asked_by``, for checks that the instructor asked for; it is empty for those that a league demands."""
+"""The value of ``asked_by`` for checks that the instructor asked for; empty for those that a league demands."""
 REGISTRATION = "registration"
-"""In ``asked_by``, for checks that a registration asked for by itself."""
+"""The value of ``asked_by`` for checks that a registration started automatically."""
 MAX_REPORTS_PER_ADDRESS = 20
 MAX_REPORTS_WITHOUT_AGENT = 1000
 """Reports on addresses at which no agent is registered; older ones are deleted."""
@@ -89,7 +89,7 @@ def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
 
 
 def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
-    """RUNNING to DONE with the report of a practice match, which is all that comes of it; false if the run is lost."""
+    """RUNNING to DONE with the report of a practice match, its only result; false if the run is lost."""
     with transaction.atomic():
         done = _move(
             check_id,
@@ -212,7 +212,7 @@ def _forget_old_practices(check_id: UUID) -> None:
 
 
 def changed(check: Check) -> None:
-    """After commit: browsers on this check, and on its agents' leagues, hear of it, and whoever runs checks looks."""
+    """After commit, tell browsers that show this check or its agents' leagues, and the process that runs checks."""
     _show_leagues(check.pk)
     transaction.on_commit(lambda: notify.push(topic(check.pk)))
     transaction.on_commit(nudge)

@@ -30,7 +30,7 @@ Relayed = Callable[[str, Mapping[str, Any]], None]
 """Takes the type and the fields of an answer whose sender was proven."""
 MAX_RUNNING = 8
 RESERVED_FOR_LEAGUES = 2
-"""Of :data:`MAX_RUNNING`, for checks that a league demands: whoever has not passed them in time does not play."""
+"""Places of :data:`MAX_RUNNING` for checks that a league demands: a player that has not passed in time is left out."""
 CLAIM_TIMEOUT_S, PRACTICE_CLAIM_TIMEOUT_S = 150.0, 330.0
 """A claim that is older is void: the process that made it has probably died."""
 RESERVED_FOR_CHECKS = RESERVED_FOR_LEAGUES + 1
@@ -61,11 +61,11 @@ class Job:
         own_tokens: those of them with which an answer by POST need not name its match.
         ready_in: the way of speaking in which it has said that it is ready; empty if it has not.
         on_posts: told what takes the answers that it sends to the league manager.
-        keys: of the program behind the address of an agent whose line is used, which is called if the line is gone.
-        opponent: of a practice match, how strong the house agent is; empty for a check.
+        keys: the keys of the program at the address of an agent whose line is used; it is called if the line is gone.
+        opponent: the strength of the house agent in a practice match; empty for a check.
         second: whether the house agent is PLAYER_A.
         in_play: whether its league has begun and is not over; that of another agent at its address may.
-        shown_by: of a practice match at an address that others name too, the digests of the agent's tokens, one of
+        shown_by: for a practice match at an address that others name too, the digests of the agent's tokens, one of
             which its answer to the invitation must carry.
     """
 
@@ -265,7 +265,7 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
 
 
 def _tokens(check: Check, agent: Agent) -> frozenset[str]:
-    """Of the agent, and of all that are registered at the same address: readiness belongs to who listens there."""
+    """The token digests of all agents at the same address: a check is about the program that listens there."""
     here = {agent.pk}
     if not ways.is_line(check.way) and not check.is_practice:
         here.update(Agent.objects.filter(endpoint_key=check.endpoint_key).values_list("pk", flat=True))

@@ -19,7 +19,7 @@ from matches.models import Check, CheckState
 from matches.view import readiness
 
 FIRST_CHECK_DELAY_S = 3.0
-"""After a registration: more than half of the agents register before they open their port (our choice)."""
+"""The delay of the first check after a registration: most agents register before they open their port (our choice)."""
 RETRY_BACKOFF_S = 5.0
 MAX_RETRY_BACKOFF_S = 600.0
 MAX_ATTEMPTS = 20
@@ -27,9 +27,9 @@ MAX_ATTEMPTS = 20
 MAX_PER_HOUR, MIN_INTERVAL_S = 6, 60.0
 """Checks of one agent that its registrations ask for, however often it registers, and the time between them."""
 MAX_WAITING, MAX_PER_PLACE_AND_HOUR = 1000, 300
-"""So many checks that registrations ask for may wait, or be asked for at one place; a later one asks for none."""
+"""How many checks of registrations may wait, and how many one place may have per hour; above that none is started."""
 MAX_TRIES_UNREACHED, TRIES_WINDOW_S = 4, 300.0
-"""An agent that does not answer after its registration is tried so often, within so many seconds."""
+"""An agent that does not answer after its registration is tried this often, within this many seconds."""
 
 
 def after_registration(*, agent: Agent, now: datetime | None = None) -> Check | None:
@@ -104,7 +104,7 @@ def tend(*, now: datetime) -> int:
 
 
 def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
-    """When the next check that a league demands of an agent is due; None for never."""
+    """The time of the next check that a league demands of an agent; None for never."""
     if any(line.open for line in lines):
         return None
     since = [line for line in lines if line.created_at >= came_at]

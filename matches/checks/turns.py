@@ -1,4 +1,4 @@
-"""READS: whose turn it is: how many checks and practice matches may run, of one place, of one requester, and in all."""
+"""READS: which check runs next: the limits for checks and practice matches by place, by requester, and in all."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from matches.checks import runs
 from matches.models import Check, Round
 
 MAX_RUNNING_AFTER_REGISTRATION = 2
-"""Of :data:`MAX_RUNNING`, for checks that registrations asked for by themselves; one of a place while others wait."""
+"""How many checks that registrations started may run at once; only one for each place while others wait."""
 MAX_RUNNING_PER_REQUESTER = 2
-"""Running checks of one place, and of one requester, while others wait: the check of a slow agent takes two minutes."""
+"""How many checks may run at once for one place, and for one requester, while others wait: a check of a slow agent
+takes two minutes."""
 MAX_PRACTICES_RUNNING, MAX_PRACTICES_DURING_ROUND = 3, 1
-"""Of :data:`MAX_RUNNING`, for practice matches; the second while a round is played, which they could slow down."""
+"""How many practice matches may run at once: in general, and while a round is played, which they could slow down."""
 PRACTICES_COUNTED_S = 600.0
-"""Of waiting practice matches that one is first whose agent has had the fewest within so many seconds."""
+"""The period for counting the practice matches of an agent: the agent with the fewest has the next turn."""
 
 
 def place_of(address: str) -> str:
-    """The owner of a checked address as far as it can be told: an IPv4 address, an IPv6 network or a DNS zone.
+    """What stands for the owner of a checked address: an IPv4 address, an IPv6 network or a DNS zone.
 
     Args:
         address: host and port of a check.
@@ -41,15 +42,15 @@ def asked_lately(now: datetime) -> QuerySet[Check]:
 
 
 def places(checks: QuerySet[Check]) -> Counter[str]:
-    """READ: how many of these checks are of each place."""
+    """READ: the number of these checks for each place."""
     return Counter(place_of(address) for address in checks.values_list("address", flat=True))
 
 
 def turn_of(checks: Iterable[Check], now: datetime) -> Callable[[Check], Any]:
-    """What the due checks are sorted by, after those that a league demands.
+    """The sort key of due checks; checks that a league demands come before all of these.
 
-    Those that somebody asked for, then those that registrations asked for, of places that have had few; and at last the
-    practice matches, of agents that have played few.
+    First are checks that somebody asked for; then those of registrations, places with few recent checks first; last are
+    practice matches, agents with few recent ones first.
     """
     practising = {check.agent_id for check in checks if check.is_practice}
     lately = places(asked_lately(now))
@@ -81,14 +82,14 @@ class Busy:
         """Count one more check."""
         self.addresses.add(check.address)
         if check.is_practice:
-            # No check waits for its place.
+            # Practice matches do not count against a place's checks.
             self._practices += 1
             return
         self._running.update(self._names(check.address, check.asked_by))
         self._after_registration += check.asked_by == runs.REGISTRATION
 
     def has_room(self, check: Check, *, alone: bool) -> bool:
-        """Whether neither its place nor its requester has too many running checks; ``alone``: nobody else waits."""
+        """Whether the place and the requester of a check are below their limits; ``alone``: no other check waits."""
         if check.is_practice:
             return self._practices < self.max_practices
         max_running = MAX_RUNNING_PER_REQUESTER
@@ -107,6 +108,6 @@ class Busy:
 
     @staticmethod
     def _names(address: str, asked_by: str) -> list[str]:
-        # An owner can have any number of names in a zone, and of addresses in an IPv6 network: count them as one.
+        # One owner can have many names in a zone and many addresses in an IPv6 network, so they count as one.
         asker = [] if asked_by in ("", runs.INSTRUCTOR, runs.REGISTRATION) else [f"for {network_of(asked_by)}"]
         return [f"at {place_of(address)}", *asker]

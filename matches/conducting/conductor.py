@@ -41,7 +41,7 @@ class Conductor:
         executor: a single thread for the database work.
         take_over: take the lead from any other conductor: for the only conductor of a site, which must not wait for
             the lead of an earlier one that was killed.
-        looks: when this conductor looked last, with the clocks to tell by.
+        looks: the time of this conductor's last look, by two clocks.
 
     Attributes:
         trouble: why the last look failed, in words that everybody may read; empty if it did not fail.
@@ -57,7 +57,7 @@ class Conductor:
         self._looks = looks or Looks()
         self._looked_around_at = 0.0
         self._draining = self._leaving = False
-        # Whether matches may be ASSIGNED whose start was never sent.
+        # Whether the next look also sends starts of matches that are ASSIGNED already, which may never have been sent.
         self._again = True
 
     @property
@@ -75,7 +75,7 @@ class Conductor:
         self._draining = True
 
     async def leave(self, patience_s: float) -> None:
-        """Start nothing any more, and wait at most ``patience_s`` seconds for messages that are being sent.
+        """Stop starting rounds and matches, and wait at most ``patience_s`` seconds for messages that are being sent.
 
         Cancel :meth:`run` afterwards. The next conductor sends the rest.
         """
@@ -91,18 +91,18 @@ class Conductor:
             nudge.hear(),
         )
         with self._waker.listening():
-            beside = [asyncio.create_task(work) for work in works]
-            for task in beside:
+            background = [asyncio.create_task(work) for work in works]
+            for task in background:
                 task.add_done_callback(_ended)
             try:
                 while True:
                     await self.look()
                     await self._waker.wait()
             finally:
-                for task in beside:
+                for task in background:
                     task.cancel()
                 await self._sender.stop()
-                await asyncio.gather(*beside, return_exceptions=True)
+                await asyncio.gather(*background, return_exceptions=True)
                 await self._client.aclose()
                 await self._in_thread(self._end)
 
@@ -171,7 +171,7 @@ class Conductor:
 
 def _ended(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("a work beside the looks failed", exc_info=error)
+        logger.error("a background task of the conductor failed", exc_info=error)
 
 
 def _in_words(error: Exception) -> str:

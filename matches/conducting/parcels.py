@@ -45,7 +45,7 @@ class Parcel:
         hunt: for a referee that may start matches on the announcement: the hunt for its dialect.
         about: fields for the log record.
         also: further bodies that the agent expects after this one.
-        registration: of a player, what its MCP session and all that is found out of it belong to; empty for a referee.
+        registration: a player's registration, to which its MCP session and dialect belong; empty for a referee.
         kind: the message type.
         learned: what was found out of the registration so far.
         retold: encodes the broadcast again for what was found out meanwhile; also gives the arguments without a value.

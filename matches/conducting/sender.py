@@ -102,7 +102,7 @@ class Sender:
         self._delivering = 0
         self._telling = Telling(client)
         self._outcomes = Outcomes()
-        # By delivery: when it failed to reach its agent for the first time, in monotonic seconds.
+        # The time at which each delivery first failed to reach its agent, in monotonic seconds.
         self._unreached: dict[int, float] = {}
 
     @property

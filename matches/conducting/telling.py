@@ -24,7 +24,7 @@ from league_sdk.transport.client import CallFailed, Client, Line, Reply
 from matches.conducting.parcels import Parcel
 
 MAX_DISCOVERIES = 3
-"""Of one registration in one process: its first, and more if it wants another session than was found."""
+"""How often one process looks for the session of one registration: once, and again if the session was replaced."""
 MAX_HOLDERS = 1000
 """MCP servers whose sessions are kept for the next broadcast."""
 MAX_NAMED = 3

@@ -23,7 +23,7 @@ from matches.push import notify
 logger = logging.getLogger(__name__)
 
 LOST_AFTER_S = 30.0
-"""So long after its limit a trial counts as lost: no process is sending it any more."""
+"""How long after its time limit a trial counts as lost, because no process can still be sending it."""
 CACHE_TIMEOUT_S = 1800
 
 
@@ -88,7 +88,7 @@ def keep(trial: Trial) -> None:
     try:
         cache.set(_name(trial.agent_pk), words, CACHE_TIMEOUT_S)
     except Exception as error:
-        logger.warning("the copy of a trial was not kept (%r)", error)
+        logger.warning("the copy of a trial could not be stored (%r)", error)
 
 
 def find(agent_pk: int) -> Trial | None:
@@ -98,7 +98,7 @@ def find(agent_pk: int) -> Trial | None:
     try:
         words = cache.get(_name(agent_pk))
     except Exception as error:
-        logger.warning("the copy of a trial was not found (%r)", error)
+        logger.warning("the copy of a trial could not be read (%r)", error)
         return None
     return None if words is None else _read(words)
 

@@ -199,7 +199,7 @@ async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
             continue
         understood = step.understanding is not Understanding.NOT_UNDERSTOOD
         if understood or "shown" not in last:
-            # Of several refusals keep the first: it is about the shape that the agent should know.
+            # Keep the first of several refusals: it is about the shape that the agent should know.
             last = {
                 "understanding": step.understanding,
                 "answer": step.answer.message,

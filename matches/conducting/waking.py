@@ -1,4 +1,4 @@
-"""When the conductor looks: at once after an urgent nudge, soon after another one, and in any case at the next tick."""
+"""Decides when the conductor looks: at once after an urgent nudge, soon after another one, and at every tick."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Looks:
     def slept_s(self) -> float:
         """Seconds since the last look, by the clock that advanced more: one stands still while a laptop sleeps.
 
-        Below 0 if the wall clock was set back by so many seconds: leases written before end that much too late.
+        Below 0 if the wall clock was set back by this many seconds: leases written before end that much too late.
         """
         if not self._at:
             return 0.0

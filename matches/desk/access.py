@@ -56,7 +56,7 @@ class LeagueAccess(AdminMixin):
         """Get the league of a URL, if the person has a permission in it.
 
         Args:
-            request: of the person.
+            request: the person's request.
             object_id: the league's id as it is in the URL.
             action: the permission.
             in_demo: whether the page exists for the demo league, which has no instructor.
@@ -84,7 +84,7 @@ class LeagueAccess(AdminMixin):
         """Carry out the action of a button: show a message that confirms or refuses it, and redirect.
 
         Args:
-            request: of a person with the permission.
+            request: the request of a person who has the permission.
             action: the row of the table.
             given: the arguments of its verb.
             confirm: makes the confirming sentence from what the verb returned.
@@ -107,7 +107,7 @@ class LeagueAccess(AdminMixin):
         """Carry out the action of a form if it was sent and is valid, and show a message that confirms it.
 
         Args:
-            request: of a person with the permission.
+            request: the request of a person who has the permission.
             form: its fields are arguments of the verb.
             action: the row of the table.
             at: the field at which a refusal is shown that concerns no field.

@@ -57,7 +57,7 @@ class Click:
     """How an action is offered as a button of the desk.
 
     Attributes:
-        label: of the button; may have placeholders such as ``%(match)s``. Empty: the template writes the button itself.
+        label: the button's label; may have placeholders such as ``%(match)s``. Empty: the template writes it.
         offered: whether the button is shown, given the facts of the league, or the match for a button of a match.
         warnings: sentences to confirm before, given the same; with any, a second click is needed.
         yes: the label of the button for that second click.
@@ -72,7 +72,7 @@ class Click:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class RowPreview:
     """What an action would do to one ticked row.
 
     Attributes:
@@ -89,18 +89,18 @@ class Listed:
     """How an action is offered for the ticked rows of an admin list.
 
     Attributes:
-        name: of the admin action.
-        label: in the menu.
+        name: the name of the admin action.
+        label: the label in the menu.
         done: the sentence that confirms it, or a function that makes it from the number of rows; empty:
             :attr:`DeskAction.done`.
-        tells: makes from a ticked row (of a league: its facts) what the action would do to it (:class:`Foretold`). If
+        preview: says what the action would do to a ticked row (of a league: to its facts; :class:`RowPreview`). If
             that warns of anything for any row, a second click is needed (``desk.ticked``). None: it runs at once.
     """
 
     name: str
     label: Any
     done: Any = ""
-    tells: Callable[[Any], Foretold] | None = None
+    preview: Callable[[Any], RowPreview] | None = None
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class Endpoint:
 
     Attributes:
         path: below ``/api``.
-        name: of the operation.
+        name: the name of the operation.
         text: its description in the OpenAPI document.
         options: the body; it may be omitted if all of its fields have defaults.
-        status: of the response.
+        status: the status of the response.
         by_hand: whether the view is written in ``leaguesite.api`` (it offers a preview, or takes a file) instead of
             generated.
         switch: the boolean field of the body that chooses between the two rows that share this endpoint: the first for
@@ -135,7 +135,7 @@ class Tool:
     """How an action is offered as a tool of MCP to whoever has the API key (our choice).
 
     Attributes:
-        name: of the tool.
+        name: the name of the tool.
         title: for people.
         text: what it does, for people and language models; empty: as the endpoint says.
         options: its arguments besides ``league_id``; None: the body of the endpoint.
@@ -185,7 +185,7 @@ class DeskAction:
 
     @property
     def code(self) -> str:
-        """Its name in the log of who did what, such as ``league.start``."""
+        """The action's name in the log of who did what, such as ``league.start``."""
         return f"{self.subject.noun}.{self.name}"
 
     def sentence(self, result: Any, named: Mapping[str, Any]) -> str:
@@ -258,7 +258,7 @@ class Button:
     """A button or a link on the desk.
 
     Attributes:
-        name: of the action; empty for a link.
+        name: the name of the action; empty for a link.
         key: part of the id of the HTML element; empty: no id.
         warnings: if any, the button opens these sentences and a second button labelled ``yes``.
         is_next: whether it is highlighted as the next step.
@@ -297,7 +297,7 @@ def button(facts: Facts, action: DeskAction, *place: object, about: Any = None, 
     """Make the button of an action; None if it makes no sense now, or the person lacks the permission.
 
     Args:
-        facts: of the league.
+        facts: the facts of the league.
         action: with a ``click``.
         place: what the URL needs besides the league, such as the id of a match.
         about: the argument of ``Click.offered`` and ``Click.warnings``; the facts if None.

@@ -16,7 +16,7 @@ from agents_registry.registering import credentials, registration
 from agents_registry.rosters import roster
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.checks import asking
-from matches.desk import foretold, forms, options, verbs
+from matches.desk import forms, options, previews, verbs
 from matches.desk.acting import (
     AGENT,
     CORRECTION,
@@ -143,7 +143,7 @@ ROWS: tuple[DeskAction, ...] = (
     DeskAction("start", LEAGUE, RUN, lifecycle.start_league,
         _("The round is started."),
         Click(_("Start round %(number)d"), _goes_on, _risks, _("Start all the same")),
-        Listed("start_next_round", _("Start the next round"), tells=foretold.start),
+        Listed("start_next_round", _("Start the next round"), preview=previews.start),
         Endpoint("/leagues/{league_id}/start", "start_league",
             "Close registration, make the schedule, start the next round; with auto_advance play to the end.",
             options.Start)),
@@ -154,7 +154,7 @@ ROWS: tuple[DeskAction, ...] = (
     DeskAction("run_all", LEAGUE, RUN, lifecycle.run_all,
         _("All rounds are played now, one after the other."),
         Click(_("Run all rounds"), _goes_on, _risks, _("Start all the same")),
-        Listed("play_all_rounds", _("Run all rounds"), tells=foretold.run_all),
+        Listed("play_all_rounds", _("Run all rounds"), preview=previews.run_all),
         Endpoint("/leagues/{league_id}/rounds/run_all", "run_all",
             "Play every round that is left, one after the other.")),
     DeskAction("pause", LEAGUE, RUN, lifecycle.pause,
@@ -252,16 +252,16 @@ ROWS: tuple[DeskAction, ...] = (
     DeskAction("let_register_again", AGENT, EDIT, registration.readmit,
         _("Their next registration is taken, wherever it comes from."),
         listed=Listed("let_register_again", _("Let register again without proof, once"),
-            tells=foretold.always(foretold.READMITTED)),
+            preview=previews.always(previews.READMITTED)),
         api=Endpoint(f"{_AGENT}/readmit", "readmit_agent",
             "Take the next registration of an agent wherever it comes from, once.")),
     DeskAction("revoke_tokens", AGENT, EDIT, credentials.revoke_tokens,
         _("%(agent)s has to register again to send anything."),
         Click(_("Revoke the tokens of %(id)s"),
-            warnings=lambda _facts: [gettext(foretold.REVOKED)],
+            warnings=lambda _facts: [gettext(previews.REVOKED)],
             yes=_("Yes, revoke the tokens of %(id)s")),
         Listed("revoke_tokens", _("Revoke all tokens"), _("They have to register again to send anything."),
-            foretold.always(foretold.REVOKED)),
+            previews.always(previews.REVOKED)),
         Endpoint(f"{_AGENT}/revoke_tokens", "revoke_tokens",
             "Void every token of an agent: it has to register again.")),
     DeskAction("bring_back", AGENT, EDIT, registration.bring_back,

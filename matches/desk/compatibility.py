@@ -76,7 +76,7 @@ class CompatibilityPages(LeagueAccess):
         )
 
     def compatibility_file_page(self, request: HttpRequest) -> HttpResponse:
-        """The same as a file, of all pages."""
+        """Download the whole table as a file."""
         leagues, chosen = _leagues(request)
         answer = HttpResponse(_as_csv(_players(leagues, chosen)), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = 'attachment; filename="who-understood-what.csv"'

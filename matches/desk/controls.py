@@ -31,7 +31,7 @@ def buttons(facts: Facts) -> list[Button]:
 
 
 def _afterwards(facts: Facts) -> list[Button]:
-    """After the end the next step is the export and the evidence; while the board is frozen it is the unveiling."""
+    """The buttons after the end of a league: export and evidence; unveiling first if the board is frozen."""
     if not facts.over or facts.league.demo or Action.EDIT not in facts.allowed:
         return []
     papers = reverse("admin:matches_league_papers", args=[quote(facts.league.pk)])
@@ -59,7 +59,7 @@ def freeze(facts: Facts, view: View) -> dict[str, Any]:
     """What the template shows about the freeze: its state, and the buttons that change it.
 
     Args:
-        facts: of the league.
+        facts: the facts of the league.
         view: the league as staff see it.
     """
     league = facts.league
@@ -92,7 +92,7 @@ def links(facts: Facts) -> list[Button]:
         ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Action.WATCH),
         ("admin:matches_league_roster", admin_id, _("Roster: who may enter"), real, Action.EDIT),
         ("admin:matches_league_remote", admin_id, _("Remote control of the screens"), True, Action.RUN),
-        ("admin:matches_league_notices", admin_id, _("Announcements and messages"), real, Action.RUN),
+        ("admin:matches_league_notices", admin_id, _("Notices"), real, Action.RUN),
         ("admin:matches_league_papers", admin_id, _("Export and evidence sheets"), real, Action.EDIT),
         ("admin:matches_league_people", admin_id, _("Who runs this league"), real, Action.EDIT),
         ("admin:matches_league_settings", admin_id, _("Name and settings"), True, Action.EDIT),

@@ -30,7 +30,7 @@ class CorrectionForm(forms.Form):
 
     Args:
         league: its matches and players can be chosen.
-        kind: of the correction.
+        kind: the kind of the correction.
     """
 
     reason = forms.CharField(

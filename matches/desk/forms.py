@@ -77,7 +77,7 @@ def set_choices(form: forms.BaseForm, name: str, choices: Iterable[tuple[str, st
 
     Args:
         form: that is about to be shown or checked.
-        name: of the field.
+        name: the name of the field.
         choices: the value and the label of each.
 
     Raises:

@@ -31,7 +31,7 @@ class LeagueLine:
         league: the league.
         state: in words.
         headline: what is happening in it now.
-        url: of its desk; ``board`` that of its public board.
+        url: the URL of its desk; ``board`` is that of its public board.
         step: the button or link that usually comes next; None if the person may not use it, or there is none.
         problems: what is wrong, the worst first.
     """

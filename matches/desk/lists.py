@@ -79,7 +79,7 @@ class Archive(SimpleListFilter):
         return [("only", _("in the archive")), ("too", _("both"))]
 
     def choices(self, changelist: Any) -> Any:
-        """The same, with the leagues outside of the archive as what is shown at first."""
+        """The choices of the filter; leagues outside the archive are shown first."""
         first, *others = super().choices(changelist)
         return [{**first, "display": _("not in the archive")}, *others]
 

@@ -33,7 +33,7 @@ def marks(agents: Iterable[Agent]) -> dict[int, str]:
 
 
 def people_marks(people: Iterable[RosterEntry]) -> dict[int, str]:
-    """The same for the people on a roster."""
+    """Like :func:`marks`, for the people on a roster."""
     pairs = alike(people, lambda person: (person.name,))
     return {person.pk: ", ".join(f"“{isolated(other.name)}”" for other in others) for person, others in pairs}
 

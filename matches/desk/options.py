@@ -114,7 +114,7 @@ class AgentEdit(_Options):
 
 
 class Plan(_Options):
-    """When to start. It closes registration if that is open then."""
+    """The time of a planned start, which closes registration if it is still open."""
 
     when: AwareDatetime = Field(description="The time, ISO 8601 with its zone; at most a year ahead.")
     all_rounds: bool = Field(False, description="Whether every later round follows by itself.")

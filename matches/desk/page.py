@@ -25,7 +25,7 @@ from matches.view import roles
 
 
 class DeskPages(LeagueAccess):
-    """Mixin of the admin of leagues: the change page is the desk, and the settings have a page of their own."""
+    """A mixin for the admin of leagues: the change page is the desk, and the settings have a page of their own."""
 
     pages = {
         "now": "<path:object_id>/now/",
@@ -57,7 +57,7 @@ class DeskPages(LeagueAccess):
         return self.desk_page(request, "desk.html", league.display_name, **self._shown(request, league))
 
     def now_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the live part of the desk, which a script of the page fetches again and again."""
+        """Show the live part of the desk, which a script of the page fetches repeatedly."""
         league = self.league_for(request, object_id, roles.Action.WATCH)
         return render(request, "admin/matches/league/desk_now.html", self._shown(request, league))
 

@@ -117,7 +117,7 @@ def gateways(facts: Facts, *, everywhere: bool) -> list[Gateway]:
     """The hosts that are marked as gateways.
 
     Args:
-        facts: of the league.
+        facts: the facts of the league.
         everywhere: include hosts at which no player of this league answers.
     """
     gateways = []

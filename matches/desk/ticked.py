@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from matches.desk.access import AdminMixin
-from matches.desk.acting import DeskAction, Foretold, Listed, Subject
+from matches.desk.acting import DeskAction, Listed, RowPreview, Subject
 from matches.desk.actions import listed
 from matches.view import roles
 
@@ -38,7 +38,7 @@ class TickedRow:
 
     Attributes:
         key: its primary key.
-        name: of the row; ``url`` is that of its page.
+        name: the name of the row; ``url`` is the URL of its page.
         told: what would happen to it.
         is_new: whether it said something else when the person clicked.
     """
@@ -46,12 +46,12 @@ class TickedRow:
     key: str
     name: str
     url: str
-    told: Foretold
+    told: RowPreview
     is_new: bool = False
 
     @property
     def digest(self) -> str:
-        """Of everything that the page says of the row."""
+        """A digest of everything that the page shows of the row."""
         text = json.dumps([list(self.told.does), list(self.told.warnings)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -60,7 +60,7 @@ class ListActions(AdminMixin):
     """Mixin before a ModelAdmin: its list offers the actions of one subject.
 
     Attributes:
-        subject: of the actions.
+        subject: the subject of the actions.
     """
 
     subject: Subject
@@ -84,7 +84,7 @@ class ListActions(AdminMixin):
         """Raise PermissionDenied if the person may not do this to every ticked row; by default it is known already."""
 
     def about(self, request: HttpRequest, row: Any) -> Any:
-        """The argument of :attr:`acting.Listed.tells` for a ticked row."""
+        """The argument of :attr:`acting.Listed.preview` for a ticked row."""
         return row
 
     def row_name(self, row: Any) -> str:
@@ -105,7 +105,7 @@ class ListActions(AdminMixin):
         Args:
             action: the row of the table, with its entry ``listed`` in the list.
             entry: that entry.
-            request: of the first click, or with :data:`SHOWN` of the second.
+            request: the request of the first click, or with :data:`SHOWN` of the second.
             queryset: the ticked rows.
         """
         self.check_rows(action, request, queryset)
@@ -124,12 +124,12 @@ class ListActions(AdminMixin):
     def _rows(
         self, entry: Listed, request: HttpRequest, ticked: Collection[Any], shown: Mapping[str, str]
     ) -> list[TickedRow]:
-        if entry.tells is None:
+        if entry.preview is None:
             return []
         place = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         made = []
         for row in ticked:
-            url, told = reverse(place, args=[quote(row.pk)]), entry.tells(self.about(request, row))
+            url, told = reverse(place, args=[quote(row.pk)]), entry.preview(self.about(request, row))
             made.append(TickedRow(str(row.pk), self.row_name(row), url, told))
         return [replace(row, is_new=shown.get(row.key) != row.digest) for row in made] if shown else made
 

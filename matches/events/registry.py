@@ -84,10 +84,10 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
     EventKind.PAUSED: EventType(_("The league was paused."), history.paused),
     EventKind.RESUMED: EventType(_("The league was resumed."), history.paused),
-    EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the table of the league is final anew.")),
+    EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the league's table is final again.")),
     EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. %(champions_named)s"), history.completed),
     EventKind.LEAGUE_STOPPED: EventType(_("The league was stopped."), history.stopped),
-    EventKind.DEMO_AFRESH: EventType(_("The demo begins afresh."), history.demo_afresh),
+    EventKind.DEMO_AFRESH: EventType(_("The demo starts again."), history.demo_afresh),
     EventKind.FROZEN: EventType(_("The board is frozen after round %(after_round)s."), history.frozen),
     EventKind.PLACE_UNVEILED: EventType(_("Place %(place)s was unveiled.")),
     EventKind.UNVEILED: EventType(_("The board is unveiled."), history.unfrozen),
@@ -116,7 +116,7 @@ def check(kind: EventKind, data: Mapping[str, Any]) -> None:
     for name, value in data.items():
         expected = kind.public.get(name) or EVENTS[kind].private.get(name)
         if expected is None or not isinstance(value, expected):
-            raise TypeError(f"{kind}: {name}={value!r:.80} is no field of it, or not of its type")
+            raise TypeError(f"{kind}: {name}={value!r:.80} is not a field of this kind, or has a wrong type")
 
 
 def find(kind: str) -> EventType | None:

@@ -24,12 +24,12 @@ class PlannedRound:
 
 
 def rounds_of(players: int) -> int:
-    """How many rounds so many players have."""
+    """The number of rounds for this many players."""
     return players - 1 + players % 2
 
 
 def matches_of(players: int) -> int:
-    """How many matches so many players have."""
+    """The number of matches for this many players."""
     return players * (players - 1) // 2
 
 
@@ -42,7 +42,7 @@ def planned_round(players: int, number: int) -> PlannedRound:
 
     Args:
         players: how many, at least 2.
-        number: of the round, from 1 to :func:`rounds_of`.
+        number: the number of the round, from 1 to :func:`rounds_of`.
     """
     turn, others = number - 1, rounds_of(players)
     empty = players if players % 2 else None

@@ -25,7 +25,7 @@ from matches.observing import metrics
 
 
 async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[Outcome, dict[str, Any]]:
-    """Put a JSON-RPC request into an agent's inbox and wait for what comes of it.
+    """Put a JSON-RPC request into an agent's inbox and wait for the outcome.
 
     Returns the outcome, and the agent's JSON-RPC response; empty if it did not answer.
     """
@@ -42,7 +42,7 @@ async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[
 
 
 def deadline(offer: Offer) -> dict[str, Any]:
-    """When the caller of an offer stops waiting, as the agent is told it."""
+    """The time at which the caller of an offer stops waiting, in the fields that the agent gets."""
     ends = timezone.now() + timedelta(seconds=offer.left_s)
     return {"deadline": stamp(ends), "seconds_left": round(offer.left_s, 3)}
 
@@ -88,14 +88,14 @@ class InboxLine:
         raise not_connected() if outcome is Outcome.NOT_CONNECTED else unanswered()
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
-        """There is no way: an inbox takes JSON-RPC requests. The agent's server ends such a session by itself."""
+        """Do nothing: an inbox takes JSON-RPC requests only. The agent's server ends its session after a while."""
 
     def under_same_policy(self, agent_type: str) -> InboxLine:
         """The line of another caller: an agent that dials out has one."""
         return self
 
     async def aclose(self) -> None:
-        """There is nothing to close: the line is the agent's."""
+        """Do nothing: the line belongs to the agent."""
 
 
 _PERHAPS_THERE = (Code.OTHER_JSON, Code.NOT_IN_TIME)
@@ -162,7 +162,7 @@ class AgentLine:
         return await self.client.post(url, message, limit_s=left_s, headers=headers)
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
-        """As :meth:`league_sdk.transport.client.Client.delete`; of an agent that dials out nothing is deleted."""
+        """Like :meth:`league_sdk.transport.client.Client.delete`; does nothing for an agent that dials out."""
         if urlsplit(url).scheme == SCHEME or hub.dials_out(self.agent):
             return None
         return await self.client.delete(url, headers, limit_s=limit_s)

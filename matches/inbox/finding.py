@@ -18,7 +18,7 @@ def found_by(outcome: Reply | CallFailed, *, rpc: bool = True) -> Note | str | N
     """What a call found in place of an agent.
 
     Args:
-        outcome: of a ping.
+        outcome: the outcome of a ping.
         rpc: it was asked in JSON-RPC, as its agent had registered.
 
     Returns an empty text for an agent; None if the call was not made at the agent's address, or failed on our side.
@@ -46,7 +46,7 @@ class FirstCall:
         self._caller, self._has_called = caller, False
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """As :meth:`league_sdk.transport.client.Client.post`."""
+        """Like :meth:`league_sdk.transport.client.Client.post`."""
         is_first, self._has_called = not self._has_called, True
         try:
             reply = await self._caller.post(url, message, limit_s=limit_s, headers=headers)
@@ -57,15 +57,15 @@ class FirstCall:
         return reply
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
-        """As :meth:`league_sdk.transport.client.Client.delete`."""
+        """Like :meth:`league_sdk.transport.client.Client.delete`."""
         return await self._caller.delete(url, headers, limit_s=limit_s)
 
     def under_same_policy(self, agent_type: str) -> Caller:
-        """As :meth:`league_sdk.transport.client.Client.under_same_policy`."""
+        """Like :meth:`league_sdk.transport.client.Client.under_same_policy`."""
         return self._caller.under_same_policy(agent_type)
 
     async def aclose(self) -> None:
-        """As :meth:`league_sdk.transport.client.Client.aclose`."""
+        """Like :meth:`league_sdk.transport.client.Client.aclose`."""
         await self._caller.aclose()
 
 

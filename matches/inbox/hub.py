@@ -2,7 +2,7 @@
 
 An agent that dials out opens a line: a long poll or a socket. What a referee or the league manager has to say to it is
 offered on that line, and its answer goes back to whoever asked (ruling, section 13). Nothing is stored: an inbox holds
-only what a caller still waits for. All of it happens on the event loop of the process; :mod:`matches.inbox.between`
+only what a caller still waits for. All of it happens on the event loop of the process; :mod:`matches.inbox.other_hubs`
 connects the hubs of several processes.
 """
 
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from matches.inbox.lines import Between, Line, NotAnswered, NotConnected, Offer, Terms
+from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, OtherHubs, Terms
 from matches.observing import metrics
 
 MAX_OFFERS_PER_AGENT = 64
@@ -30,9 +30,9 @@ MAX_STRAYS, STRAYS_INTERVAL_S = 64, 1.0
 CONFIRM_S = 0.5
 """How long the process that has an agent's line may take to say whether the agent got a message on it."""
 TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
-"""So many takeovers of a line within so many seconds are shown to the agent's owner and on the desk."""
+"""CONTESTED_TAKEOVERS takeovers of a line within this time are shown to the agent's owner and on the desk."""
 LINGER_S = 30.0
-"""An agent that had a line so many seconds ago is expected to open the next one: between two polls it has none."""
+"""For this long after its last line an agent is expected to open the next one: between two polls it has none."""
 _PROCESS_BITS = 6
 _PROCESS = secrets.randbits(_PROCESS_BITS)
 
@@ -49,14 +49,14 @@ class Hub:
     """The inboxes of this process.
 
     Attributes:
-        between: connects it with the hubs of other processes; None for the only process of a site.
+        other_hubs: the hubs of the other processes; None for the only process of a site.
         on_change: called with an agent, and its line or None, when a line was opened or the last one was closed.
         on_contest: called with an agent when its line was taken over again and again.
         closing: the process is about to stop; polls end, and agents come back to another process or the next one.
     """
 
     def __init__(self) -> None:
-        self.between: Between | None = None
+        self.other_hubs: OtherHubs | None = None
         self.closing = False
         self.on_change: Callable[[int, Line | None], None] = lambda agent, line: None
         self.on_contest: Callable[[int], None] = lambda agent: None
@@ -96,8 +96,8 @@ class Hub:
         held[number] = offer
         try:
             self._tell(agent)
-            if self.between is not None:
-                self.between.offered(offer)
+            if self.other_hubs is not None:
+                self.other_hubs.offered(offer)
             if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
                 raise NotConnected
             if not await _within(offer.left_s, asyncio.wait([call.answer])):
@@ -108,8 +108,8 @@ class Hub:
         finally:
             self._drop(number, agent)
             del self._calls[number]
-            if self.between is not None:
-                self.between.withdrawn(number, agent)
+            if self.other_hubs is not None:
+                self.other_hubs.withdrawn(number, agent)
 
     def dials_out(self, agent: int) -> bool:
         """Whether the agent has a line, here or at another process, or had one a moment ago."""
@@ -142,8 +142,8 @@ class Hub:
         self._take_over(agent)
         self._lines[agent] = line
         line.news.set()
-        if self.between is not None:
-            self.between.opened(line)
+        if self.other_hubs is not None:
+            self.other_hubs.opened(line)
         self.on_change(agent, line)
         try:
             yield line
@@ -168,7 +168,7 @@ class Hub:
                 line.news.set()
 
     def valid_at(self, token: str) -> float:
-        """When a token was last known to be valid, if a line of it was open then; else long before."""
+        """The time at which a token with an open line was last found valid; minus infinity if never."""
         return self._valid_at.get(token, -math.inf)
 
     def close(self) -> None:
@@ -202,15 +202,15 @@ class Hub:
         offer = self._offers.get(agent, {}).get(number)
         if offer is None:
             # The caller may be at another process, which knows whose message it was.
-            if self.between is None or not self._may_ask_others(agent):
+            if self.other_hubs is None or not self._may_ask_others(agent):
                 return False
-            self.between.answered(number, agent, response)
+            self.other_hubs.answered(number, agent, response)
             return True
         self._drop(number, agent)
         if number in self._calls:
             self._settle(number, response)
-        elif self.between is not None:
-            self.between.answered(number, agent, response)
+        elif self.other_hubs is not None:
+            self.other_hubs.answered(number, agent, response)
         return True
 
     # What other processes say ----------------------------------------------------------------
@@ -256,7 +256,7 @@ class Hub:
         return [offer for offer in self._open(agent) if offer.id in self._calls]
 
     def hear_open(self, ways: Mapping[int, str]) -> None:
-        """These agents have lines elsewhere, of these ways."""
+        """Note the agents that have lines at other processes, and the ways of these lines."""
         self._seen.update({agent: (time.monotonic(), way) for agent, way in ways.items()})
 
     # -----------------------------------------------------------------------------------------
@@ -265,10 +265,10 @@ class Hub:
         """Whether a message was handed over on a line that the agent still has, or the agent says that it has it."""
         if (line := self._lines.get(offer.agent)) is not None:
             return offer.id in line.known
-        if self.between is None:
+        if self.other_hubs is None:
             return False
         call.taken.clear()
-        self.between.offered(replace(offer, ends_at=time.monotonic() + CONFIRM_S))
+        self.other_hubs.offered(replace(offer, ends_at=time.monotonic() + CONFIRM_S))
         return await _within(CONFIRM_S, call.taken.wait())
 
     def _next_id(self) -> int:
@@ -306,8 +306,8 @@ class Hub:
     def _took(self, offer: Offer) -> None:
         if (call := self._calls.get(offer.id)) is not None:
             call.taken.set()
-        elif self.between is not None:
-            self.between.taken(offer.id)
+        elif self.other_hubs is not None:
+            self.other_hubs.taken(offer.id)
 
     def _settle(self, offer_id: int, response: dict[str, Any]) -> None:
         call = self._calls[offer_id]
@@ -336,7 +336,7 @@ class Hub:
 
 
 async def _within(limit_s: float, work: Any) -> bool:
-    """Whether something was done within so many seconds."""
+    """Whether something was done within this many seconds."""
     try:
         async with asyncio.timeout(limit_s):
             await work
@@ -351,4 +351,4 @@ def _with_id(response: dict[str, Any], request: dict[str, Any]) -> dict[str, Any
 
 
 hub = Hub()
-"""Of this process."""
+"""The hub of this process."""

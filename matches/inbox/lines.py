@@ -1,4 +1,4 @@
-"""What waits for agents that dial out, and the lines on which they fetch it."""
+"""The messages that wait for agents that dial out, and the lines on which they are fetched."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Offer:
         ends_at: when its caller stops waiting, in monotonic seconds of this process.
         http: for a program that relays it to a server: the id that the caller gave it, if any, and the path and the
             headers of the call, if there are any (:func:`league_sdk.protocol.inbox.as_called`).
-        seat: for which a referee asks; empty for the league manager, and at other processes than the caller's.
+        seat: the seat for which a referee asks; empty for the league manager, and at processes other than the caller's.
     """
 
     id: int
@@ -94,14 +94,14 @@ class Line:
         return self.taken_over or self.revoked
 
 
-class Between(Protocol):
-    """What a hub tells the hubs of the other processes."""
+class OtherHubs(Protocol):
+    """The hubs of the other processes, and the messages to them."""
 
     def offered(self, offer: Offer) -> None:
         """A caller here has a message for an agent whose line may be elsewhere."""
 
     def withdrawn(self, offer_id: int, agent: int) -> None:
-        """That caller waits no longer."""
+        """The caller of an offer does not wait any more."""
 
     def taken(self, offer_id: int) -> None:
         """A message of a caller elsewhere was handed over here."""

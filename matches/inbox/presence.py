@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FLUSH_INTERVAL_S = 0.5
-"""Between two writes: the lines of a class that arrives at once are one statement."""
+"""The time between two writes, so that the lines of a class that connects at once are one statement."""
 REFRESH_INTERVAL_S = 15.0
-"""Between two writes of a line that stays open, one that is not refreshed belonged to a process that was killed; and
+"""The time between two writes of a line that stays open. A line that is not refreshed belonged to a killed process; and
 between two looks whether the tokens of open lines are still valid."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Executor
 
-from matches.inbox.between import Others
 from matches.inbox.hub import hub
+from matches.inbox.other_hubs import Others
 from matches.inbox.presence import Presence
 from matches.push import notify
 
@@ -21,6 +21,6 @@ def start(executor: Executor) -> list[asyncio.Task[None]]:
     """
     tasks = [asyncio.create_task(Presence(hub, executor).keep_writing())]
     if notify.reaches_others():
-        hub.between = others = Others(hub)
+        hub.other_hubs = others = Others(hub)
         tasks.append(asyncio.create_task(others.keep_talking()))
     return tasks

@@ -112,7 +112,7 @@ def after_result(match: Match) -> None:
         league = League.objects.get(pk=match.league_id)
         if league.state == LeagueState.COMPLETED:
             record(league.pk, EventKind.PLAYED_AGAIN, match_id=match.match_id, **_champions(league))
-        _tell_anew(league, tag=f"{match.match_id.lower()}-{match.attempt}")
+        _send_table_again(league, tag=f"{match.match_id.lower()}-{match.attempt}")
         changed(league.pk)
 
 
@@ -126,10 +126,10 @@ def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> No
         for one in rounds:
             close_round_if_done(one)
         league.refresh_from_db()
-        _tell_anew(league, tag=tag)
+        _send_table_again(league, tag=tag)
 
 
-def _tell_anew(league: League, *, tag: str) -> None:
+def _send_table_again(league: League, *, tag: str) -> None:
     """Queue LEAGUE_STANDINGS_UPDATE, or end the league if this result was the last one missing.
 
     While the board is frozen nothing is queued: even the fact of an update would leak a hidden result.

@@ -38,7 +38,7 @@ def mark(*, host: object, gateway: bool, league_id: str | None = None, by: Any =
     Returns the host as it is stored.
 
     Raises:
-        Invalid: this is no host.
+        Invalid: this is not a host.
         ActionRefused: no player of the league is at the host, or players of a league are that the user may not edit.
     """
     try:

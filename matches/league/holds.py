@@ -28,7 +28,7 @@ MAX_LOSSES_READ = 200
 
 
 def backoff_s(lost_attempts: int) -> float:
-    """Seconds that a match with so many lost attempts is held before it is retried."""
+    """Seconds that a match with this many lost attempts is held before it is retried."""
     again = max(0, lost_attempts - MAX_LOST_ATTEMPTS)
     return min(MAX_BACKOFF_S, MIN_BACKOFF_S * 2.0 ** min(again, 16))
 
@@ -38,7 +38,7 @@ def retry_held(*, now: datetime) -> int:
 
     Returns how many.
     """
-    # By the absolute value: a time in the future was written before the clock was set back.
+    # The absolute value: a time in the future was written before the clock was set back.
     due = [(match, since) for match, since in _held() if abs(now - since) >= timedelta(seconds=MIN_BACKOFF_S)]
     losses = _losses() if due else []
     if any(abs(now - loss.at) < timedelta(seconds=QUIET_S) for loss in losses):

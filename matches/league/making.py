@@ -82,7 +82,7 @@ def write_round(league: League, seats: Sequence[int], number: int) -> int:
 
     Args:
         seats: the players' primary keys, in the order of the schedule.
-        number: of the round, from 1.
+        number: the number of the round, from 1.
 
     Returns how many matches it has.
     """

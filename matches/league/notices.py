@@ -1,4 +1,4 @@
-"""Notices: the instructor's announcements to everybody, or to the owner of one agent. All of it is our choice."""
+"""Notices: the instructor's texts to everybody, or to the owner of one agent. All of it is our choice."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _REPORTED = Prepared(
     lambda *, league_id, match_id: (
         Match.objects.filter(league_id=league_id, match_id=match_id)
         .select_related("league", "round", "player_a", "player_b", "referee")
-        # Of the agents' two dozen columns a report needs two.
+        # A report needs only two of the agents' two dozen columns.
         .only(
             *(name for model, before in _WHOLE for name in _columns(model, before)),
             *(f"{agent}__{name}" for agent in ("player_a", "player_b", "referee") for name in ("code", "spoken")),
@@ -191,11 +191,12 @@ def _reread(match: Match) -> Match:
 
 
 def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
-    """Store what the referee found out about the players: their dialects, paths and tokens. Mostly it is known.
+    """Store what the referee found out about the players: their dialects, paths and tokens. Usually nothing is new.
 
     Args:
-        believed: it is one of the site's own. Of any other nothing is believed that more than some requests depend on:
-            where a player listens, whether every call is one of MCP, and who may read what it answered.
+        believed: whether the referee is one of the site's. From others only each player's dialect is stored, because a
+            wrong dialect costs only some requests. Not stored are where a player listens, whether every call is one of
+            MCP, and who may read its answers.
     """
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     more, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))

@@ -202,7 +202,7 @@ def _by_player(value: object) -> list[tuple[Any, Any]]:
 
 
 def read_found_at(value: object) -> dict[str, str]:
-    """By player, the path at which a referee found its server; anything but a plain path is left out."""
+    """For each player, the path at which a referee found its server; anything but a plain path is left out."""
     return {
         player: path
         for player, path in _by_player(value)
@@ -211,14 +211,14 @@ def read_found_at(value: object) -> dict[str, str]:
 
 
 def read_proofs(value: object) -> dict[str, str]:
-    """By player, the hash of a token that its address answered with; malformed ones are left out."""
+    """For each player, the hash of a token that its address answered with; malformed ones are left out."""
     return {
         player: digest for player, digest in _by_player(value) if isinstance(digest, str) and _DIGEST.fullmatch(digest)
     }
 
 
 def read_spoken(value: object) -> dict[str, dict[str, str]]:
-    """By player and message type, the way of speaking that a referee found; unknown ones are left out."""
+    """For each player and message type, the dialect that a referee found; unknown ones are left out."""
     return {
         player: {
             kind: shape
@@ -231,12 +231,12 @@ def read_spoken(value: object) -> dict[str, dict[str, str]]:
 
 
 def read_learned_of(value: object) -> dict[str, dict[str, Any]]:
-    """By player, what else a referee found out of how it speaks; what cannot be it is left out."""
+    """For each player, what else a referee found out about its dialect; invalid entries are left out."""
     return {player: read_learned(learned) for player, learned in _by_player(value)}
 
 
 def read_registrations(value: object) -> dict[str, str]:
-    """By player, the registration that a referee played with."""
+    """For each player, the registration that a referee played with."""
     return {player: name for player, name in _by_player(value) if isinstance(name, str)}
 
 

@@ -20,7 +20,7 @@ MAX_TURNS = 1_000_000
 
 
 def turn(*, league_id: str, scenes: int = 1) -> None:
-    """Turn every screen by so many scenes, backwards if negative.
+    """Turn every screen by this many scenes, backwards if negative.
 
     Raises:
         NotFound: no such league.

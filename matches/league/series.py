@@ -27,7 +27,7 @@ def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None
     """Put a league at the end of a series, which is made if there is none; it leaves the one that it was in.
 
     Args:
-        series_name: of a new series, or another name for one that is there; empty: its id, or as it is.
+        series_name: the name of a new series, or another name for one that is there; empty: its id, or as it is.
         by: who does it; None for a script with the API key. Only who may edit a league of a series adds to it.
 
     Raises:

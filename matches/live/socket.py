@@ -76,7 +76,7 @@ class LivePage:
     Args:
         kind: a name of ``matches.audience.pages.KINDS``, ``index`` or ``check``.
         seats: counts and limits the sockets; by default those of the whole process.
-        times: of its sockets.
+        times: when its sockets were opened.
     """
 
     def __init__(self, kind: str, seats: Seats | None = None, times: Times | None = None) -> None:
@@ -150,8 +150,8 @@ class Seats:
 
         Args:
             caller: the IP address; empty if it is not known.
-            key: of the page.
-            language: of the page.
+            key: the key of the page.
+            language: the language of the page.
         """
         if not self._has_room(caller, key, language):
             yield False

@@ -26,7 +26,7 @@ class CheckRole(models.TextChoices):
 
 
 class CheckWay(models.TextChoices):
-    """By which way an agent is checked; empty: by the way that its league would use when the check begins."""
+    """The way by which an agent is checked; empty for the way that its league would use when the check begins."""
 
     ADDRESS = "address", _("its address")
     POLL = "poll", _("its own line (long poll)")

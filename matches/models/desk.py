@@ -13,7 +13,7 @@ from matches.models.league import League
 
 MAX_REASON_CHARS = 300
 MAX_USER_CHARS = 150
-"""As Django has it for user names."""
+"""The limit that Django has for user names."""
 MAX_NOTICE_CHARS = 500
 
 

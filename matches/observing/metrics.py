@@ -25,7 +25,7 @@ from matches.models import Delivery, DeliveryState, League, Match
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OK, OTHER = "ok", "other"
 REGISTRY = CollectorRegistry()
-"""Of this process."""
+"""The metrics of this process."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 _counter = partial(Counter, registry=REGISTRY)

@@ -35,7 +35,7 @@ def write(league: League, out: IO[bytes], *, people: bool) -> None:
     """Write a league's archive.
 
     Args:
-        league: its rows.
+        league: the league.
         out: the file; it need not be seekable.
         people: include what only the instructor may see, as in ``bundle.write``, and the evidence table.
     """

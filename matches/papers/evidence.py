@@ -107,8 +107,8 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
     The number of queries does not depend on the number of players.
 
     Args:
-        league: its rows.
-        player_id: of one player, whose sheet alone is wanted; empty for all players and students.
+        league: the league.
+        player_id: the id of one player, whose sheet alone is wanted; empty for all players and students.
     """
     view = sight.everything(league)
     players = list(Agent.objects.filter(league=league, kind=Kind.PLAYER).select_related("owner").order_by("pk"))

@@ -60,7 +60,7 @@ def read_document(file: IO[bytes], limits: Limits = LIMITS) -> bytes:
     """Read the bytes of the document, unpacked if the file is an archive.
 
     Args:
-        file: the upload; it can be read from any place.
+        file: the upload, a seekable file.
         limits: how large it may be.
 
     Raises:
@@ -134,7 +134,7 @@ def decode(data: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def find_unstorable(value: Any, max_depth: int) -> tuple[list[Any], str] | None:

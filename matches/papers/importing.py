@@ -179,7 +179,7 @@ def _insert(name: str, document: LeagueDocument, rows: Rows, more: Callable[[Any
     """Insert the rows of one list of the document.
 
     Args:
-        name: of the list.
+        name: the name of the list.
         document: the whole document.
         rows: the rows to which these refer.
         more: returns the columns that are not in the document, for an item.

@@ -43,7 +43,7 @@ class Section:
         """Make the item of a row.
 
         Args:
-            row: of the model.
+            row: a row of the model.
             people: include what only the instructor may see.
             instead: values of fields that are not read from the row.
         """
@@ -62,7 +62,7 @@ class Section:
         """Make the columns of an item's row.
 
         Args:
-            item: of the shape.
+            item: an item of the shape.
             rows: the rows to which items refer, by the keys of :data:`NAMED_BY`, then by the value of the reference.
         """
         values = item.model_dump(exclude=self.links.keys())

@@ -25,10 +25,10 @@ GROUP = "live"
 SEND_TIMEOUT_S = 2.0
 """For one message to the channel layer. Changes that come meanwhile are sent together afterwards."""
 BATCH_INTERVAL_S = 0.02
-"""Between two messages: changes that come so soon are sent as one message, unless one is urgent. No page is rendered
+"""The time between two messages: changes within it are sent as one message, unless one is urgent. No page is rendered
 more often than that."""
 RESUBSCRIBE_BACKOFF_S = (0.5, 5.0)
-"""Between two tries to subscribe: the first pause, and the longest one."""
+"""The first and the longest pause between two tries to subscribe."""
 OUTAGE_LOG_INTERVAL_S = 30.0
 PROCESS_ID = uuid.uuid4().hex
 """Identifies this process, so that it ignores its own messages."""
@@ -58,7 +58,7 @@ class Outgoing:
 
     Args:
         loop: the loop to send from; without one, each push makes a loop of its own.
-        sleep: waits for so many seconds.
+        sleep: waits for this many seconds.
     """
 
     def __init__(

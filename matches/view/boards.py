@@ -41,7 +41,7 @@ class Move:
     move: str
     took: str = ""
     key: str = ""
-    """Of the message that answered."""
+    """The key of the message that answered."""
     tries: int = 0
 
 

@@ -48,17 +48,17 @@ class How(StrEnum):
     """How one agent took one message."""
 
     FIRST = "first"
-    """It understood the first way in which it was put: the one that goes with its registration."""
+    """The agent understood the message in the first dialect that was tried: that of its registration."""
     OTHER = "other"
-    """It understood another spelling."""
+    """The agent understood the message in another dialect."""
     NOT = "not"
-    """It answered, and not once as if it had understood."""
+    """The agent answered, but never as if it had understood."""
     SILENT = "silent"
-    """It never answered."""
+    """The agent never answered."""
     SENT = "sent"
-    """It was sent, and what it understood of it did not show."""
+    """The message was sent, but nothing shows whether the agent understood it."""
     NEVER = "never"
-    """It was never sent."""
+    """The message was never sent."""
 
 
 class Cell(NamedTuple):
@@ -110,7 +110,7 @@ def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], t
 
 
 def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:
-    """By league, player and message, why a point was lost."""
+    """Why a point was lost, by league, player and message."""
     found: dict[tuple[str, str, str], How] = {}
     known = {agent.pk for agent in agents}
     lost = Match.objects.filter(Q(player_a__in=known) | Q(player_b__in=known)).exclude(faults=[]).order_by()
@@ -146,7 +146,7 @@ def most(spoken: Iterable[tuple[Mapping[str, str], object]]) -> list[Most]:
     """What most agents do, so that nobody can be told from it.
 
     Args:
-        spoken: of each agent, the shapes that it understood, and whose it is: several agents of one person that do the
+        spoken: for each agent, the shapes that it understood, and its owner: several agents of one person that do the
             same count once.
     """
     people: dict[str, dict[str, set[object]]] = defaultdict(lambda: defaultdict(set))

@@ -135,7 +135,7 @@ class Drawing:
     text: str = "{}"
 
     def __hash__(self) -> int:
-        """Of what nearly always differs between two drawings; all cells of a board would take as long as the rest."""
+        """A hash of the parts that usually differ between drawings; hashing all cells of a board takes too long."""
         moves = (self.grid.moves, self.grid.last) if self.grid is not None else None
         return hash((self.kind, self.a, self.b, self.over, moves, self.number, self.commitment))
 
@@ -164,7 +164,7 @@ def drawing_of(
     """The drawing of a match.
 
     Args:
-        game_type: of its league; the game may not be installed any more.
+        game_type: the type of its league; the game may not be installed any more.
         view: the public facts that the referee told; after the end the details of the result.
         seats: who has joined, locked in and won.
         over: whether the match has a result.

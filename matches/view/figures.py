@@ -114,7 +114,7 @@ def luckiest(
     rows: Iterable[Row],
     chances: Callable[[Outcome], Chances | None],
 ) -> Lucky | None:
-    """Who got the most points above expectation in a game of chance; None in other games, and if nobody was lucky.
+    """The player with the most points above expectation in a game of chance; None in other games, or if there is none.
 
     Args:
         rows: those who may be named, in the order of the table.

@@ -69,7 +69,7 @@ class Kept(Generic[T]):
         """The cached value if it may still be used, else None.
 
         Args:
-            key: the question.
+            key: identifies the cached value.
             mark: the current :func:`mark` of the league.
         """
         with self._lock:
@@ -83,7 +83,7 @@ class Kept(Generic[T]):
         """The cached value, or a new one; of several threads that ask at once only one makes it.
 
         Args:
-            key: the question.
+            key: identifies the cached value.
             mark: the :func:`mark` of the league, read before the value is made.
             make: returns the value, its size (counted against ``max_size``) and whether it is a large one.
         """

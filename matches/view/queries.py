@@ -150,7 +150,7 @@ def _in_playing_order(matches: QuerySet[Match]) -> QuerySet[Match]:
 
 
 def for_lines(matches: QuerySet[Match]) -> QuerySet[Match]:
-    """The same matches with only the columns that :func:`match_line` and :func:`lifecycle` read.
+    """The matches with only the columns that :func:`match_line` and :func:`lifecycle` read.
 
     The rows of their agents take longer to read than their own.
     """

@@ -128,7 +128,7 @@ def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[Line]]) -> lis
     """The checks of an agent's address and own line; while it dials out those that went over the line count."""
     by_address, by_line = (known.get((key, agent.kind), []) for key in (agent.endpoint_key, line_key(agent.pk)))
     if by_line and (agent.is_inbox_only or agent.dials_out_now):
-        # By which way a check goes is decided when it begins.
+        # The way of a check is decided when it begins.
         by_address = [line for line in by_address if line.open]
     return sorted([*by_address, *by_line], key=lambda line: line.created_at) if by_line else by_address
 
@@ -150,7 +150,7 @@ def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict
 
 
 def _found_at(agents: Iterable[Agent]) -> dict[int, str]:
-    """By agent, what the last call found at its address in place of it, and what to do; in our words."""
+    """For each agent, what the last call found at its address instead of the agent, and what to do; in our words."""
     called = [agent for agent in agents if agent.call_found and agent.reached_by == ReachedBy.ADDRESS]
     if not called:
         return {}

@@ -40,7 +40,7 @@ def allowed(user: Any, league_id: str) -> frozenset[Action]:
     """Everything a person may do in a league.
 
     Args:
-        user: of a request or a session; may be anonymous.
+        user: the user of a request or a session; may be anonymous.
     """
     if not (user.is_active and user.is_staff):
         return frozenset()
@@ -54,7 +54,7 @@ def may(user: Any, action: Action, league_id: str) -> bool:
     """Whether a person may do something in a league.
 
     Args:
-        user: of a request or a session; may be anonymous.
+        user: the user of a request or a session; may be anonymous.
     """
     return action in allowed(user, league_id)
 

@@ -44,7 +44,7 @@ class Champion(TypedDict):
 
 
 class Champions(TypedDict):
-    """Who has won a league."""
+    """The winners of a league."""
 
     champion: Annotated[Champion | None, says("Who has won, the one of rank 1; null before the end.")]
     champions: Annotated[list[Champion], says("Everyone who shares the first place; empty before the end.")]

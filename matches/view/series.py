@@ -108,7 +108,7 @@ def find(series_id: str) -> Series | None:
 
 
 def leagues_of(series: Series) -> list[League]:
-    """Its leagues, in order; those in the archive, too."""
+    """The leagues of a series, in order, including those in the archive."""
     return list(series.leagues.order_by("series_place", "created_at"))
 
 

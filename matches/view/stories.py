@@ -107,7 +107,7 @@ class Run(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """Who alone led after a round, with how many points, and how many more than the next."""
+    """The sole leader after a round, its points, and its lead over the next player."""
 
     player_id: str
     points: int
@@ -153,7 +153,7 @@ class Teller:
         return bisect_left(self.order, _merit(self.rows[player_id])) + 1
 
     def leader(self) -> str | None:
-        """Who alone is first with something to show for it."""
+        """The sole player in first place, if it has points; else None."""
         if len(self.order) < 2 or self.order[0] == self.order[1] or self.order[0][1] >= 0:
             return None
         if self.first is None or _merit(self.rows[self.first]) != self.order[0]:
@@ -222,7 +222,7 @@ class Teller:
         return ended
 
     def sure_of_first_place(self) -> str | None:
-        """Who alone is first whatever comes, by points; None if that is not sure yet."""
+        """The player whose points no other can reach any more; None if there is none yet."""
         leader = self.leader()
         if leader is None or self.rows[leader].out is not None:
             return None

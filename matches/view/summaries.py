@@ -71,7 +71,7 @@ class Summary(NamedTuple):
     champions: Sequence[Champion] = ()
 
     def stored(self) -> dict[str, Any]:
-        """As JSON, for the row of a frozen league."""
+        """The summary as JSON, for the row of a frozen league."""
         return {
             name: value.isoformat() if isinstance(value, datetime) else value for name, value in self._asdict().items()
         }

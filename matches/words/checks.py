@@ -42,7 +42,7 @@ def stored(part: Any, name: str) -> SafeString:
 
     Args:
         part: the report or the clause, as stored; an earlier version has stored its English only.
-        name: of the sentence, such as ``why``.
+        name: the name of the sentence, such as ``why``.
     """
     words = sentences.read(part.get(f"{name}_words"))
     return sentence(words) if words is not None else fixed(str(part.get(name) or ""))

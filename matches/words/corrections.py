@@ -76,7 +76,7 @@ def correction_event(data: Mapping[str, Any], *, undone: bool = False) -> str:
     """A correction, or its undo, in a sentence with its reason.
 
     Args:
-        data: of the event ``corrected`` or ``correction_undone``.
+        data: the data of the event ``corrected`` or ``correction_undone``.
         undone: whether the event is ``correction_undone``.
     """
     names = _names(data)

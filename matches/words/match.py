@@ -115,7 +115,7 @@ def _board_reason(outcome: Outcome) -> str:
 
 
 def owner(cause: str) -> str:
-    """Whose side a cause lies on; empty for an unknown cause."""
+    """The side that a cause belongs to; empty for an unknown cause."""
     if cause not in frozenset(Cause):
         return ""
     return {Cause.REFEREE: _("the referee's side"), Cause.LEAGUE: _("the league's side")}.get(

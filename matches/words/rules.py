@@ -21,11 +21,11 @@ def rules(game_type: str) -> str:
         ),
         "tic_tac_toe": _(
             "The players take turns to mark one of nine cells, which are numbered from 0 at the top left to 8. "
-            "PLAYER_A begins. Who has three in a row wins; if the board is full before, it is a draw."
+            "PLAYER_A begins. The first with three in a row wins; if the board is full before, it is a draw."
         ),
         "connect_four": _(
             "The players take turns to drop a mark into one of seven columns of six cells. PLAYER_A begins. "
-            "Who has four in a row wins; if the board is full before, it is a draw."
+            "The first with four in a row wins; if the board is full before, it is a draw."
         ),
     }
     return known.get(game_type, "")

@@ -31,7 +31,7 @@ def told(story: Story, names: Mapping[str, str]) -> str:
 
 
 def round_over(number: int, lead: Lead, names: Mapping[str, str]) -> str:
-    """That a round is over, and who leads."""
+    """A sentence that says that a round is over, and who leads."""
     text = ngettext(
         "Round %(round)d is over. %(leader)s leads with %(points)d point, %(ahead)d ahead.",
         "Round %(round)d is over. %(leader)s leads with %(points)d points, %(ahead)d ahead.",

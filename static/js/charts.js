@@ -6,7 +6,7 @@ const SHEETS = [new URL("../vendor/uplot/uPlot-1.6.32.min.css", import.meta.url)
 const NEAR = "400px"; // the library is loaded when a chart is this near to the visible part of the page
 const CLOSE_PX = 18; // the pointer selects a line within this distance
 const LEADERS = 3; // their lines are stronger
-const MAX_WIDE_ROWS = 40; // up to so many players, every name is high enough for a finger
+const MAX_WIDE_ROWS = 40; // up to this number of players every name is high enough for a finger
 
 let loading = null;
 const charts = new Map(); // [data-plot] element -> its Chart

@@ -63,7 +63,7 @@ const WRITTEN = [
   ["data-local", (at) => `${minute.format(at)} (${utcClock.format(at)} UTC)`],
 ];
 
-// When that was by the reader's clock and in UTC, for who points at an age. The server wrote it in UTC only.
+// The time by the reader's clock and in UTC, shown when the pointer is over an age. The server wrote it in UTC only.
 const stamp = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const utcStamp = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: "UTC" });
 

@@ -77,7 +77,7 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     zones.leads_to["alias.example"] = "192.0.2.7"
     make.lifecycle.start_league(league_id="fall")
     make.open_current("fall")
-    # By the name server, P01 and P04 are one program.
+    # The name server shows that P01 and P04 are one program.
     named = Match.objects.get(player_b__code="P04", round__number=1)
     other = Match.objects.get(player_a__code="P01", round__number=1)
     assert named.pk != other.pk

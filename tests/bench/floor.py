@@ -42,7 +42,7 @@ class Script:
         matches = self._matches(bench)
         broadcasts = self._broadcasts(bench)
         self.steps: list[tuple[bool, Step]] = []
-        """In their order; the flag is true for the matches of a round and false for broadcasts."""
+        """The steps in order; the flag is true for the matches of a round and false for broadcasts."""
         for number in sorted(matches):
             self.steps.append((False, broadcasts[number, "ROUND_ANNOUNCEMENT"]))
             self.steps.append((True, matches[number]))

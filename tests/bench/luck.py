@@ -1,4 +1,4 @@
-"""The figures of docs/luck.md: how often a league that is played again agrees with what was foretold of it.
+"""The figures of docs/luck.md: how often a league that is played again agrees with the prediction.
 
 A league of players whose strengths are known is played, its luck is computed from the results, and the same players
 play it again. Counted is how often their new place is within the interval, which nine of ten should be.
@@ -25,7 +25,7 @@ from tests.bench.part import command_line, within
 
 SCORING = Scoring()
 MIN_COVERED = 0.87
-"""What every scenario has to reach."""
+"""The share of places within their intervals that every scenario has to reach."""
 
 Match = tuple[str | None, Chances | None]
 """The winner's seat, ``a`` or ``b``, and the chances if they are known."""
@@ -37,10 +37,10 @@ class Scenario:
     """A kind of league.
 
     Attributes:
-        name: for the table.
-        players: how many.
+        name: the name in the table.
+        players: the number of players.
         make: draws the players of one league and returns how a match of theirs is played.
-        rounds: after how many rounds the question is asked; 0: at the end.
+        rounds: the number of rounds after which luck is computed; 0 for all.
         lost: the share of matches that end with a technical loss, the same ones in both leagues.
     """
 
@@ -52,8 +52,8 @@ class Scenario:
 
 
 @dataclass
-class Found:
-    """What came out for one scenario."""
+class Figures:
+    """The figures of one scenario."""
 
     inside: int = 0
     asked: int = 0
@@ -86,7 +86,7 @@ class Davidson(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """Matches by another model: both have a good or a bad day, and what is close is a draw."""
+    """Matches by another model: both players vary from day to day, and close matches are draws."""
 
     strengths: list[float]
     close: float
@@ -185,9 +185,9 @@ def ask(scenario: Scenario, results: list[Result], known: list[Chances | None], 
     return luck
 
 
-def run(scenario: Scenario, leagues: int, seed: int) -> Found:
-    """Play so many leagues of a kind, each of them twice."""
-    found = Found()
+def run(scenario: Scenario, leagues: int, seed: int) -> Figures:
+    """Play this many leagues of a kind, each of them twice."""
+    found = Figures()
     for league in range(leagues):
         rng = random.Random(f"{scenario.name} {scenario.players} {seed} {league}")
         play = scenario.make(rng, scenario.players)
@@ -211,7 +211,7 @@ def run(scenario: Scenario, leagues: int, seed: int) -> Found:
     return found
 
 
-def _compare(found: Found, luck: Luck, places: dict[str, int]) -> None:
+def _compare(found: Figures, luck: Luck, places: dict[str, int]) -> None:
     found.leagues += 1
     found.coins += luck.coin
     for player_id, one in luck.players.items():
@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="what chance is drawn from (1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="the kinds with this text in their name")
     told = parser.parse_args()
-    print("| league | players | covered | mean width | could be coins | champion best: said, true | CPU |")
+    print("| league | players | covered | mean width | could be chance | champion best: said, true | CPU |")
     print("|---|---|---|---|---|---|---|")
     inside = asked = 0
     for scenario in (one for one in SCENARIOS if told.only in one.name):

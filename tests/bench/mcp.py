@@ -83,7 +83,7 @@ class Asker:
         assert self._post(body, headers).json()["result"]["structuredContent"]["data"]["standings"]
 
     def cost_s(self, ask: Callable[[], None]) -> float:
-        """Processor seconds of the site for so many calls."""
+        """Processor seconds of the site for this many calls."""
         before = self._bench.host.cpu_s()
         for _ in range(CALLS):
             ask()
@@ -157,7 +157,7 @@ class Subscribers(Audience):
 
 
 def subscriptions(folder: Path, pairs: int) -> list[float]:
-    """The ratios of the site's processor time with so many subscriptions to that with so many browsers."""
+    """The ratios of the site's processor time with this many subscriptions to that with this many browsers."""
     leagues = {f"{kind}_{number}": "plain" for number in range(pairs + 1) for kind in ("browsers", "subscriptions")}
     used: dict[str, list[float]] = {"browsers": [], "subscriptions": []}
     with running(folder, PLAYERS, leagues) as bench:

@@ -31,7 +31,7 @@ MEASURED_S = 5.0
 PING_AIM_MS, DESK_AIM_MS = 250, 1000
 STUDENT, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
 GAP_S = 0.05
-"""Between two pings, and between two requests for the desk."""
+"""The pause between two pings, and between two requests for the desk."""
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[httpx.Response]]
 

@@ -34,7 +34,7 @@ SPARRING = 10
 MODES = {"none": (0, False), "one": (1, False), "two": (2, False), "one thread": (1, True), "two threads": (2, True)}
 """How many practice matches run at a time, and whether the house agents think in threads of the site."""
 AIM_P99 = 1.5
-"""So many times as long may the p99 of reports be beside one practice match."""
+"""How many times as long the p99 of reports may be while one practice match runs."""
 
 
 def be_host(limit: int, *, threads: bool) -> None:

@@ -212,7 +212,7 @@ def main() -> None:
     matches = wanted.matches
 
     def chance() -> random.Random:
-        """The same for each table, so that none depends on those before it."""
+        """A random generator with the same seed for each table, so that none depends on those before it."""
         return random.Random(wanted.seed)
 
     pairs = list(combinations_with_replacement(PARITIES.items(), 2))

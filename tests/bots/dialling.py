@@ -77,4 +77,4 @@ async def socket(url: str, token: str, answer: Answer) -> str:
 
 
 LOOPS = {"poll": (poll, "poll_url"), "websocket": (socket, "websocket_url")}
-"""By way of delivery: the loop, and the field of ``inbox`` that has its URL."""
+"""For each way of delivery: the loop, and the field of ``inbox`` that has its URL."""

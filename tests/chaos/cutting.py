@@ -31,7 +31,7 @@ class Cutter:
 
     Args:
         site: such as ``http://127.0.0.1:8000``.
-        seed: of the run.
+        seed: the seed of the run.
         numbers: gives each connection of a run its number.
         tell: is told the point of each cut.
 
@@ -45,7 +45,7 @@ class Cutter:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self.address = ""
-        """Where players find it."""
+        """The address at which players find the cutter."""
 
     async def open(self) -> None:
         """Listen on a free port."""
@@ -101,7 +101,7 @@ class _Connection:
     """One connection, and where it is cut.
 
     Args:
-        fault: of the plan.
+        fault: a fault of the plan.
         strike: asked at that point whether faults happen now.
     """
 
@@ -118,7 +118,7 @@ class _Connection:
                 raise _Cut
 
     async def carry_up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """What the player sends: polls and answers."""
+        """Pass on what the player sends: polls and answers."""
         while part := await reader.read(_PART_BYTES):
             brings = self._is_socket or part.startswith(_BRINGS)
             if brings:
@@ -131,7 +131,7 @@ class _Connection:
                 await self._step(plan.BEFORE_TAKING)
 
     async def carry_down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """What the site sends: messages, and receipts of answers."""
+        """Pass on what the site sends: messages, and receipts of answers."""
         while part := await reader.read(_PART_BYTES):
             self._is_socket = self._is_socket or part.startswith(_OPENED)
             if _RECEIPT in part:

@@ -25,12 +25,12 @@ from tests.chaos.sites import API_KEY, Site, SqliteSite
 from tests.chaos.verdict import violations
 
 PROMISED_S = 15.0
-"""The promise: a league goes on by itself within so many seconds after the last fault."""
+"""The promise: a league continues without help within this time after the last fault."""
 LEAGUES_AT_ONCE = 3
 GIVE_UP_S = 180.0
 MAX_WAIT_S = 10.0
 WRITES_WITHIN_S = 1.5
-"""By then the site has tried to write: the conductor renews its lead once a second."""
+"""The time within which the site tries to write in any case: the conductor renews its lead once a second."""
 _ENDED = "completed and delivered"
 _NOTHING_EXPECTED = ("REGISTRATION", "SCHEDULED", _ENDED)
 """States in which a league need not go on: its players have not registered yet, or it has ended."""
@@ -40,7 +40,7 @@ _UNREADABLE = (sqlite3.Error, psycopg.Error)
 
 @dataclass(slots=True)
 class Report:
-    """What one episode showed.
+    """The results of one episode.
 
     Attributes:
         recovery_s: the longest time a league had no new result, counted from the last fault or a result after it.
@@ -71,7 +71,7 @@ class Episode:
 
     Args:
         number: from 0.
-        seed: of the run.
+        seed: the seed of the run.
         cutters: through which players that dial out find the site, one for each of its addresses.
         kills: the faults end after so many.
         within_s: seconds within which a league must go on after the last fault.
@@ -217,7 +217,7 @@ class Episode:
             cutter.cuts = cut
 
     async def _strike_until(self, kills: int) -> None:
-        """Let faults happen until so many processes were killed; after each, wait until another result counts.
+        """Let faults happen until this many processes were killed; after each, wait until another result counts.
 
         Without the wait, processes on a slow machine would die before they have done anything.
         """
@@ -299,7 +299,7 @@ class Episode:
             return False
 
     async def _health(self, seconds: float) -> list[str]:
-        """The answers of ``/health`` for so many seconds, without those before ``WRITES_WITHIN_S``."""
+        """The answers of ``/health`` for this many seconds, without those before ``WRITES_WITHIN_S``."""
         answers = []
         begun = time.monotonic()
         while time.monotonic() - begun < seconds:
@@ -356,9 +356,9 @@ class Episode:
 
 
 async def _within(seconds: float, look: Callable[[], bool]) -> bool:
-    """Wait until ``look`` returns True; returns whether it did within so many seconds."""
+    """Wait until ``look`` returns True; returns whether it did within this many seconds."""
     end = time.monotonic() + seconds
-    while not (seen := look()) and time.monotonic() < end:  # noqa: ASYNC110 - a journal tells nobody that it has grown
+    while not (seen := look()) and time.monotonic() < end:  # noqa: ASYNC110 - a journal file has no event
         await asyncio.sleep(0.02)
     return seen
 

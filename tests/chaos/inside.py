@@ -62,8 +62,8 @@ class Injector:
     """Causes the faults of this process.
 
     Args:
-        folder: of the run.
-        seed: of the run.
+        folder: the folder of the run.
+        seed: the seed of the run.
         role: which kind of process this is.
     """
 

@@ -24,7 +24,7 @@ AFTER_CHOICE = "after choice"
 BEFORE_SEAL, AFTER_SEAL = "before seal", "after seal"
 BEFORE_END, AFTER_END = "before end", "after end"
 BEFORE_REPORT, AFTER_REPORT = "before report", "after report"
-"""Of a referee: the steps from the choices of a match to its result. An end is a GAME_OVER."""
+"""The steps of a referee from the choices of a match to its result. An end is a GAME_OVER."""
 
 BEFORE_TAKING, TAKING, BEFORE_BRINGING, BRINGING, AFTER_BRINGING = (
     "before taking",
@@ -33,7 +33,7 @@ BEFORE_TAKING, TAKING, BEFORE_BRINGING, BRINGING, AFTER_BRINGING = (
     "bringing",
     "after bringing",
 )
-"""Of the line of a player that dials out: it waits; a message comes, and is lost on its way; it has the message and has
+"""The states of a line: it waits; a message comes, and is lost on its way; it has the message and has
 not answered; its answer is lost on its way; its answer is in, and it is not told so."""
 
 _DATABASE = {BEFORE_WRITE: 4, AFTER_WRITE: 4, BEFORE_COMMIT: 4, AFTER_COMMIT: 5}
@@ -54,12 +54,12 @@ POINTS: dict[str, dict[str, int]] = {
     "web": {**_DATABASE, BEFORE_ANSWER: 6},
     "conductor": {**_DATABASE, **_CALLS},
 }
-"""By kind of process: the points at which faults can happen, and the weight of each."""
+"""For each kind of process, the points at which faults can happen, and the weight of each."""
 
 _MAX_STEPS = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
-"""By kind of process: it is killed after at most so many steps of one kind, mostly after far fewer."""
+"""For each kind of process, the largest number of steps of one kind after which it is killed; it is mostly lower."""
 _MAX_VERDICT_STEPS = 6
-"""The same for the steps in ``_VERDICT``, of which a match has one or two."""
+"""Like ``_MAX_STEPS``, for the steps in ``_VERDICT``, of which a match has one or two."""
 _NO_STOP = {BEFORE_CALL, BEFORE_END}
 """No process is stopped at these points, between its look at the clock and its call: it could not notice that it is
 late, and only the receiver can refuse such a call."""
@@ -128,7 +128,7 @@ _MAX_LINE_STEPS = 8
 
 
 def cut_of(seed: int, number: int) -> Fault:
-    """Where the ``number``-th connection of the players that dial out is cut, unless it ends before."""
+    """The point at which the ``number``-th connection of the players that dial out is cut, unless it ends before."""
     rng = random.Random(f"{seed}/line/{number}")
     point, nth = _point(rng, LINE_POINTS), _step(rng, _MAX_LINE_STEPS)
     return Fault(CUT, point, nth, round(rng.uniform(0.0, 0.3), 2) if point == BEFORE_TAKING else 0.0)
@@ -139,7 +139,7 @@ class TimedFault:
     """A fault from outside, of a process, the disk or a server.
 
     Attributes:
-        after_s: it happens when no process has been killed for so many seconds.
+        after_s: it happens when no process has been killed for this many seconds.
         what: KILL or STOP, or ``disk``, ``redis``, ``postgres``.
         role: the kind of process that is hit; empty for disk and servers.
         which: picks one of the running processes, 0 to 1.

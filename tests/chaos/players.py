@@ -22,7 +22,7 @@ from tests.chaos.lines import POLL, PUSH, SOCKET, Line
 
 _RECEIVED = {"status": "received"}
 _WAYS = {1: POLL, 2: SOCKET}
-"""By number of a player: how it dials out; the others are called."""
+"""The way in which each of these players dials out, by its number; the others are called."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Player:
         return words.answer(kind, params, self.player_id, auth_token=token, **fields)
 
     def game_overs(self) -> dict[str, list[dict[str, Any]]]:
-        """By match, every GAME_OVER in the order of arrival."""
+        """Every GAME_OVER in the order of arrival, by match."""
         by_match: dict[str, list[dict[str, Any]]] = {}
         for message in self.received:
             if message.get("message_type") == "GAME_OVER":
@@ -96,7 +96,7 @@ class Room:
     """All players of a run: one server for those that are called, each at a path of its own, and a line for each other.
 
     Args:
-        seed: of the run; it decides what players choose and how long they wait before an answer.
+        seed: the seed of the run; it decides what players choose and how long they wait before an answer.
     """
 
     def __init__(self, seed: int) -> None:

@@ -103,7 +103,7 @@ class Journal:
     """Reads the journal of the processes under test, lists those that run, and lets stopped ones go on.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -115,12 +115,12 @@ class Journal:
         self._targets: dict[tuple[str, int], Target] = {}
         self._stopped: set[asyncio.Task[None]] = set()
         self.faults: Counter[tuple[str, str, str]] = Counter()
-        """By kind of process, kind of fault, and point."""
+        """The number of faults by kind of process, kind of fault, and point."""
         self.places: set[tuple[str, str, str]] = set()
-        """Where faults have happened: kind of process, point and detail."""
+        """The places where faults have happened: kind of process, point and detail."""
         self.accepted: list[dict[str, Any]] = []
         self.last_fault = 0.0
-        """When the last fault ended, by time.time()."""
+        """The time at which the last fault ended, by time.time()."""
 
     @property
     def kills(self) -> int:
@@ -193,7 +193,7 @@ class Journal:
         return [one for one in self._targets.values() if one.role == role and one.runs()]
 
     def stop(self, target: Target, seconds: float) -> None:
-        """Send SIGSTOP, and SIGCONT after so many seconds."""
+        """Send SIGSTOP, and SIGCONT after this many seconds."""
         if target.signal(signal.SIGSTOP):
             self.record(target.role, plan.STOP, seconds=seconds, pid=target.pid)
             self._continue_later(target, seconds)

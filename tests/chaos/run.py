@@ -20,7 +20,7 @@ KILLS_PER_EPISODE = 25
 
 @dataclass(slots=True)
 class Summary:
-    """What a run showed."""
+    """The results of a run."""
 
     reports: list[Report] = field(default_factory=list)
     faults: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class Run:
         mode: the way of running a site, ``sqlite`` or ``scaled``.
         kills: how many processes are killed in all.
         say: prints the lines of each episode.
-        within_s: a league goes on within so many seconds after the last fault.
+        within_s: how many seconds after the last fault every league must have continued.
     """
 
     def __init__(

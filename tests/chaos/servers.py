@@ -79,7 +79,7 @@ class Redis(servers.Redis):
     """A Redis that saves nothing, and can be restarted."""
 
     async def restart(self, seconds: float) -> None:
-        """Kill it, and start it again after so many seconds."""
+        """Kill it, and start it again after this many seconds."""
         self.kill()
         await asyncio.sleep(seconds)
         await asyncio.to_thread(self.start)
@@ -120,7 +120,7 @@ class Postgres:
             raise NotInstalled(f"PostgreSQL would not {words[-1]}: {done.stderr.decode()[-300:]}")
 
     async def restart(self, seconds: float) -> None:
-        """Stop it as a crash does, and start it again after so many seconds."""
+        """Stop it as a crash does, and start it again after this many seconds."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._run, *self._control[:3], "-m", "immediate", "stop")
         await asyncio.sleep(seconds)

@@ -21,8 +21,8 @@ class Site:
     """The base class of both sites.
 
     Args:
-        folder: of the run.
-        seed: of the run.
+        folder: the folder of the run.
+        seed: the seed of the run.
     """
 
     mode = ""

@@ -17,7 +17,7 @@ from tests.chaos.lines import POLL, SOCKET, Line
 
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "choose_parity", "params": {}}
 CUTS = 3
-"""So many connections are cut, and the next ones are not."""
+"""How many connections are cut; later ones are not."""
 
 
 class Inbox:

@@ -160,7 +160,7 @@ def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list
 
 
 def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: Sequence[str]) -> list[str]:
-    """What was told to one player and should not have been.
+    """Messages to one player that break a promise.
 
     Args:
         failed: the deliveries to it that failed by the site's record, for whoever reads a violation.

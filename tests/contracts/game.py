@@ -282,7 +282,7 @@ class GameContract:
     def test_a_committed_draw_depends_on_both_choices_and_not_on_their_order_in_time(
         self, data: st.DataObject, seed: int
     ) -> None:
-        """It is the same whoever chose first, and the same for the same seed and choices."""
+        """The result does not depend on who chose first, and is the same for the same seed and choices."""
         made: list[tuple[str, Any]] = []
         drawn = False
         for state, player, move in self.play(data, Chance(seed)):

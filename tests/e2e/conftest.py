@@ -25,7 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.close()
 
 
-# Of a module and not of the session: while Playwright is open, no test with an event loop of its own can run.
+# The scope is the module, not the session: while Playwright is open, no test with an event loop of its own can run.
 @pytest.fixture(scope="module")
 def opened_chromium() -> Iterator[Browser]:
     with chromium() as browser:

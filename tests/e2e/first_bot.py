@@ -10,7 +10,7 @@ from tests.places import ROOT
 TEXT = (ROOT / "docs" / "first-bot.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))
 SITE, LEAGUE = "http://127.0.0.1:8000", "http://127.0.0.1:8000/mcp"
-"""What stands on the page for the site, and for the address of its league."""
+"""The URLs of the site and of its league in the page's examples."""
 BOT = "http://127.0.0.1:8101/mcp"
 
 

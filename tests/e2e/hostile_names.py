@@ -69,7 +69,7 @@ def play(body: Any) -> dict[str, Any]:
 
 
 def roster(people: int) -> str:
-    """A roster as CSV, of so many people with names from :data:`NAMES`."""
+    """A roster as CSV, of this many people with names from :data:`NAMES`."""
     return "\n".join(["name,email", *(f"{NAMES[n % 4]}{n},s{n}@example.org" for n in range(people))])
 
 

@@ -14,13 +14,13 @@ from tests.mcp_suite.tools import node
 
 
 class Inspector:
-    """Somebody at the command line.
+    """A user of the MCP inspector's command line.
 
     Args:
         modules: the folder ``node_modules`` with the Inspector.
-        address: of the server.
+        address: the address of the server.
         era: ``legacy`` or ``modern``, as the Inspector calls them.
-        folder: its home, in which it keeps what it remembers.
+        folder: the home folder of the Inspector.
     """
 
     def __init__(self, modules: Path, address: str, era: str, folder: Path) -> None:
@@ -42,7 +42,7 @@ class Inspector:
         return result
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """What a tool answers."""
+        """Call a tool; returns its answer."""
         result = self.ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
         assert not result.get("isError"), result
         structured: dict[str, Any] = result["structuredContent"]

@@ -20,7 +20,7 @@ from tests.places import ROOT
 
 Command = tuple[str, ...]
 CRATES = Path("/usr/share/cargo/registry")
-"""Where Debian's packages of crates are."""
+"""The folder of Debian's packages of crates."""
 UNREACHABLE = ("--port", "0", "--endpoint", "http://192.0.2.1:8101/mcp", "--call-wait", "0.1")
 """The options of a player whose league cannot call it where it says that it is."""
 
@@ -31,7 +31,7 @@ def missing(what: str) -> NoReturn:
 
 
 def need(program: str) -> str:
-    """Where a program is; without it the test is skipped, in CI it fails."""
+    """The path of a program; without it the test is skipped, in CI it fails."""
     return shutil.which(program) or missing(f"{program} is not installed on this machine")
 
 
@@ -131,12 +131,12 @@ class KitPlayer:
 
     @property
     def endpoint(self) -> str:
-        """Where it listens, as it has said."""
+        """The address that the player has printed."""
         return self.wait_for_line("READY").split()[1]
 
     @property
     def token(self) -> str:
-        """Its auth_token, as it has said."""
+        """The auth_token that the player has printed."""
         return self.wait_for_line("READY").split()[4]
 
     def printed(self) -> str:

@@ -32,7 +32,7 @@ class League:
         self.reports: list[str] = []
         """The id of a match, once for each report of it."""
         self.heartbeats: dict[str, list[float]] = {}
-        """By match_id, the times of the heartbeats that named it, in monotonic seconds."""
+        """For each match_id, the times of the heartbeats that named it, in monotonic seconds."""
         self.handed_back: list[dict[str, Any]] = []
         self.transcript: list[dict[str, Any]] = []
         """The transcript entries of all matches, as heartbeats sent them."""

@@ -58,7 +58,7 @@ class Losers:
         self.process.stdin.flush()
 
     def told_outcomes(self) -> dict[str, list[tuple[Any, ...]]]:
-        """By match, each different outcome that a GAME_OVER told; those with CANCELLED are left out."""
+        """For each match, the different outcomes in its GAME_OVERs, without those with CANCELLED."""
         outcomes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for line in self.lines("game_over"):
             result = line["game_over"]["game_result"]
@@ -89,7 +89,7 @@ def losers(
 
 
 def counted_outcomes(site: Instructor, league_id: str) -> dict[str, tuple[Any, ...]]:
-    """By match, the outcome that counts at the site, in the form of :meth:`Losers.told_outcomes`."""
+    """For each match, the outcome that counts at the site, in the form of :meth:`Losers.told_outcomes`."""
     outcomes = {}
     for line in site.get(f"/leagues/{league_id}/matches"):
         match = site.get(f"/leagues/{league_id}/matches/{line['match_id']}")

@@ -14,7 +14,7 @@ class Tools:
     """The tools of a site.
 
     Args:
-        url: of the site.
+        url: the URL of the site.
         token: sent as ``Authorization: Bearer``; empty for somebody without.
     """
 
@@ -41,7 +41,7 @@ class Tools:
         return result
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """What a tool answers that does what it is asked."""
+        """Call a tool that succeeds; returns its answer."""
         result = self.result(name, **arguments)
         assert not result["isError"], result
         structured: dict[str, Any] = result["structuredContent"]

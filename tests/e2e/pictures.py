@@ -17,7 +17,7 @@ def shoot(page: Page, name: str) -> None:
 
 
 def too_wide(page: Page) -> int:
-    """By how many pixels the page is wider than its screen: 0 if it fits.
+    """How many pixels the page is wider than its screen: 0 if it fits.
 
     Waits for the stylesheets first: a page that is measured before they are loaded is laid out without them.
     """

@@ -29,7 +29,7 @@ _ports = _own_ports()
 
 
 def free_port(host: str = "127.0.0.1", together: int = 1) -> int:
-    """A port that nothing listens at now; with ``together``, the first of so many consecutive free ports."""
+    """A port that nothing listens at now; with ``together``, the first of this many consecutive free ports."""
     free_in_a_row: list[int] = []
     while len(free_in_a_row) < together:
         port = next(_ports)

@@ -35,7 +35,7 @@ class Says:
 
 @dataclass
 class Pretender:
-    """What it was sent, in order, and where it is."""
+    """The address of a fake league, and the messages that it was sent, in order."""
 
     url: str = ""
     came: list[Came] = field(default_factory=list)

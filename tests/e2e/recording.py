@@ -22,10 +22,10 @@ class Recorded:
     """One request.
 
     Attributes:
-        verb: of HTTP.
-        method: of JSON-RPC; empty if there was none.
+        verb: the HTTP verb.
+        method: the method of JSON-RPC; empty if there was none.
         session, version: as its headers of MCP have them.
-        status: of the answer.
+        status: the status of the answer.
         gave: the session id in the answer.
     """
 

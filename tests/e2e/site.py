@@ -295,7 +295,7 @@ class Player(Bot):
         self.player_id = self.agent_id
 
     def deviations(self) -> list[str]:
-        """Where what it saw differs from chapter 8."""
+        """The differences between the messages that the player got and chapter 8."""
         return [line["deviation"] for line in self.lines() if "deviation" in line]
 
     def messages(self) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ def test_every_agent_of_the_zoo_that_plays_passes_the_check(tmp_path: Path, numb
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(4))
 def test_every_stranger_that_is_played_passes_the_check(tmp_path: Path, number: int) -> None:
-    """The same for the agents that no document describes: leagues play all of them (``test_strangers.py``)."""
+    """The agents that no document describes pass, too: leagues play all of them (``test_strangers.py``)."""
     names = [name for group in GROUPS.values() for name in group if name not in ABSENT][number::4]
     with checking_site(tmp_path, "strangers") as site:
         options = ("--bots", ",".join(names), "--log-folder", str(tmp_path / "strangers"))

@@ -25,7 +25,7 @@ DIALECTS = ("OtherWords", "SmallBody")
 """Agents of the zoo (``tests/bots/zoo``): the league finds by trying how to speak to the first; the second answers by
 calls of its own to the referee."""
 KITS = {"python": sys.executable, "javascript": "node"}
-"""What runs them: the others behave the same (tests/e2e/test_kits.py)."""
+"""The programs that run the kits; kits in other languages behave the same (tests/e2e/test_kits.py)."""
 ASLEEP = (2, 3)
 """The rounds that the laptop of the player "Sleeper" sleeps through."""
 

@@ -38,7 +38,7 @@ def league(folder: Path, *words: str) -> str:
 
 
 def prepare(language: str, folder: Path) -> None:
-    """What a machine without the network needs beside the toolchain; a test that cannot run here is skipped."""
+    """Prepare what a machine without a network needs besides the toolchain; a test that cannot run here is skipped."""
     if language == "typescript":
         version = subprocess.run([kits.need("node"), "--version"], capture_output=True, text=True, check=True).stdout
         if tuple(map(int, version.strip("v\n").split(".")[:2])) < (22, 18):

@@ -27,7 +27,7 @@ LEAGUES = (PLAYED, WAITING, STARTED, CROWD, "Even/Odd League 2025")
 UNBROKEN = "Donaudampfschiffahrtsgesellschaftskapitaensmuetzenfabrikantenverband"
 WRITTEN = (*NAMES, UNBROKEN, UNBROKEN[:60], UNBROKEN[:38], *GAMES, *LEAGUES, "instructor", "name,email,code Dana")
 CODES = ALLOWED | {"I", "name", "email", "code", "login"}
-"""With the initial of the user, the columns of a roster, and the name of an action."""
+"""Allowed words: also the initial of the user, the columns of a roster, and the name of an action."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ INSTRUCTOR: dict[str, Callable[[Page, Place], None]] = {
 
 
 def wrong_on(page: Page, where: str, language: str) -> list[str]:
-    """What does not fit on the page that is open, in all widths; what axe finds; what is English on a Hebrew page."""
+    """Faults of the open page: what does not fit at some width, what axe finds, and English text on a Hebrew page."""
     wrong = []
     for width, height in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": height})

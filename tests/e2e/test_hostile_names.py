@@ -67,7 +67,7 @@ def instructor(browser: Browser, site: Site, errors: list[str], **how: object) -
 
 
 def wrong_on(page: Page, where: str) -> list[str]:
-    """What does not fit on the page that is open."""
+    """The elements that do not fit on the open page."""
     wide = too_wide(page)
     too_wide_by = [f"{wide} px too wide"] if wide else []
     return [f"{where}: {one}" for one in too_wide_by + cut_off(page)]

@@ -76,7 +76,7 @@ def test_the_kit_plays_whether_it_can_be_called_or_not(site: Site, language: str
 
 
 def test_the_kit_is_as_the_documents_have_it(site: Site, language: str) -> None:
-    """By the whole check, as ``league check URL`` runs it: outside any league, so without the player's token."""
+    """The whole check passes, as ``league check URL`` runs it: outside any league, so without the player's token."""
     kits.built(language)
     site.create(f"checked_{language}")
     player = kits.start(language, *address(site, f"checked_{language}"), "--name", "Checked", "--port", "0")

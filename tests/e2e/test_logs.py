@@ -23,7 +23,7 @@ FORGED_NAME = "Ada\n2026-01-01 00:00:00,000 ERROR web leaguesite: all is lost \u
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What a short league leaves behind: log records, their text, metrics, and the secrets that must not be in them."""
+    """Play a short league; returns log records, their text, metrics, and the secrets that must not be in them."""
     folder = tmp_path_factory.mktemp("logs")
     with site_with_players(folder, 2, player_options=("--choice", "alternate")) as (site, players):
         send_secrets(site)

@@ -73,7 +73,7 @@ class Client:
         self._process, self._output = process, output
 
     def seen(self) -> dict[str, Any]:
-        """What it has shown so far; a program that has failed fails the test with all that it said."""
+        """What the program has shown so far; if it has failed, the test fails with its output."""
         said = self._output.read_text("utf-8")
         assert self._process.poll() in (None, 0), said
         shown: dict[str, Any] = {}
@@ -82,7 +82,7 @@ class Client:
         return shown
 
     def to_the_end(self) -> dict[str, Any]:
-        """All that it has shown, once it has ended by itself."""
+        """Wait until the program has ended; returns all that it has shown."""
         self._process.wait(timeout=PATIENCE_S)
         return self.seen()
 

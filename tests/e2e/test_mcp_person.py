@@ -22,11 +22,11 @@ CAN = {"elicitation": {}}
 
 
 class Person(ABC):
-    """Somebody at an MCP host.
+    """A person at an MCP host.
 
     Args:
         site: where the person registers.
-        name: of the player.
+        name: the name of the player.
     """
 
     def __init__(self, site: Site, name: str) -> None:

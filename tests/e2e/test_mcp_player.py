@@ -27,7 +27,7 @@ class McpPlayer:
 
     Args:
         site: where it registers.
-        name: its name.
+        name: the player's name.
         brings: whether its answers come with the next call; else each has a call of its own.
     """
 

@@ -37,7 +37,7 @@ CAST = {
 }
 WITH_SESSIONS = {"Python1", "TypeScript1"}
 GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
-"""Those that give one to clients that begin with ``initialize``; the league needs none of some."""
+"""The players that open a session after ``initialize``; with some of them the league needs no session."""
 PLAIN = 2
 ROUNDS = len(CAST) + PLAIN - 1
 HEARD = {
@@ -72,7 +72,7 @@ class Student:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
     def output(self) -> str:
-        """What its program has printed."""
+        """The output of the player's program."""
         return (self.folder / f"{self.name}.out").read_text("utf-8")
 
 

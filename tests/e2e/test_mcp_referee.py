@@ -67,7 +67,7 @@ class Host:
         return self._session
 
     async def early(self, match: str) -> list[dict[str, Any]]:
-        """What comes of asking for each step in each era: all that was no refusal."""
+        """Ask for each step in each era; returns the answers that are not refusals."""
         calls = [(era, name) for era in ERAS for name in STEPS]
         answers = [await self.call(era, name, match_id=match) for era, name in calls]
         return [answer for answer in answers if "after GAME_OVER" not in str(answer.get("structuredContent"))]

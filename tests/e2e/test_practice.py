@@ -30,7 +30,7 @@ def practise(site: Site, player: Player, **how: Any) -> str:
 
 
 def shown(site: Site, league: str) -> Any:
-    """What the API says of a league and its agents, but for when each was heard of last."""
+    """What the API says of a league and its agents, without the times at which agents were last heard from."""
     agents = site.get(f"/leagues/{league}/agents")
     fields = ("agent_id", "state", "ready", "problem", "spoken")
     table = site.get(f"/leagues/{league}/standings")

@@ -39,7 +39,7 @@ def scene(page: Page) -> str | None:
 
 
 def turn_to_the_boards(page: Page) -> None:
-    """By the key, as a presenter would."""
+    """Press the key that a presenter would press."""
     for _ in range(6):
         if scene(page) == "boards":
             return

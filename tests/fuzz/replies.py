@@ -157,7 +157,7 @@ class FaultyTransport:
         self.last: Any = None
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """As :meth:`league_sdk.transport.client.Client.post`, without a network."""
+        """Like :meth:`league_sdk.transport.client.Client.post`, without a network."""
         self.sent += 1
         rng = self._rng
         if rng.random() < self._share / 40:

@@ -56,7 +56,7 @@ MCP_REPLY = reply_schema({"required": ["code", "message"], "properties": {"data"
 """Errors of MCP need no data."""
 ANSWERS = ("LEAGUE_ERROR", "LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE", "MATCH_RESULT_ACK")
 MCP_METHODS = (b"initialize", b"tools/list")
-"""Those of ``messages.METHODS`` that are answered as MCP."""
+"""The ``messages.METHODS`` that are answered as MCP."""
 TOKEN = re.compile(r"tok_[0-9a-f]{32}")
 
 

@@ -112,7 +112,7 @@ async def test_any_callback_to_the_check_of_a_player(caplog: pytest.LogCaptureFi
         body = rng.choice([rpc.call(kind, message, 1), rpc.result(1, message), message])
         with opened.mailbox.expecting("P01", kind) as box:
             raw = encoded(rng, body if rng.random() < 0.2 else damaged(rng, body))
-            reply = await posts.hear(raw, rng.choice(["/mcp", f"/mcp/{match.door}"]))
+            reply = await posts.hear(raw, rng.choice(["/mcp", f"/mcp/{match.path_secret}"]))
             assert reply.status in (200, 204)
             for callback in box.messages:
                 arrived += 1

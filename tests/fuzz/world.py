@@ -29,7 +29,7 @@ class World:
     winter: make.Setting
     auth_tokens: tuple[str, ...]
     league_tokens: dict[str, str]
-    """By agent id."""
+    """The league_token of each agent, by its id."""
 
     @property
     def tokens(self) -> tuple[str, ...]:

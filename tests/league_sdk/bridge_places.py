@@ -16,7 +16,7 @@ from tests.bots.base import RESET
 TOKEN = "tok_" + "0" * 32
 PATIENCE_S = 20.0
 CUT = -1
-"""In place of a status: the connection is reset within the body."""
+"""In place of a status: reset the connection within the body."""
 Said = tuple[int, bytes] | None
 """Status and body; None closes the connection without a word."""
 Says = Callable[["Asked"], Said]

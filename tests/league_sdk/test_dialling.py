@@ -65,7 +65,7 @@ class Site:
         return line
 
     async def take(self, line: web.WebSocketResponse, number: int = 1) -> None:
-        """Take so many answers from a socket."""
+        """Take this many answers from a socket."""
         for _ in range(number):
             self.responses.put_nowait(("websocket", await line.receive_json()))
 

@@ -8,7 +8,7 @@ from django.urls.resolvers import RoutePattern
 from leaguesite.api.routes import api
 
 PRIVATE = {"check_report", "check_json", "practice_report", "practice_json"}
-"""Only for who knows an id that cannot be guessed."""
+"""Addresses with an id that cannot be guessed: only people who know the id can read them."""
 POSTED = {"mine_close", "mine_again", "mine_practise"}
 """Forms: there is nothing to read."""
 EXAMPLES = {
@@ -21,7 +21,7 @@ EXAMPLES = {
     "series_id": "evenings",
 }
 QUERIES = {"replay_fragments": "?at=1"}
-"""What an address needs besides its path."""
+"""The query that an address needs."""
 
 
 def pages(league_id: str) -> list[str]:

@@ -72,7 +72,7 @@ class Agents:
                 await self.news.wait()
 
     async def until_in_db(self, holds: Callable[[], bool]) -> None:
-        """The same for what the rows say."""
+        """Like :meth:`until`, for a condition on rows."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 self.news.clear()

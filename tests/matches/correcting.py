@@ -59,7 +59,7 @@ def results_in_rows(place: make.Setting) -> dict[str, Any]:
 
 
 def results_in_history(place: make.Setting) -> dict[str, Any]:
-    """What the events say of it, folded from the first."""
+    """What the events say of every result, folded from the first event."""
     events = sight._read(place.league.events.order_by("seq"))
     return {
         match_id: (one.status, one.winner, one.reason, dict(one.details), list(one.faults))

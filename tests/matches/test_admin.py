@@ -33,7 +33,7 @@ def click(desk: Client, league_id: str, verb: str) -> str:
 
 
 def add_players(league_id: str, count: int) -> list[Agent]:
-    """So many players of a league."""
+    """Add this many players to a league."""
     return [join(f"Agent {n}", league_id, port=8100 + n).agent for n in range(1, count + 1)]
 
 

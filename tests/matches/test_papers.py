@@ -221,7 +221,7 @@ def test_a_league_in_which_nothing_has_happened_yet() -> None:
 
 
 def named(sheet: evidence.Sheet) -> tuple[str, str]:
-    """Whose sheet it is, and of which player."""
+    """The person and the player that a sheet is about."""
     return sheet.owner.email if sheet.owner else "", sheet.agent.code if sheet.agent else ""
 
 
@@ -303,7 +303,7 @@ def test_exports_need_the_role_of_an_instructor(client: Client, path: str, role:
 
 
 @pytest.mark.django_db
-def test_the_demo_has_none(desk: Client) -> None:
+def test_the_demo_has_neither_papers_nor_notices(desk: Client) -> None:
     opening.create_league(league_id="demo", display_name="Demo", demo=True)
     for path in ("papers/", "papers/league.zip", "papers/evidence/", "notices/"):
         assert desk.get(f"/admin/matches/league/demo/{path}").status_code == 404

@@ -30,7 +30,7 @@ MESSAGE = {
     "field1": "f",
     "field2": "g",
 }
-"""What the arguments of tools are filled from, unless the scenario gives values of its own."""
+"""The default arguments of tools, unless the scenario has its own values."""
 
 
 async def main(url: str) -> None:

@@ -15,7 +15,7 @@ from league_sdk.mcp.registry import Content, Prompt, PromptArgument, Registry, R
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 STEP_S = 0.02
-"""Between the steps of a tool that takes its time."""
+"""The pause between the steps of a slow tool."""
 
 Work = Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]
 

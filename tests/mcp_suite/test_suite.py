@@ -54,7 +54,7 @@ async def run(tools: Path, version: str, url: str, out: Path) -> dict[str, list[
 
 
 def checks_in(out: Path) -> dict[str, list[dict[str, str]]]:
-    """By scenario, its checks, from what the suite wrote down."""
+    """The checks of each scenario, from the files that the suite wrote."""
     checks: dict[str, list[dict[str, str]]] = {}
     for path in out.glob("server-*/checks.json"):
         scenario = re.sub(r"^server-|-\d{4}-\d\d-\d\dT[\d-]+Z$", "", path.parent.name)

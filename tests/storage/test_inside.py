@@ -34,7 +34,7 @@ def statements() -> list[Prepared[Any]]:
 
 
 def whole(instance: models.Model) -> Any:
-    """Whatever there is to an instance, with what came with it; nothing is fetched for it."""
+    """All that an instance has in memory, with its loaded related instances; nothing is fetched."""
     state = instance._state
     fields = {name: value for name, value in vars(instance).items() if name != "_state"}
     related = {name: one and whole(one) for name, one in state.fields_cache.items()}
@@ -42,7 +42,7 @@ def whole(instance: models.Model) -> Any:
 
 
 def moments() -> Any:
-    """A league as it goes on; at each step the values that statements are run with."""
+    """Play a league step by step; yield at each step the parameters for the statements."""
     place = make.setting(players=4)
     Round.objects.create(league=make.open_league("half"), number=1)
     match_ids = ["R1M1", "R1M2"]
@@ -81,7 +81,7 @@ def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch
             assert ours == theirs
             assert len(asked) == 1
             found_some |= {one} if ours else set()
-    # One that never finds a row would show nothing.
+    # A statement that never finds a row would not be tested.
     assert [one.build for one in declared if one not in found_some] == []
 
 
@@ -98,7 +98,7 @@ def test_an_instance_is_what_django_makes(model: type[models.Model]) -> None:
     assert ours == theirs
 
 
-def test_what_was_not_read_is_fetched_when_it_is_asked_for() -> None:
+def test_deferred_fields_are_fetched_on_access() -> None:
     place = make.playing(players=4)
     match = Match.objects.select_related("player_a").only("match_id", "player_a__code").get(match_id="R1M1")
     assert match.player_a.get_deferred_fields() >= {"spoken", "name"}

@@ -184,7 +184,7 @@ OPENER = urllib.request.build_opener(NoRedirects)
 
 
 def call(address, body=None, token="", limit=40):
-    """Send JSON to the league (without a body only ask); its answer, which may take so many seconds."""
+    """Send JSON to the league (a GET without a body) and return its answer, for which it has this many seconds."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
     with OPENER.open(urllib.request.Request(address, data, headers), timeout=limit) as response:  # noqa: S310
@@ -219,7 +219,7 @@ def register(league, name, meta, token):
                 tell(f"The league at {league} does not answer yet, waiting for it: {error}")
             waits = True
         except (ValueError, AttributeError) as error:
-            stop(f"Not accepted: {league} is no league: {error}", 3)
+            stop(f"Not accepted: {league} is not a league: {error}", 3)
         time.sleep(random.uniform(1, 3))  # noqa: S311 - not all of a class at once
 
 

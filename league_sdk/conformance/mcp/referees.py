@@ -22,7 +22,7 @@ from league_sdk.transport.client import CallFailed
 
 MATCH_STATE = "get_match_state"
 TOOLS = (START_MATCH, "collect_choices", "draw_number", "finalize_match", MATCH_STATE)
-"""Those of 004 5.4.1."""
+"""The tools of a referee by 004 5.4.1."""
 _MCP_ALONE = _(
     "All of them are there. But the league does not start matches through MCP: take the method start_match at the same "
     "address, too, by a POST without a session."

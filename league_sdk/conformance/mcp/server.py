@@ -91,7 +91,7 @@ async def find_out(line: Line) -> Server:
         Stopped: as :meth:`Server.post`.
     """
     server = Server(line, Memory(stays=line.memory.stays))
-    # Of one that did not answer in time it stays unknown what it is: whoever calls it next may ask it again.
+    # A server that did not answer in time stays unknown: the next caller may ask it again.
     with suppress(CallFailed):
         await discover(server.post, server.memory, line.next_id, limit_s=LIMIT_S)
     line.keep(server.memory)
@@ -99,7 +99,7 @@ async def find_out(line: Line) -> Server:
 
 
 async def in_each_era(server: Server) -> tuple[Server, ...]:
-    """The same server in each era that it serves; the last as clients see it that begin with ``initialize``, if any do.
+    """The server in each era that it serves; last, if it has one, the handshake era, which begins with ``initialize``.
 
     Raises:
         Stopped: as :meth:`Server.post`.

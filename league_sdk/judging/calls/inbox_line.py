@@ -25,7 +25,7 @@ from league_sdk.transport.client import Broken, CallFailed, Client, NotReached, 
 from league_sdk.transport.relayed import not_connected, reply_of, too_large, unanswered
 
 RETRY_INTERVAL_S = 0.3
-"""Between two tries to reach the league manager, which may be starting again."""
+"""The pause between two tries to reach the league manager, which may be restarting."""
 MARGIN_S = 2.0
 """The league manager answers when the time is over; so much later a referee stops waiting for that."""
 _REFUSED = (400, 413)
@@ -68,7 +68,7 @@ class InboxLine:
         Args:
             seat: the player's seat, which has an ``inbox_key``.
             directly: calls the address, within the seconds that it is given.
-            headers: of the call, from :func:`for_relays`.
+            headers: the headers of the call, from :func:`for_relays`.
 
         Raises:
             TimedOut: E001; it took the message and did not answer.
@@ -135,7 +135,7 @@ def for_relays(url: str, headers: Mapping[str, str] | None) -> dict[str, str]:
 
     Args:
         url: where the player would be called; without an address only its path means something.
-        headers: of a session with the player's server.
+        headers: the headers of a session with the player's server.
     """
     target = urlsplit(url)
     path = target.path if target.scheme == SCHEME else ""

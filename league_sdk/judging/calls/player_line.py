@@ -1,4 +1,4 @@
-"""A referee's line to the players: sends a message in a dialect that the player knows, returns what came of it."""
+"""A referee's line to the players: sends a message in a dialect that the player knows, returns the outcome."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIRST_ID = 1001
 """The first JSON-RPC id, as in the examples of document 004, chapter 8."""
 MAX_MEMORIES = 10_000
 SEARCH_PACE_S = 0.004
-"""Between two requests of all hunts together, so that an agent with an unknown dialect does not delay other matches."""
+"""The pause between two requests of all hunts: an agent with an unknown dialect must not delay other matches."""
 LIST_TOOLS_S = 1.0
 """For the list of an agent's tools, after the end of a match."""
 _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})

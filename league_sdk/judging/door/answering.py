@@ -30,7 +30,7 @@ class Judging(Protocol):
 
     @property
     def referee_id(self) -> str:
-        """Of the referee; empty before it has registered."""
+        """The id of the referee; empty before it has registered."""
 
     async def perform(self, name: str, message: dict[str, Any], sender_waits: SenderWaits) -> dict[str, Any]:
         """Answer a message; returns the fields of the answer.
@@ -68,7 +68,7 @@ def error_message(error: LeagueError, asked: inbound.Inbound | None, referee_id:
     Args:
         error: why.
         asked: the request; None if it could not be read.
-        referee_id: of the referee; empty before it has registered.
+        referee_id: the id of the referee; empty before it has registered.
     """
     # The error may quote the sender, who may have put a token into the wrong field.
     data = clean(league_error(error, original_message_type=asked.name[:MAX_ID_CHARS] if asked else None))

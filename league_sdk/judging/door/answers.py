@@ -91,4 +91,4 @@ _REFUSAL = schemas.json_schema(MessageType.LEAGUE_ERROR)
 _REFUSAL["properties"]["sender"] = {"type": "string"}
 
 SCHEMAS = {name: output_schema(answer, _REFUSAL) for name, answer in _ANSWERS.items()}
-"""By tool, the schema of its ``structuredContent``."""
+"""The schema of the ``structuredContent`` of each tool."""

@@ -27,7 +27,7 @@ MONITORED_PATHS = ("/health", "/metrics")
 KIB = 1024
 MAX_ADDRESSES = 4096
 MAX_PENDING_BYTES = 8 << 20
-"""Of all bodies that judging has not answered yet, without the league manager's."""
+"""The limit for all unanswered bodies together, except those of the league manager."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Budgets:
     # What judging tells -----------------------------------------------------------------------
 
     def open_seats(self, secrets: Iterable[str]) -> None:
-        """These seats are in play now."""
+        """Note that these seats are in play now."""
         for secret in secrets:
             self._seats.setdefault(secret, Account(SEAT_LIMITS, self._clock))
 
@@ -134,7 +134,7 @@ class Budgets:
         self._players |= digests
 
     def close_seats(self, secrets: Iterable[str]) -> None:
-        """These seats are not in play any more; who still calls there is a stranger."""
+        """Note that these seats are not in play any more; callers that still use their paths count as strangers."""
         for secret in secrets:
             self._seats.pop(secret, None)
         self._players = {digest: secret for digest, secret in self._players.items() if secret in self._seats}
@@ -159,7 +159,7 @@ class Budgets:
         return secret if secret in self._seats else ""
 
     def caller(self, path: str, authorization: str) -> str:
-        """Who is calling, according to the head alone: a seat's secret, or one of the names above."""
+        """The caller of a request, from its head alone: a seat's secret, or one of the names above."""
         scheme, _, token = authorization.strip().partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if self.is_league(token):
@@ -206,7 +206,7 @@ class Budgets:
         return all(account.requests.take(1) for account in accounts)
 
     def take_bytes(self, caller: str, address: str, size: int) -> bool:
-        """Take so many bytes if every budget of the caller allows it; counts a refusal."""
+        """Take this many bytes if every budget of the caller allows it; counts a refusal."""
         accounts = self._accounts(caller, address)
         if not all(account.size.has_any() for account in accounts):
             return self._refuse(caller)

@@ -16,14 +16,14 @@ from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.messages import START_MATCH
 
 READ_TURNS = 3
-"""After a pause of the process, the event loop reads what has arrived in so many turns: a request, then its end."""
+"""Turns that the event loop needs after a pause of the process to read a request and its end."""
 
 
 class Call:
     """A request, whichever protocol it speaks.
 
     Args:
-        request: of HTTP.
+        request: the HTTP request.
         judging: answers what is passed on.
         budgets: they know who is calling.
 
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def referee_id(self) -> str:
-        """Of the referee; empty before it has registered."""
+        """The id of the referee; empty before it has registered."""
         return self._judging.referee_id
 
     async def answer(self, asked: Inbound) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Connection(web.RequestHandler):
 
 
 def _caller_in(head: bytes, budgets: Budgets) -> str:
-    """Who is calling, from the first bytes of a connection; empty while that is not known yet."""
+    """The caller of a connection, from its first bytes; empty while it is not known yet."""
     line, whole, _ = head.partition(b"\r\n")
     words = line.split(b" ")
     path = words[1].decode("latin-1") if whole and len(words) > 1 else ""
@@ -120,7 +120,7 @@ class Listener:
     silent longest is closed; strangers never push out a seat's player or the league manager.
 
     Args:
-        server: of an application's runner, which has been set up.
+        server: the server of an application's runner that has been set up.
         max_connections: at once.
         keepalive_s: how long a connection may be silent.
         budgets: who may send how much.

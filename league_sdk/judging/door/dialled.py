@@ -1,4 +1,4 @@
-"""The line of a referee that dials out: what comes over its inbox is answered in this process (ruling, section 13).
+"""The line of a referee that dials out: messages of its inbox are answered in this process (ruling, section 13).
 
 It needs no door: only the league manager puts messages into a referee's inbox, players' callbacks among them.
 """
@@ -49,7 +49,7 @@ class DialledDoor:
     """Keeps a referee's line to its inbox open.
 
     Args:
-        link: of the referee; :meth:`dial` is to be called whenever it has registered.
+        link: the link of the referee; :meth:`dial` is to be called whenever it has registered.
         judging: answers the messages.
         taken_over: called when another program fetches this referee's messages.
     """

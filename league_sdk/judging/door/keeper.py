@@ -66,7 +66,7 @@ class DoorKeeper:
     """Keeps a door running in front of a referee.
 
     Args:
-        sockets: of :func:`bind`; they stay ours, so that callers wait in the backlog while a door is started again.
+        sockets: from :func:`bind`; they stay open here, so that callers wait in the backlog while a door is restarted.
         server: answers the door's requests.
     """
 
@@ -83,7 +83,7 @@ class DoorKeeper:
 
     @property
     def pid(self) -> int | None:
-        """Of the door's process."""
+        """The process id of the door."""
         return self._process.pid if self._process is not None else None
 
     async def open(self) -> None:

@@ -36,8 +36,8 @@ async def answer(server: McpServer, call: Call, method: str, headers: Mapping[st
     Args:
         server: from :func:`make_server`.
         call: the request as the referee's tools see it, with its caller.
-        method: of HTTP.
-        headers: of the request; upper and lower case in their names do not matter.
+        method: the HTTP method.
+        headers: the headers of the request; upper and lower case in their names do not matter.
         post: the request's body, perhaps decoded.
     """
     scheme, _space, token = call.authorization.partition(" ")

@@ -36,7 +36,7 @@ class Calling(Protocol):
 
     @property
     def referee_id(self) -> str:
-        """Of the referee; empty before it has registered."""
+        """The id of the referee; empty before it has registered."""
 
     async def answer(self, asked: Inbound) -> dict[str, Any]:
         """Answer a message.

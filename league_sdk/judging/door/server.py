@@ -89,7 +89,7 @@ class RefereeServer:
 
     @property
     def referee_id(self) -> str:
-        """Of the referee; empty before it has registered."""
+        """The id of the referee; empty before it has registered."""
         who = self._link.identity
         return who.referee_id if who else ""
 
@@ -105,14 +105,14 @@ class RefereeServer:
         return self._referee.open_seats
 
     def players_at(self, secrets: Collection[str]) -> dict[str, str]:
-        """By the SHA-256 of its player's auth_token, the secrets of seats in play."""
+        """The secrets of seats in play, by the SHA-256 of the player's auth_token."""
         return self._referee.players_at(secrets)
 
     async def perform(self, name: str, message: dict[str, Any], sender_waits: SenderWaits) -> dict[str, Any]:
         """Answer a message; returns the fields of the answer.
 
         Args:
-            name: of the message.
+            name: the name of the message.
             message: the fields, unwrapped.
             sender_waits: whether the sender still waits for the answer.
 

@@ -54,7 +54,7 @@ class Seat:
         learned: what else was found out of how it speaks, as :meth:`Memory.shared` gives it.
         registration: names its registration: what was found out of another one does not count.
         unproven: the token digests that were given to whoever named its address; an answer from there proves them.
-        door: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
+        path_secret: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
             hidden wherever tokens are.
     """
 
@@ -75,7 +75,7 @@ class Seat:
     learned: dict[str, Any] = field(default_factory=dict)
     registration: StrictStr = ""
     unproven: Annotated[tuple[StrictStr, ...], Field(validation_alias="unproven_sha256")] = ()
-    door: str = field(default_factory=tokens.new_token, compare=False, repr=False)
+    path_secret: str = field(default_factory=tokens.new_token, compare=False, repr=False)
 
     def owns(self, token: str) -> bool:
         """Whether this is an auth_token of the player."""
@@ -182,7 +182,7 @@ class Brief:
             return self.referee_endpoint
         parts = urlsplit(self.referee_endpoint)
         path = parts.path.rstrip("/") or "/mcp"
-        return parts._replace(path=f"{path}/{seat.door}").geturl()
+        return parts._replace(path=f"{path}/{seat.path_secret}").geturl()
 
 
 _brief = TypeAdapter(Brief)
@@ -193,7 +193,7 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
 
     Args:
         params: the message.
-        referee_id: of this referee.
+        referee_id: the id of this referee.
         referee_endpoint: the address that players are told.
         relayed: it is the league manager's, which passes answers on to this referee.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class MachineFailed(Exception):
-    """This referee's own probe says that its machine can call nobody; another referee may. The text is the evidence."""
+    """The canary shows that this machine can call nobody, so another referee should play. The text is the evidence."""
 
 
 class Fenced(Exception):

@@ -115,7 +115,7 @@ class Conversation:
     def record_result(
         self, seat: Seat, result: CallResult, asked: str, answer_type: str, limit_s: float | None, hidden: bool
     ) -> None:
-        """Put on the transcript what came of a message.
+        """Put the outcome of a message on the transcript.
 
         Args:
             seat: the player.
@@ -174,7 +174,7 @@ class Conversation:
 
 
 def _has_foreign_token(seat: Seat, message: Mapping[str, Any]) -> bool:
-    """Whether an answer carries somebody else's token. The connection proves whose it is, but that is odd."""
+    """Whether an answer carries another's token. The connection proves the sender, but the token is odd."""
     token = message.get("auth_token")
     if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
         return False

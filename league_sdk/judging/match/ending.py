@@ -135,7 +135,7 @@ async def send_game_over(talk: Conversation, verdict: Verdict, attempt: int, con
 
     Args:
         attempt: the one that was decided.
-        conversation_id: of that attempt, if it was an earlier one.
+        conversation_id: the id of that attempt, if it was an earlier one.
 
     Raises:
         MachineFailed: this machine could not call a player, and the verdict is sealed.

@@ -79,7 +79,7 @@ class MatchLog:
 
         Args:
             hidden: whether it gives something away.
-            fields: of :func:`~league_sdk.protocol.transcript.entry`, but for its number.
+            fields: the fields of :func:`~league_sdk.protocol.transcript.entry`, but for its number.
         """
         self.add(entry(n=self.count, **fields), hidden=hidden)
 

@@ -40,10 +40,10 @@ class Told:
         """A match at the moment when its players have been told.
 
         Args:
-            brief: of the attempt that told them, if an earlier one was decided.
+            brief: the brief of the attempt that told them, if an earlier one was decided.
             verdict: what they were told.
-            log: of the attempt.
-            at: now.
+            log: the log of the attempt.
+            at: the current time.
         """
         return cls(
             brief.league_id,

@@ -49,10 +49,10 @@ def answered(
     """A player answered a message, or did not.
 
     Args:
-        message_type: of the message that it was sent.
+        message_type: the type of the message that it was sent.
         error_code: E-code when there was no usable answer.
         cause: whose fault that is, if the code does not say it all.
-        status: of the HTTP answer.
+        status: the status of the HTTP answer.
     """
     outcome = (cause or error_code or "") if error_code else metrics.OK
     metrics.CALLS.add(message_type, outcome)
@@ -75,7 +75,7 @@ def called(message_type: str, error_code: str, seconds: float, message: Mapping[
 
     Args:
         message_type: the name of the message.
-        error_code: of the error that it was answered with; empty for none.
+        error_code: the error code that it was answered with; empty for none.
         message: its fields; only :data:`LOGGED_FIELDS` are logged.
     """
     metrics.MESSAGES.add(message_type, error_code or metrics.OK)

@@ -31,21 +31,21 @@ logger = logging.getLogger(__name__)
 Key = tuple[str, str, int]
 """League, match, attempt."""
 PROGRESS_INTERVAL_S = 0.1
-"""Between two progress reports: at most ten a second."""
+"""The shortest time between two progress reports: at most ten a second."""
 IDLE_INTERVAL_S = 2.0
-"""Between two heartbeats of a referee that plays nothing."""
+"""The time between two heartbeats of a referee without matches."""
 MAX_TRANSCRIPT_BYTES = 40 * 1024
-"""Of transcript in one report, well below the 64 KiB of a body."""
+"""The limit for transcripts in one report, well below the 64 KiB of a body."""
 MAX_HEARTBEAT_BYTES = 60 * 1024
 MAX_MATCHES_BYTES = 40 * 1024
-"""Of a heartbeat, for matches with their boards; what they leave of the heartbeat is for transcripts."""
+"""The limit for the matches with their boards in one heartbeat; the rest of the heartbeat is for transcripts."""
 GATHER_DELAY_S = 0.005
-"""When a match waits for a call: the time for other matches to join the call."""
+"""How long a report waits for further matches to be included."""
 SEALED, LOST, REFUSED = "sealed", "lost", "refused"
 """The answers to a reported match, besides "ok"."""
 CODES_NOT_ABOUT_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
 RETRY_INTERVAL_S = 0.5
-"""After a report that was not accepted, unless there is news before."""
+"""The pause after a report that was not accepted, unless a match changes earlier."""
 
 
 @dataclass(slots=True)
@@ -153,7 +153,7 @@ class Heartbeat:
         return RunningMatch(brief, policy, log, self._clock, reported_at=self._clock.monotonic())
 
     def mark_changed(self, key: Key) -> None:
-        """There is news of a match."""
+        """Note that a match has changed, so that the next report includes it."""
         self._changed[key] = None
         self._news.set()
 

@@ -34,7 +34,7 @@ class Refused(Exception):
     Attributes:
         error_code: its E-code.
         message: its sentence.
-        data: of the error, as it came.
+        data: the data of the error, as it came.
     """
 
     def __init__(self, error_code: str, message: str, data: Any = None) -> None:
@@ -44,7 +44,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the league manager says this referee is."""
+    """The id and tokens that the league manager has given this referee."""
 
     referee_id: str
     auth_token: str
@@ -72,7 +72,7 @@ class RefereeMeta:
     delivery: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """As they are sent."""
+        """The fields of the registration as they are sent."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -100,11 +100,11 @@ class LeagueLink:
         self._ids = 0
         self.identity: Identity | None = None
         self.inbox: Inbox | None = None
-        """Where this referee's messages can be fetched; None if the league has no inboxes."""
+        """The inbox of this referee; None if the league has no inboxes."""
         self.identified: Callable[[], None] = lambda: None
         """Called when it has got an identity."""
         self.accepted_at = time.monotonic()
-        """When the league manager last accepted a heartbeat, in monotonic seconds."""
+        """The time at which the league manager last accepted a heartbeat, in monotonic seconds."""
 
     @property
     def url(self) -> str:

@@ -46,7 +46,7 @@ class Referee:
             their answers on: to a referee that dials out, and to one behind a tunnel.
         league_endpoint: that address of the league manager; empty: the one that the link calls.
         max_concurrent: matches at once.
-        uses: the outside world; None for the real one.
+        uses: the clock, the network and the other dependencies; None for the real ones.
     """
 
     def __init__(
@@ -98,18 +98,19 @@ class Referee:
     @property
     def open_seats(self) -> set[str]:
         """The secrets of the paths at which players of matches in play send callbacks."""
-        return {seat.door for match in self._running.values() for seat in match.brief.seats}
+        return {seat.path_secret for match in self._running.values() for seat in match.brief.seats}
 
-    def players_at(self, doors: Collection[str]) -> dict[str, str]:
-        """By the SHA-256 of its player's auth_token, each of these paths' secrets.
+    def players_at(self, secrets: Collection[str]) -> dict[str, str]:
+        """The secrets of these paths, by the SHA-256 of the player's auth_token.
 
-        A token that is not proven yet may have been given to somebody who only named the player's address.
+        Tokens that are not proven yet are left out: the site may have given them to someone who only named the
+        player's address.
         """
         return {
-            digest: seat.door
+            digest: seat.path_secret
             for match in self._running.values()
             for seat in match.brief.seats
-            if seat.door in doors
+            if seat.path_secret in secrets
             for digest in seat.token_digests
             if digest not in seat.unproven
         }
@@ -131,9 +132,9 @@ class Referee:
             TokenInvalid: E012, the message does not carry our own league_token.
             MissingField, InvalidFormat: E003, E002.
         """
-        who = self._link.identity
+        identity = self._link.identity
         token = params.get("auth_token")
-        if who is None or not isinstance(token, str) or not tokens.same(token, who.league_token):
+        if identity is None or not isinstance(token, str) or not tokens.same(token, identity.league_token):
             raise TokenInvalid(
                 "start_match is taken from the league manager only.",
                 field="auth_token",
@@ -141,7 +142,7 @@ class Referee:
             )
         brief = read_brief(
             params,
-            referee_id=who.referee_id,
+            referee_id=identity.referee_id,
             referee_endpoint=self._endpoint or self._league_endpoint,
             relayed=not self._endpoint,
         )
@@ -178,9 +179,9 @@ class Referee:
             InvalidFormat: E002, no such answer was asked for.
             InternalError: E009, too many are being forwarded at the moment.
         """
-        who = self._link.identity
+        identity = self._link.identity
         matches = [(match.brief, match.mailbox) for match in self._running.values()]
-        addressee = find_seat(matches, message, trusted_token=who.league_token if who else "")
+        addressee = find_seat(matches, message, trusted_token=identity.league_token if identity else "")
         if addressee is not None:
             seat, mailbox = addressee
             return mailbox.deliver(seat.player_id, message_type, message)
@@ -236,7 +237,7 @@ class Referee:
         self._heartbeat.mark_changed(match.brief.key)
 
     def _end(self, match: RunningMatch) -> None:
-        """A match is over here; if another one has taken its place, that one continues."""
+        """Remove a match that is over; a newer attempt of the same match continues."""
         if self._running.get(match.brief.key) is match:
             self._remove(match.brief.key)
 
@@ -261,7 +262,7 @@ class Referee:
     # Heartbeat and leaving -------------------------------------------------------------------
 
     async def keep_reporting(self) -> None:
-        """Report progress for ever; give up each match of which no report was accepted for too long."""
+        """Report progress until cancelled; give up each match of which no report was accepted for too long."""
         while True:
             await self._heartbeat.wait_until_due()
             try:

@@ -22,7 +22,7 @@ from league_sdk.ledger.standings import DISQUALIFIED, Result, Row, count, give_r
 from league_sdk.rules.game import Chances
 
 MIN_PLAYERS, MIN_MATCHES_EACH = 3, 2
-"""With fewer players, or fewer matches played to their end by each on average, nothing is said."""
+"""With fewer players, or fewer finished matches per player on average, there are no figures."""
 MAX_REPLAYS, MIN_REPLAYS, MAX_PLAYED_AGAIN = 1000, 100, 4_000_000
 """How often a league is played again: less often the more matches it has."""
 COIN_REPLAYS = 1000
@@ -43,7 +43,7 @@ class _Replayed:
 
 
 def enough(players: int, matches: int) -> bool:
-    """Whether so many matches that were played to their end say anything about so many players."""
+    """Whether this many matches that were played to their end say anything about this many players."""
     return players >= MIN_PLAYERS and 2 * matches >= players * MIN_MATCHES_EACH
 
 
@@ -239,7 +239,7 @@ def _are_apart(players: int, matches: list[Decided], rng: random.Random) -> bool
 
 
 def _expected(question: Question, played: list[tuple[Result, Chances | None]]) -> dict[str, tuple[float, float]]:
-    """By player, the points that its matches are worth on average, and their standard deviation."""
+    """For each player, the points that its matches are worth on average, and their standard deviation."""
     mean = {row.player_id: float(row.points) for row in _counted(question, _unplayed(played)).values()}
     variance = dict.fromkeys(question.players, 0.0)
     scoring = question.scoring

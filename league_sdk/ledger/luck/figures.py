@@ -86,7 +86,7 @@ class Luck:
     """How much of a table is luck.
 
     Attributes:
-        players: by id.
+        players: the figures of each player, by id.
         matches: how many results were played again.
         kept: how many results stayed as they are, as they were decided without play.
         replays: how often they were played again.

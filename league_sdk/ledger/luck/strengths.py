@@ -1,10 +1,10 @@
 """How strong the players of a table may be: the strengths that its results leave possible. Pure.
 
 The model is Davidson's, which is that of Bradley and Terry with draws: A wins, draws or loses with chances in the
-proportion ``exp(d/2) : nu : exp(-d/2)``, where d is A's strength less B's, and what it is worth to be PLAYER_A. The
-strengths come from a normal distribution around 0. Its spread is not known either: every spread on a grid counts as
-much as it explains the results. So a table that coins could have made gives strengths that hardly differ, and a table
-that they could not have made gives the differences it shows.
+proportion ``exp(d/2) : nu : exp(-d/2)``, where d is A's strength less B's, plus the advantage of PLAYER_A. The
+strengths come from a normal distribution around 0. Its spread is not known either: the spreads of a grid are
+weighted by how well they explain the results. So results that look like chance give strengths that hardly differ, and
+other results give the differences that they show.
 
 The strengths that are possible for one spread are taken to be normally distributed around the likeliest ones (Laplace's
 approximation).
@@ -21,10 +21,10 @@ from league_sdk.ledger.luck.matrices import Matrix, cholesky, log_determinant, s
 
 SPREADS = (0.03, 0.1, 0.18, 0.27, 0.39, 0.54, 0.74, 1.0, 1.35, 1.8, 2.4, 3.2, 4.5)
 """Standard deviations of the strengths that are tried."""
-SPREAD_BEFORE = 1.0
-"""The scale of the Cauchy distribution that spreads are taken to have before any result."""
-FIRST_BEFORE, DRAWS_BEFORE = 0.5, 2.0
-"""Standard deviations, before any result, of the advantage of PLAYER_A and of the logarithm of ``nu``."""
+PRIOR_SPREAD_SCALE = 1.0
+"""The scale of the prior of the spread, a Cauchy distribution."""
+PRIOR_FIRST_SD, PRIOR_DRAWS_SD = 0.5, 2.0
+"""Standard deviations of the priors of the advantage of PLAYER_A and of the logarithm of ``nu``."""
 MAX_STEPS, SMALL_STEP = 30, 1e-3
 NEGLIGIBLE = 9.0
 """A spread that explains the results exp(9) times worse than the best one is left out."""
@@ -72,7 +72,7 @@ class Strengths:
     weights: tuple[float, ...]
 
     def draw(self, rng: Normal) -> Drawn:
-        """One of the possibilities, each as often as it is likely."""
+        """Draw strengths at random from the posterior distribution."""
         at, mode = rng.random() * sum(self.weights), self.modes[-1]
         for one, weight in zip(self.modes, self.weights, strict=True):
             at -= weight
@@ -94,7 +94,7 @@ def estimate(players: int, matches: Sequence[Decided]) -> Strengths:
         modes.append(mode)
         start = mode.parameters
         width = (SPREADS[min(at + 1, len(SPREADS) - 1)] - SPREADS[max(at - 1, 0)]) / 2
-        scores.append(mode.evidence - log(1 + (spread / SPREAD_BEFORE) ** 2) + log(width))
+        scores.append(mode.evidence - log(1 + (spread / PRIOR_SPREAD_SCALE) ** 2) + log(width))
         if scores[-1] < max(scores) - NEGLIGIBLE:
             break
     best = max(scores)
@@ -104,7 +104,7 @@ def estimate(players: int, matches: Sequence[Decided]) -> Strengths:
 
 def _mode(players: int, matches: Sequence[Decided], spread: float, start: list[float]) -> _Mode:
     """The likeliest parameters for one spread by Newton's method, which halves a step that makes it worse."""
-    precisions = [spread**-2] * players + [FIRST_BEFORE**-2, DRAWS_BEFORE**-2]
+    precisions = [spread**-2] * players + [PRIOR_FIRST_SD**-2, PRIOR_DRAWS_SD**-2]
     here, value = start, _log_posterior(matches, start, precisions)
     lower: Matrix = []
     columns: Matrix = []

@@ -50,7 +50,7 @@ class ResultDetails(Part, clause="004 4.6.2"):
 
 
 class Result(Part, clause="004 4.6.2"):
-    """Who won."""
+    """The winner of a match, and how it won."""
 
     winner: Id | None = field("Who won; null or DRAW when nobody did.")
     score: dict[str, int] = field("The points of each player, by id.")

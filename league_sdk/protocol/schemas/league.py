@@ -100,7 +100,7 @@ class LeagueRegisterRequest(
 
 
 class Inbox(Part, clause=OURS):
-    """Where an agent that dials out fetches its messages and sends its answers."""
+    """The addresses at which an agent that dials out fetches its messages and sends its answers."""
 
     poll_url: Endpoint = field("The address of the long poll.")
     websocket_url: str = field("The address of the WebSocket.")
@@ -227,7 +227,7 @@ class RoundCompleted(_Broadcast, clause="004 4.8.1"):
 
 
 class Champion(Part, clause="004 4.8.2"):
-    """Who won the league."""
+    """The winner of the league."""
 
     player_id: Id = field("The champion.")
     display_name: Text = field("The champion's name.")

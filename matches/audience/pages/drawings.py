@@ -12,7 +12,7 @@ from matches.view.drawings import Drawing, Seat, drawing_of
 from matches.view.sight import View
 
 COMMITMENT_CHARS = 8
-"""Of the digest of a draw, under the number: whoever wants to compare finds all of it on the match's page."""
+"""How much of a draw's digest is shown under the number; the match's page has all of it."""
 
 
 def drawn(row: MatchRow, view: View, facts: Mapping[str, Any]) -> MatchRow:

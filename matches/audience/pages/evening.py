@@ -83,7 +83,7 @@ class Path:
     """The way of one champion: its rounds, and the line of its places.
 
     Attributes:
-        points: of an SVG polyline.
+        points: the points of an SVG polyline.
         letters: whether there is room for a letter and the opponent's id at each point.
         names: whether there is room for the opponents' names, too.
         marks: without letters, the points that give the line its scale: the first, the lowest and the last one.
@@ -161,7 +161,7 @@ def _may_keep() -> bool:
 
 
 def _fastest(view: View) -> tuple[str, int] | None:
-    """Who answered calls for a choice or a move the fastest, by the median, of those who answered often enough."""
+    """The player that answered calls for a choice or a move the fastest, by the median, if it answered often enough."""
     rows = next((lane.rows for lane in times.of_league(view) if lane.name == "choice"), [])
     most = max((len(row.in_time) for row in rows), default=0)
     able = [row for row in rows if row.in_time and 2 * len(row.in_time) >= most]

@@ -193,7 +193,7 @@ def _is_wire(one: object) -> bool:
 
 
 def way_of(wire: Mapping[str, Any] | None) -> str:
-    """By which way a request went; empty for the agent's address, and where nothing is on record."""
+    """The way of a request; empty for the agent's address, and if nothing is on record."""
     given = wire.get("way") if wire is not None else None
     return given if given in list(Way) else ""
 

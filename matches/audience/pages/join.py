@@ -48,7 +48,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
 
 
 class Arrived(NamedTuple):
-    """A player that has just registered from the machine or network of whoever looks, and how it is reached."""
+    """A player that has just registered from the visitor's machine or network, and how it is reached."""
 
     player_id: str
     display_name: str
@@ -61,7 +61,7 @@ def arrived(league: League, near: str) -> list[Arrived]:
     Args:
         near: the caller's address, from :attr:`agents_registry.addresses.callers.Caller.near`; may be empty.
     """
-    # Behind a freeze no public page changes: that an agent was called shows that a match was played.
+    # Behind a freeze no public page may change: even the fact that an agent was called shows that a match was played.
     if not near or league.frozen_seq is not None:
         return []
     here = league.agents.filter(kind=Kind.PLAYER, registered_from=network_of(near)).prefetch_related("tokens")

@@ -40,7 +40,8 @@ _LANES = {
     MatchState.ASSIGNED: "given",
     MatchState.FINISHED: "reported",
 }
-"""Where a step is drawn: at the league manager (l), from it to the referee, or back; other steps at the referee (r)."""
+"""The place where a step is drawn: at the league manager (l), or on the way to or from the referee; others at the
+referee (r)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class Message(Row):
         came: whether there was any response.
         deadline: milliseconds that the message allows for its answer.
         complaint: the text of a GAME_ERROR.
-        verdict: of an answer: ok, wrong, late, never, or aside if it answers nothing; of an unanswered call: open or
+        verdict: for an answer: ok, wrong, late, never, or aside if it answers nothing; for an unanswered call: open or
             locked.
         said: the verdict in words.
         used: the share of its time that the answer took, in percent.

@@ -115,7 +115,7 @@ def _events(view: View, match: Match) -> list[Event]:
 
 
 class Blame(NamedTuple):
-    """Whose fault a lost point is, in words."""
+    """Says in words whose fault a lost point is."""
 
     player_id: str
     cause: str

@@ -181,7 +181,7 @@ def _practice(agent: Agent) -> Practice:
 
 
 class Place(NamedTuple):
-    """Where the agent stands in the public table, of how many players; behind a freeze, after which round.
+    """The agent's place in the public table, of how many players; behind a freeze, after which round.
 
     ``luck`` says how much of it is luck; empty while that is not known.
     """

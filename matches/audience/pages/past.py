@@ -35,7 +35,7 @@ class Track(NamedTuple):
     first: int
     last: int
     rounds: dict[int, int]
-    """By round, the number of the event that started it."""
+    """For each round, the number of the event that started it."""
 
 
 class Mark(NamedTuple):
@@ -59,7 +59,7 @@ class Replay:
 
     Attributes:
         at: the number of the event after which the board is shown.
-        address: of the page; the query for an event is appended to it.
+        address: the address of the page; the query for an event is appended to it.
         version: from :func:`version`.
     """
 

@@ -48,7 +48,7 @@ def recent_results(view: View, at_least: int) -> list[ResultLine]:
     result comes to every browser.
 
     Args:
-        at_least: show so many results, if there are, whatever their rounds.
+        at_least: show this many results, if there are, whatever their rounds.
     """
     newest = list(view.moment.outcomes.values())[: -MAX_RESULTS - 1 : -1]
     since = max(view.moment.rounds, default=0) - 1

@@ -83,7 +83,7 @@ def preview(view: View, known: Evening) -> Preview:
 
 
 def _told(view: View, known: Evening) -> str:
-    """Who won, of how many, in a sentence."""
+    """A sentence that says who won, of how many players."""
     names = ", ".join(isolated(row.display_name) for row in known.champions[: evening.MAX_STEPS])
     if not names:
         return _count(view)

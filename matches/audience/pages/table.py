@@ -62,7 +62,7 @@ class BoardRow:
         unveiled: whether this is the final place, shown although the board is frozen.
         spark: the points by round, as the ``points`` of an SVG polyline.
         luck: between which places it would be if its matches were played again; None while that is not known.
-        columns: of the table that it is in.
+        columns: the columns of the table that it is in.
     """
 
     row: Row

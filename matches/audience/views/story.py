@@ -47,7 +47,7 @@ def picture(request: HttpRequest, league_id: str) -> HttpResponseBase:
     key = (shared.version(view), get_language())
     with _lock:
         content = _pictures.get(key)
-        # One at a time: whoever asks a thousand times makes one thread draw, once.
+        # Under the lock: a thousand simultaneous requests draw the picture once.
         if content is None:
             content = _pictures[key] = shared.png(view, context["evening"])
     etag = f'"{"-".join(map(str, key))}"'

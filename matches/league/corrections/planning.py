@@ -37,7 +37,7 @@ def plan(wish: Wish, now: Situation) -> Plan:
             field="kind",
         )
     if now.league.demo:
-        raise ActionRefused(_("The demo league begins afresh by itself: there is nothing to correct."))
+        raise ActionRefused(_("The demo league restarts by itself: there is nothing to correct."))
     if now.league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("There is no schedule yet, and so nothing to correct: close registration first."))
     return _PLANS[wish.kind](wish, now)
@@ -272,7 +272,7 @@ def plan_undo(made: Correction, later: Sequence[Correction], now: Situation, rea
 
 
 def _before(made: Correction) -> Mapping[str, Mapping[str, Any]]:
-    """By match id, how a correction found it."""
+    """The state of each match before a correction, by match id."""
     matches: Mapping[str, Mapping[str, Any]] = made.before.get("matches", {})
     return matches
 

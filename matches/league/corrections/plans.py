@@ -171,7 +171,7 @@ def checked_reason(reason: object) -> str:
     """Check a reason, and return it as one line of 3 to 300 characters.
 
     Raises:
-        Invalid: it is no text, too short or too long, or cannot be stored.
+        Invalid: it is not a text, too short or too long, or cannot be stored.
     """
     text = " ".join(reason.split()) if isinstance(reason, str) else ""
     if not is_storable(text):

@@ -65,7 +65,7 @@ def plan_to_undo(league: League, number: int, reason: str) -> Plan:
 
     Raises:
         NotFound: there is no correction with this number.
-        ActionRefused: it is undone, or a later one comes first.
+        ActionRefused: it was undone already, or a later correction of its matches must be undone first.
     """
     after = list(league.corrections.filter(number__gte=number).select_related("player").order_by("number"))
     if not after or after[0].number != number:
@@ -107,9 +107,9 @@ class CorrectionRow(TypedDict):
         dict[str, OutcomeRow | None], says("By match, the result that counted before; null: it was to be played.")
     ]
     after: Annotated[dict[str, OutcomeRow | None], says("By match, the result that counts since; null: replayed.")]
-    undone_by: Annotated[str | None, says("The user who undid it; API for a script, null: it holds.")]
-    undone_at: Annotated[datetime | None, says("When it was undone, in UTC; null: it holds.")]
-    undone_reason: Annotated[str | None, says("Why it was undone; null: it holds.")]
+    undone_by: Annotated[str | None, says("The user who undid it; API for a script, null: not undone.")]
+    undone_at: Annotated[datetime | None, says("When it was undone, in UTC; null: not undone.")]
+    undone_reason: Annotated[str | None, says("Why it was undone; null: not undone.")]
 
 
 # Preview ------------------------------------------------------------------------------------------
@@ -197,7 +197,9 @@ def _about_matches(league: League, plan: Plan) -> list[str]:
     warnings = []
     if plan.reopened:
         names = ", ".join(change.match.match_id for change in plan.reopened)
-        warnings.append(_("Until it has been played anew, the match counts nowhere: %(matches)s.") % {"matches": names})
+        warnings.append(
+            _("Until it has been played again, the match does not count: %(matches)s.") % {"matches": names}
+        )
         if not outbox.referees_of(league):
             warnings.append(_("No referee may judge now: the match waits until there is one."))
     entry = plan.out.get(plan.player_id)

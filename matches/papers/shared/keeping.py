@@ -1,4 +1,4 @@
-"""When SHARED is written: soon after something changed, not too often, and never in the way of a match."""
+"""Decides when SHARED is written: soon after a change, not too often, and never at the cost of a match."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from matches.push import nudge
 logger = logging.getLogger(__name__)
 
 PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
-"""Between two passes: at least, and at most."""
+"""The shortest and the longest time between two passes."""
 SHARE = 10
-"""The pause after a pass is so many times as long as the pass took."""
+"""How many times as long as the pass the pause after it is."""
 LOOK_INTERVAL_S = 10.0
 """Some changes, such as a notice, give the conductor nothing to do, so they do not wake it."""
 RETRY_S = 10.0
-"""After a pass that failed, for example as the disk is full."""
+"""The pause after a failed pass, for example when the disk is full."""
 
 
 class Keeper:

@@ -30,7 +30,7 @@ _NOTICES = (EventKind.NOTICE, EventKind.NOTICE_WITHDRAWN)
 
 
 class Finished(NamedTuple):
-    """A match has ended: its messages belong into the logs of its agents."""
+    """A match has ended: its messages go into the logs of its agents."""
 
     at: str
     league_id: str
@@ -41,15 +41,15 @@ class Finished(NamedTuple):
 
 
 class LeagueFiles:
-    """What a pass writes of one league.
+    """The files of one league that a pass writes.
 
     Args:
-        league: its row.
+        league: the row of the league.
         since: the last event that the files know; 0 to write all of them.
 
     Attributes:
         finished: the new events that ended a match.
-        log: the new lines of the league's log: what the feed of events tells everybody.
+        log: the new lines of the league's log: the events of the public feed.
     """
 
     def __init__(self, league: League, since: int) -> None:
@@ -90,7 +90,7 @@ class LeagueFiles:
         for seq, at, kind, data in rows.values_list("seq", "at", "kind", "data").iterator():
             self._kinds.add(kind)
             if kind in registry.PUBLIC:
-                # One that was taken back is logged as it was before.
+                # A withdrawn notice is logged like any other.
                 logged = EventKind.NOTICE if kind in _NOTICES else kind
                 self.log.append(line(layout.league_entry(logged, at, _public(kind, data) | {"seq": seq})))
             if kind == EventKind.MATCH_FINISHED:
@@ -119,7 +119,7 @@ class LeagueFiles:
         if outcome is None or not is_name(match.match_id):
             return
         if not self.view.now:
-            # Behind a freeze it may be played again.
+            # Behind a freeze a later attempt may be running, whose messages are hidden.
             messages = [one for one in messages if one["attempt"] <= outcome.attempt]
         content = self._layout.match(match, messages)
         tree.put(f"data/matches/{self.league.pk}/{match.match_id}.json", layout.whole(content, stamp(outcome.at)))
@@ -132,7 +132,7 @@ class LeagueFiles:
             f"data/leagues/{league_id}/standings.json": self._layout.standings(),
         }
         if not self.is_huge:
-            # As of the last event: how far a match is that is being played changes without one.
+            # The state at the last event: the progress of a match in play changes without an event.
             settled = Layout(replace(self.view, now=False))
             files[f"data/leagues/{league_id}/rounds.json"] = settled.rounds()
         for path, content in files.items():
@@ -166,7 +166,7 @@ class LeagueFiles:
         return self._played[player_id]
 
     def last_played(self, player_id: str) -> datetime:
-        """When the last result of a player began to count."""
+        """The time of the last result of a player that counts."""
         outcomes = self.by_player[player_id]
         return outcomes[-1].at if outcomes else self.league.created_at
 
@@ -177,7 +177,7 @@ def known_upto(league: League) -> int:
 
 
 def _settled(league: League) -> View:
-    """The public's view, and the league's row, which were read one after the other, as of the same event."""
+    """The public's view and the league's row as of the same event, although they are read one after the other."""
     view = sight.public(league)
     for _ in range(MAX_READS):
         if view.moment.seq <= known_upto(league):
@@ -189,9 +189,9 @@ def _settled(league: League) -> View:
 
 
 def _public(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """What everybody may read of an event, and go on reading: the line of a log cannot be changed.
+    """The public part of an event, without anything that may be hidden later: a line of a log cannot be changed.
 
-    The words of notices are left out, as they can be taken back.
+    The texts of notices are left out, as notices can be withdrawn.
     """
     if kind in _NOTICES:
         return {}

@@ -23,7 +23,7 @@ LOGS = ("logs/league", "logs/agents")
 WRITTEN = ".written.json"
 LOCK = ".lock"
 FORMAT = 1
-"""Of the files and of WRITTEN; another one in WRITTEN has everything written anew."""
+"""The version of the files' format. If WRITTEN has another version, every file is written again."""
 MAX_LOG_BYTES, OLD_LOGS = 10 * 1024 * 1024, 4
 """The size of a log, and the number of full logs that are kept beside it: at most 50 MiB for each league or agent."""
 MIN_FREE_BYTES = 100 * 1024 * 1024
@@ -222,7 +222,7 @@ class Tree:
         """The path of a file; each folder on the way must be one of our own, not a link to somewhere else.
 
         Raises:
-            ValueError: a part of the path is no name of a file.
+            ValueError: a part of the path is not a file name.
             Unwritable: one of the folders is a link.
         """
         relative = PurePosixPath(path)

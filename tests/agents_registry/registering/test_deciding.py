@@ -24,7 +24,7 @@ def facts(*, caller: str = HOME, at: str = HOME, kind: Kind = Kind.PLAYER, **wha
 
 
 def known(like: Facts, **changes: Any) -> Facts:
-    """The same facts, with a known agent of this name whose address is at home."""
+    """These facts, but with a known agent of this name, whose address is at home."""
     there = facts(kind=like.request.kind).request
     agent = Agent(
         kind=there.kind,

@@ -15,7 +15,7 @@ from tests import factories as make
 pytestmark = pytest.mark.django_db
 
 
-def test_a_server_at_another_path_is_called_there_and_stays_who_it_is() -> None:
+def test_a_server_at_another_path_is_called_there_and_keeps_its_identity() -> None:
     make.open_league("fall")
     player = make.join("Alpha", "fall", endpoint="http://127.0.0.1:8101")
     before = player.fresh()
@@ -77,7 +77,7 @@ def test_what_is_learned_bit_by_bit_takes_no_more_room_than_one_report() -> None
     assert len(json.dumps(player.learned)) < 2 * MAX_SHARED_BYTES
 
 
-def test_notes_of_a_registration_are_kept_once_and_the_newest() -> None:
+def test_the_newest_notes_of_a_registration_are_kept_without_duplicates() -> None:
     make.open_league("fall")
     player = make.join("Alpha", "fall").fresh()
     before = list(player.notes)
@@ -92,7 +92,7 @@ def test_notes_of_a_registration_are_kept_once_and_the_newest() -> None:
     assert player.notes == [str(number) for number in range(MAX_NOTES)]
 
 
-def test_what_was_found_out_of_an_earlier_registration_is_not_stored() -> None:
+def test_facts_about_an_earlier_registration_are_not_stored() -> None:
     place = make.playing(players=2)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
     earlier = place.players[0].fresh().registration
@@ -102,7 +102,7 @@ def test_what_was_found_out_of_an_earlier_registration_is_not_stored() -> None:
     assert [(one.spoken, one.learned) for one in [place.players[0].fresh()]] == [({}, {})]
 
 
-def test_a_player_that_registers_again_begins_afresh() -> None:
+def test_a_player_that_registers_again_starts_without_learned_facts() -> None:
     who = make.join("Alpha")
     learned.learn_dialect(agent_id=who.fresh().pk, spoken={"GAME_INVITATION": "flat"}, learned=OWN)
     assert who.fresh().learned == OWN

@@ -89,7 +89,7 @@ def test_an_agent_without_address_keeps_its_inbox_when_it_moves_from_the_lobby(c
 
 
 def test_the_way_from_the_lobby_into_a_league_proves_no_new_address(client: Client) -> None:
-    """Else whoever waits with an inbox could name any machine, have the site call it, and read what it answers."""
+    """Otherwise an agent with an inbox could name any machine, have the site call it, and read its answers."""
     waiting = register(client)
     make.open_league("fall", registration_code="known-to-all")
     proof = {"auth_token": waiting["auth_token"], "code": "known-to-all"}

@@ -28,13 +28,13 @@ def join(name: str, caller: str = HOME, endpoint: str = ADDRESS, league: str | N
 
 
 def replaced() -> dict[str, str]:
-    """By name, who has the seat of each player without one."""
+    """For each player without a seat, the player that has it, by name."""
     names = {agent.pk: agent.name for agent in Agent.objects.all()}
     return {names[pk]: other.name for pk, other in seats.replaced(Agent.objects.order_by("pk")).items()}
 
 
 def enters() -> list[str]:
-    """Who comes from the lobby into a league that opens."""
+    """The players that enter from the lobby when a league opens."""
     make.open_league("fall")
     return sorted(Agent.objects.filter(league_id="fall").values_list("name", flat=True))
 
@@ -95,7 +95,7 @@ def test_the_instructors_click_shows_who_is_there() -> None:
 
 
 def test_the_instructors_click_also_counts_for_an_agent_that_has_kept_its_token() -> None:
-    """As the kit does: else a thief behind the same router, who came first, keeps the seat."""
+    """The kit keeps its token. Otherwise a thief behind the same router that registered first would keep the seat."""
     join("Thief", ELSEWHERE)
     token = registration_token("Behind a tunnel", ELSEWHERE, ADDRESS)
     registration.readmit(agent_ids=[Agent.objects.get(name="Behind a tunnel").pk])
@@ -104,7 +104,7 @@ def test_the_instructors_click_also_counts_for_an_agent_that_has_kept_its_token(
 
 
 def test_a_rival_that_listens_and_also_dials_out_is_at_its_address() -> None:
-    """As players of the SDK and the kit do while they wait for a league that has not called them."""
+    """Players of the SDK and the kit do so while they wait for a league that has not called them."""
     rival = join("Rival")
     registration.note_lines(opened={rival.pk: "poll"}, closed=[], contested=[])
     thief = join("Thief", ELSEWHERE)

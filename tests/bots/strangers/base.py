@@ -95,7 +95,7 @@ class Stranger:
         return words.meta(self.name, self.address)
 
     def request(self) -> dict[str, Any]:
-        """Its LEAGUE_REGISTER_REQUEST, as in chapter 8."""
+        """The bot's LEAGUE_REGISTER_REQUEST, as in chapter 8."""
         at = "2025-01-15T10:00:00Z"
         return words.registration("player", self.name, f"conv-{self.name}", self.meta(), at=at)
 
@@ -181,5 +181,5 @@ class Stranger:
         return words.answer(ANSWERS[kind], about, self.player_id, at=NOW, auth_token=self.token, **said)
 
     def choose(self, match: str) -> str:
-        """Its choice in a match: the same each time it is asked."""
+        """The bot's choice in a match: the same each time it is asked."""
         return self.chosen.setdefault(match, self.rng.choice(("even", "odd")))

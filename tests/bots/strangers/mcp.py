@@ -14,7 +14,7 @@ STRINGS = {name: {"type": "string"} for name in ("match_id", "player_id", "game_
 
 
 class McpServer(Stranger):
-    """As the library's streamable HTTP: needs a session and an Accept of both types; answers as an event stream."""
+    """Like the library's streamable HTTP: needs a session and an Accept of both types; answers as an event stream."""
 
     needs_session = True
     events = True
@@ -129,7 +129,7 @@ class McpTextArgument(McpServer):
 
 
 class McpPlainWord(McpServer):
-    """Its tools return a bare value: ``even`` for a choice, ``true`` for joining."""
+    """An MCP server whose tools return a bare value: ``even`` for a choice, ``true`` for joining."""
 
     def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
         value = said.get("parity_choice", said.get("accept", True))

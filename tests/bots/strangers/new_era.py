@@ -55,7 +55,7 @@ class McpCamelArguments(McpServer):
     }
 
     def listed(self) -> list[dict[str, Any]]:
-        """Its tools as ``tools/list`` returns them."""
+        """The bot's tools as ``tools/list`` returns them."""
         return [{"name": name, "description": "", "inputSchema": self.schemas[name]} for name in self.tools]
 
     async def answer_call(self, asked: Asked) -> Reply:

@@ -20,7 +20,7 @@ class NestedResponse(Stranger):
 
 
 class ResultInResult(Stranger):
-    """Its handler and its server both add JSON-RPC: a result within a result."""
+    """A bot whose handler and server both add JSON-RPC: a result within a result."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         inner = {"jsonrpc": "2.0", "result": self.message(kind, fields), "id": 1}
@@ -35,14 +35,14 @@ class TypeAndPayload(Stranger):
 
 
 class ResultIsText(Stranger):
-    """Its ``result`` is a string that holds JSON."""
+    """A bot whose ``result`` is a string that contains JSON."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return result(json.dumps(self.message(kind, fields)), asked)
 
 
 class BareWords(Stranger):
-    """Its ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
+    """A bot whose ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         said = self.message(kind, fields)

@@ -14,7 +14,7 @@ from tests.bots.zoo.speech import Reply, split
 from tests.places import sample
 
 GONE = object()
-"""As the value of a field: leave the field out."""
+"""The value of a field that is to be left out."""
 LEAGUE = "http://127.0.0.1:9/mcp"
 METHODS = {kind: method for method, kind in CHAPTER_8.items()}
 WORDS_002 = {INVITE: "GAME_INVITE", CHOOSE: "MOVE_REQUEST", OVER: "GAME_RESULT", ROUND_END: "ROUND_END"}
@@ -93,7 +93,7 @@ DATA = {
         "round_duration_ms": 0,
     },
 }
-"""What the bot StrictData takes in ``data``."""
+"""The contents of ``data`` that the bot StrictData accepts."""
 
 STYLES = (
     "chapter 8", "parity_choose", "type as method", "002's word as method", "handle_message", "protocol/message",

@@ -202,7 +202,7 @@ class Bot:
         return not refused
 
     def choose(self, match: str, incoming: Incoming) -> str:
-        """Its choice in this match."""
+        """The bot's choice in this match."""
         earlier = self.chosen.get(match)
         choice = self.rng.choice(["even", "odd"])
         if earlier is not None:
@@ -266,7 +266,7 @@ class Bot:
         return Reply(200, ack, kind=incoming.kind, posts=((self.post_to(incoming), body),))
 
     def post_to(self, incoming: Incoming) -> str:
-        """Where a callback goes."""
+        """The URL for a callback."""
         assert self.callback is not None
         if self.callback.to == "manager":
             return self.league

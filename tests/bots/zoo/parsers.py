@@ -52,7 +52,7 @@ class MessagesOnly:
     """A parser that knows no calls but messages."""
 
     def result_of(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None for every call."""
+        """Returns None for every call: the bot answers without a result."""
         return None
 
 

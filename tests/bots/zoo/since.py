@@ -159,7 +159,7 @@ class Ready(Bot):
         return self.rng.choice(options) if options else super().choose(match, incoming)
 
     def choice_fields(self, choice: str) -> dict[str, Any]:
-        """Its move, in a MOVE_RESPONSE."""
+        """The fields of a MOVE_RESPONSE with the move."""
         return {"message_type": "MOVE_RESPONSE", "move": choice}
 
 
@@ -228,7 +228,7 @@ class _UnlistedTools(parsers.Tools):
     """Tools of a server without ``tools/list``."""
 
     def result_of(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None for every call."""
+        """Returns None for every call: the bot answers without a result."""
         return None
 
 

@@ -60,7 +60,7 @@ async def test_the_check_of_a_manager_or_referee_that_is_not_running_fails(capsy
     ("arguments", "sentence"),
     [
         (["check"], "Missing argument 'URL_OR_FILE'"),
-        (["check", "127.0.0.1:8101"], "'127.0.0.1:8101' is no address: http://127.0.0.1:8101/mcp is one"),
+        (["check", "127.0.0.1:8101"], "'127.0.0.1:8101' is not an address: http://127.0.0.1:8101/mcp is one"),
         (["check", "http://x/", "--as", "judge"], "'judge' is not one of 'player', 'referee', 'manager'"),
         (["check", "mine.py", "--as", "referee"], "A file is checked as a player"),
         (["check", "nothing.py"], "There is no file nothing.py in "),

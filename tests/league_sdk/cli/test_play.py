@@ -55,7 +55,7 @@ class Playing:
         raise AssertionError(f"never said {text!r}")
 
     async def end(self, *, terminate: bool = True) -> int:
-        """Its exit code."""
+        """End the program; returns its exit code."""
         if terminate:
             self.process.terminate()
         return await asyncio.wait_for(self.process.wait(), 60)

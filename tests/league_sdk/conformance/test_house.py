@@ -12,7 +12,7 @@ from league_sdk.strategies.house import house_agent
 
 
 async def moves(house: HouseApart, game_type: str, count: int) -> list[Any]:
-    """Its first moves against itself."""
+    """The first moves of the house agent against itself."""
     game, players = get_game(game_type), ("P01", "P02")
     state, made = game.new_state(players), list[Any]()
     for turn in range(count):

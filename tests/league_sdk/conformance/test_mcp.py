@@ -217,7 +217,7 @@ async def test_tools_may_have_names_of_their_own_and_broadcasts_without_a_tool_a
 
 
 class Endless(Stateless):
-    """Its list of tools has no end, and names no tool of use among very many."""
+    """A server whose list of tools never ends and has no useful tool."""
 
     def listed(self, params: Any) -> Any:
         more = [{"name": f"t{number}", "inputSchema": {"properties": {"x": {"$ref": "#"}}}} for number in range(5000)]
@@ -225,7 +225,7 @@ class Endless(Stateless):
 
 
 class Strange(Stateless):
-    """Its answers have the right names and the wrong types."""
+    """A server whose answers have the right names and the wrong types."""
 
     def listed(self, params: Any) -> Any:
         return {

@@ -43,15 +43,15 @@ class Judges(Server):
 
 
 class StatelessJudge(Judges, Stateless):
-    """In the stateless era."""
+    """A referee in the stateless era."""
 
 
 class SessionJudge(Judges, WithSessions):
-    """With sessions."""
+    """A referee with sessions."""
 
 
 async def checked(agent: Agent) -> Report:
-    """What is found of a referee as a server of MCP."""
+    """The check's report about a referee as an MCP server."""
     client, verdicts = Client(agent_type="check"), Verdicts(REFEREE, "http://127.0.0.1/mcp", None)
     async with listening(agent.serve) as url:
         line = Line(url, client, memory=Memory(), overall_s=30)

@@ -37,11 +37,11 @@ class Noted(WithSessions):
         return reply
 
     def after(self, session_id: str, reply: web.StreamResponse) -> None:
-        """After an answer to ``tools/list``."""
+        """Called after an answer to ``tools/list``."""
 
 
 def session_found(report: Report) -> str:
-    """What was found of its session, which has to be mended; nothing is said of its end."""
+    """The finding about the session, which has to be corrected; nothing is reported about the session's end."""
     assert report.can_play
     assert found(report)[1] & OF_SESSIONS == {"mcp.session"}
     assert not [one for one in report.clauses if one.id == "mcp.session_end"]

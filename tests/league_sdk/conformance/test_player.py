@@ -79,7 +79,7 @@ async def ours() -> AsyncIterator[str]:
 
 
 async def test_our_own_player_conforms_in_every_clause(ours: str) -> None:
-    """All but the one about its token, which it tells to nobody who does not show the league's."""
+    """Except the clause about its token, which our player sends only to a caller that shows the league's token."""
     report = await checked(ours)
     assert having(report, Verdict.CONFORMS) == set(OF_ALL) - {"answer.auth_token"}, report.to_json()
     assert clause(report, "answer.auth_token").verdict is Verdict.SKIPPED

@@ -24,7 +24,7 @@ MADE_UP = "tok_" + "0" * 32
 process of pytest-xdist must see the same ids."""
 OWN = {tokens.digest(TOKEN), tokens.digest(OTHERS)}
 """Digests of the agent's token, and of the token of another player that is registered at the same address."""
-MATCH = Match(4711, "PLAYER_A", "conv-1", door="tok_" + "1" * 32)
+MATCH = Match(4711, "PLAYER_A", "conv-1", path_secret="tok_" + "1" * 32)
 ACK = sample("GAME_JOIN_ACK") | {"match_id": MATCH.match_id}
 
 
@@ -101,13 +101,13 @@ async def said(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> 
 @pytest.mark.parametrize(
     ("message", "path", "code"),
     [
-        (ACK | {"auth_token": MADE_UP}, f"/mcp/{MATCH.door}", -32001),
-        (ACK | {"auth_token": None}, f"/mcp/{MATCH.door}", -32001),
+        (ACK | {"auth_token": MADE_UP}, f"/mcp/{MATCH.path_secret}", -32001),
+        (ACK | {"auth_token": None}, f"/mcp/{MATCH.path_secret}", -32001),
         (ACK | {"auth_token": TOKEN, "match_id": "R4712M1"}, "/mcp", -32602),
         (ACK | {"auth_token": OTHERS, "match_id": None}, "/mcp", -32602),
         (ACK | {"auth_token": TOKEN, "match_id": None}, "/mcp", 200),
         (ACK | {"auth_token": MADE_UP, "match_id": None}, "/mcp", -32602),
-        (ACK | {"auth_token": TOKEN, "match_id": None}, f"/mcp/{MATCH.door}", 200),
+        (ACK | {"auth_token": TOKEN, "match_id": None}, f"/mcp/{MATCH.path_secret}", 200),
         (ACK | {"auth_token": TOKEN}, "/mcp", 200),
     ],
 )
@@ -127,7 +127,7 @@ async def test_a_post_has_to_name_its_match_if_it_is_not_certain_whose_token_it_
         assert list(box.messages) == []
 
 
-@pytest.mark.parametrize(("path", "code"), [("/mcp", -32001), (f"/mcp/{MATCH.door}", 200)])
+@pytest.mark.parametrize(("path", "code"), [("/mcp", -32001), (f"/mcp/{MATCH.path_secret}", 200)])
 async def test_a_player_without_a_token_is_known_by_the_path_that_it_was_told(path: str, code: int) -> None:
     posts, match = opened(owns=False)
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:

@@ -61,7 +61,7 @@ class ChoosesNeither(Stranger):
 
 
 class ErrsAtChoices(Stranger):
-    """Its server fails when it has to choose."""
+    """A bot whose server fails when it has to choose."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return (

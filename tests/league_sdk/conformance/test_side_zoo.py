@@ -46,7 +46,7 @@ class Road:
         self._posts = posts
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """As :meth:`league_sdk.transport.client.Client.post`."""
+        """Like :meth:`league_sdk.transport.client.Client.post`."""
         if isinstance(message, (bytes, Mapping, list)):
             raw = message if isinstance(message, bytes) else json.dumps(message).encode()
         else:
@@ -97,7 +97,7 @@ async def checked(kind: type[Bot]) -> Report:
 
 
 async def faults(kind: type[Bot]) -> list[str]:
-    """What a bot loses points for in a match in either role."""
+    """The faults for which a bot loses points in a match, in either role."""
     house, (bot, other) = meet(kind, Chapter8)
     lost = []
     for number, roles in enumerate((("PLAYER_A", "PLAYER_B"), ("PLAYER_B", "PLAYER_A")), 1):
@@ -173,7 +173,7 @@ class ByHeartWithoutToken(ByHeart):
 
 
 class FailsFirst(Chapter8):
-    """Its server fails at the first invitation."""
+    """A bot whose server fails at the first invitation."""
 
     failed = False
 

@@ -168,7 +168,7 @@ def test_oddities_lists_what_is_wrong_with_an_invitation_answer() -> None:
     ]
 
 
-def test_what_mcp_allows_beside_an_answer_is_no_part_of_it() -> None:
+def test_meta_data_of_mcp_is_not_read_as_an_answer() -> None:
     meta = {"fastmcp": {"wrap_result": True, "choice": "even"}}
     answer = read_answer(rpc({"content": [], "structuredContent": {"result": "odd"}, "_meta": meta}), rpc_id=7)
     assert choice(answer.message, "parity_choice") == "odd"

@@ -34,7 +34,7 @@ def tools(body: dict[str, Any]) -> dict[str, Any]:
 
 
 async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list[str]]:
-    """What was found out of an agent that answers so, and the methods that it was sent."""
+    """What discovery finds out about an agent with this answer, and the methods that the agent was sent."""
     memory, heard = Memory(), []
 
     async def post(body: dict[str, Any], *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:

@@ -16,7 +16,7 @@ from league_sdk.judging.worker.referee import Referee
 def application(
     referee: Referee, link: LeagueLink, keys: Collection[str] = (), budgets: Budgets | None = None
 ) -> web.Application:
-    """What callers see of a referee; ``budgets`` are taken as they are, and told of the league manager."""
+    """The web application of a referee's door; it adds the league manager's token to ``budgets``."""
     server = RefereeServer(referee, link, keys)
     door_budgets = budgets or Budgets()
     door_budgets.expect_league(server.league_digest)

@@ -125,7 +125,7 @@ async def play(
         agent: the kind of P01.
         lookups: look up the names of agents.
         clock: the referee's; None for the real one.
-        settings: of the league.
+        settings: the settings of the league.
     """
     link = Link()
     hostile, behaved, inner = agent(behaviour, stolen=STOLEN), Agent(token=STOLEN), Agent()

@@ -40,7 +40,7 @@ def in_turn(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
 
 
 class Agent:
-    """In place of the HTTP client: an agent that takes ``seconds`` for each answer."""
+    """Replaces the HTTP client by an agent that takes ``seconds`` for each answer."""
 
     def __init__(self, answer: Callable[[dict[str, Any]], Answer], seconds: float = 0.0) -> None:
         self.clock, self.answer, self.seconds = Clock(), answer, seconds
@@ -73,7 +73,7 @@ class Agent:
         self.deleted.append((url, headers["mcp-session-id"]))
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 def line_to(agent: Agent, network_problem: str = "") -> PlayerLine:

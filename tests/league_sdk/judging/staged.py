@@ -25,7 +25,7 @@ DETAILS = {"drawn_number": 8, "number_parity": "even", "choices": {"P01": "even"
 WIN = Verdict(ResultStatus.WIN, "P01", "P01 chose even, number was 8 (even)", DETAILS, ())
 Key = tuple[str, str, int]
 SEAT = read_brief(START, referee_id="REF01", referee_endpoint="http://localhost:8001/mcp").seats[0]
-"""Of P01."""
+"""The seat of P01."""
 
 
 class Hands(Clock):

@@ -22,7 +22,7 @@ OPTIONS = 'parity_choice must be exactly "even" or "odd"'
 NO_HTTP = BROKEN = "the connection broke off (Client"
 IN_THE_OTHERS_NAME = ("player_id was 'P02', expected P01", "sender was 'player:P02', expected player:P01")
 SCRIPT = r"'\u202eevil\u2066\u200f</script><script>"
-"""As much of it as is repeated, with nothing in it that turns the line round."""
+"""The part of the hostile text that is quoted, without the characters that change the direction of a line."""
 MAX_CALLS = 2 * MAX_TRIES + 10
 """Two tries in every dialect, and the other messages of a match."""
 TOKEN = re.compile(r"tok_[0-9a-f]{8,}")
@@ -92,7 +92,7 @@ LOST: dict[str, tuple[str, str, str]] = {
     "redirects_to_itself": ("E002", "HTTP_STATUS", "HTTP 302"),
     "breaks_a_header_line": ("E009", "CONNECT", NO_HTTP),
 }
-"""By behaviour: the error code, the cause, and how the sentence about it begins."""
+"""For each behaviour: the error code, the cause, and the beginning of the sentence about it."""
 
 TOLERATED: dict[str, tuple[str, ...]] = {
     "utf_16": ("the answer is utf-16 text, expected utf-8",),
@@ -120,7 +120,7 @@ TOLERATED: dict[str, tuple[str, ...]] = {
     "answers_ahead": ("something came behind the answer: it was not read",),
     "floods_behind_its_answer": ("something came behind the answer: it was not read",),
 }
-"""By behaviour: the notes on its answer."""
+"""For each behaviour: the notes on its answer."""
 
 
 class Deaf(Canary):
@@ -138,7 +138,8 @@ async def against(behaviour: Behaviour | None, **more: Any) -> Ended:
 
 
 def harmless(ended: Ended, *, told: int = 1) -> None:
-    """What holds after every match: both are told the end, little is kept, nobody was led inside, no token is shown."""
+    """Assert what holds after every match: both players know the end, little is kept, no internal address was called,
+    no token is shown."""
     assert ended.told == [told, told]
     assert len(ended.hostile.heard) <= MAX_CALLS
     assert ended.inner.heard == []

@@ -40,7 +40,7 @@ async def outcome(
     """What a referee reports as results of such a match, what it hands back, and which tries it excused.
 
     Args:
-        hosts: of the two players.
+        hosts: the hosts of the two players.
         network_problem: what this machine's own probe says of its network.
         lookups: look up the names of hosts.
     """
@@ -83,7 +83,7 @@ NO_NETWORK = "this machine has no network: Network is unreachable"
 
 
 def by_player(report: dict[str, Any]) -> dict[str, tuple[str, int, str]]:
-    """By player: whose fault it was, in how many tries, and what was seen."""
+    """For each player: whose fault it was, in how many tries, and what was seen."""
     return {fault["player_id"]: (fault["cause"], fault["tries"], fault["detail"]) for fault in report["faults"]}
 
 

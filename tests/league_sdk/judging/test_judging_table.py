@@ -1,4 +1,4 @@
-"""The table in ``docs/dialects.md`` says what the zoo shows."""
+"""The table in ``docs/dialects.md`` has the figures of the sample agents in ``tests/bots/zoo``."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ async def played(kind: type[Bot]) -> tuple[House, Bot, list[str]]:
 
 
 def understood(house: House, bot: Bot) -> str:
-    """What it was asked and made of it, for the error message."""
+    """What the bot was asked and how it understood it, for the error message."""
     lines = [
         f"{str(one.body)[:200]}\n   {one.reply.verdict} -> {str(one.reply.body)[:160]}" for one in house.asked(bot)
     ]

@@ -75,7 +75,7 @@ class House:
         return bot
 
     def seat(self, bot: Bot, role: str, **facts: Any) -> Seat:
-        """Its seat in a match."""
+        """The bot's seat in a match."""
         return Seat(
             player_id=bot.given_id,
             role=role,
@@ -111,7 +111,7 @@ class House:
         return verdict, log
 
     async def post(self, url: str, body: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """Instead of the HTTP client: what a bot answers."""
+        """Replaces the HTTP client: the answer of a bot."""
         parts = urlsplit(url)
         bot = self._bots[parts.port or 80]
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -139,7 +139,7 @@ class House:
             self.taken.append(Taken(REFEREE_PORT, self.clock.monotonic(), body, speech.Reply(200, error.message)))
 
     def asked(self, bot: Bot, kind: str = "") -> list[Taken]:
-        """What a bot was sent, or only what is of a kind that it has understood."""
+        """The messages that a bot was sent, or only those that it understood as this kind."""
         return [one for one in self.taken if one.port == bot.port and (not kind or one.reply.kind == kind)]
 
 
@@ -162,5 +162,5 @@ def meet(*kinds: type[Bot]) -> tuple[House, list[Bot]]:
 
 
 def ready(bot: Bot) -> dict[str, Any]:
-    """What a start says of a bot that has said that it is ready."""
+    """The fields of a start about a bot that has declared itself ready."""
     return {"spoken": {"AGENT_READY_REQUEST": "league_handle"}} if bot.enters is entries.ready else {}

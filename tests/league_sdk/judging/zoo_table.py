@@ -18,21 +18,21 @@ ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER")
 
 
 @dataclass
-class Found:
-    """What was counted.
+class Counts:
+    """The counts of the table.
 
     Attributes:
-        answered: by shape and message type, how many agents understood it in this shape.
-        requests: by number of requests for the first invitation, how many agents were found by so many.
+        answered: for each shape and message type, how many agents understood the message in this shape.
+        requests: for each number of requests, how many agents needed that many until they understood the invitation.
     """
 
     answered: Counter[tuple[str, str]] = field(default_factory=Counter)
     requests: Counter[int] = field(default_factory=Counter)
 
 
-async def count() -> Found:
+async def count() -> Counts:
     """Play one match with each agent of the zoo."""
-    counts = Found()
+    counts = Counts()
     for kind in BOTS.values():
         house, (bot, other) = meet(kind, Chapter8)
         seat = house.seat(bot, "PLAYER_A", **ready(bot))
@@ -44,17 +44,17 @@ async def count() -> Found:
     return counts
 
 
-def table(found: Found) -> str:
+def table(counts: Counts) -> str:
     """The counts in Markdown."""
     lines = ["| shape | invitation | choice | end of a match |", "|---|---|---|---|"]
     for shape in SHAPES:
-        numbers = [found.answered[shape, kind] for kind in ASKED]
+        numbers = [counts.answered[shape, kind] for kind in ASKED]
         if any(numbers):
             lines.append(f"| `{shape}` | {' | '.join(map(str, numbers))} |")
     lines += ["", "| requests until the first invitation was understood | agents |", "|---|---|"]
     within = {"1": (1, 1), "2 to 6": (2, 6), "7 to 30": (7, 30), "none is understood": (0, 0)}
     for label, (minimum, maximum) in within.items():
-        lines.append(f"| {label} | {sum(n for count, n in found.requests.items() if minimum <= count <= maximum)} |")
+        lines.append(f"| {label} | {sum(n for number, n in counts.requests.items() if minimum <= number <= maximum)} |")
     return "\n".join(lines)
 
 

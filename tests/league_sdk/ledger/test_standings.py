@@ -91,7 +91,7 @@ def test_the_table_is_sorted_by_points_then_wins_then_id(results: list[Result], 
 
 
 def test_more_draws_rank_higher_at_equal_points_and_wins() -> None:
-    """This is possible only if a draw gives no points."""
+    """Such a table is possible only if a draw gives no points."""
     rows = table(ALPHA, [won("P01", "P03"), won("P02", "P04"), drew("P02", "P03")], Scoring(win=3, draw=0))
     assert [line(row) for row in rows] == [
         ("P02", 2, 1, 1, 0, 0, 3),

@@ -26,7 +26,7 @@ def test_nothing_played_says_nothing() -> None:
 
 
 def test_on_average_it_covers_the_true_share_as_often_as_it_says() -> None:
-    """By the binomial distribution itself, over many true shares."""
+    """Checked with the binomial distribution itself, over many true shares."""
     matches, covered = 60, list[float]()
     for share in (number / 100 for number in range(5, 100, 5)):
         for wins in range(matches + 1):

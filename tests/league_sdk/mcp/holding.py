@@ -16,7 +16,7 @@ def hold(schema: Mapping[str, Any], answer: Any, *, refusal: bool, strict: bool 
     """Hold the structured content of a tool against its ``outputSchema``.
 
     Args:
-        schema: of the tool.
+        schema: the schema of the tool.
         answer: its structured content.
         refusal: whether the tool has refused the call.
         strict: refuse fields that it does not name, too; not in messages, whose models allow them.

@@ -95,13 +95,13 @@ class Clock:
 
 @dataclass
 class Answer:
-    """What came back, JSON or a stream that was read to its end.
+    """An answer: JSON, or a stream that was read to its end.
 
     Attributes:
-        status: of HTTP.
+        status: the HTTP status.
         body: the response; None without one.
         before: the messages of a stream before it.
-        headers: of the reply.
+        headers: the headers of the reply.
     """
 
     status: int

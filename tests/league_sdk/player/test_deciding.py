@@ -167,7 +167,7 @@ async def test_exceptions_that_threads_cannot_pass_on_are_mistakes_too(error: Ba
 
 @pytest.mark.parametrize("token", [None, "", "tok_" + "f" * 32, 7])
 async def test_our_token_is_told_to_nobody_but_the_league(token: Any) -> None:
-    """Whoever reaches the port may invite us, and would own our seat with the token."""
+    """Anybody who reaches the port may invite us, and with our token could answer in our name."""
     player = Player("Alpha", AlwaysOdd())
     player.accept(ACCEPTED)
     for method, message in (("handle_game_invitation", INVITATION), ("choose_parity", CHOICE)):

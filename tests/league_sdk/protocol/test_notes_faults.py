@@ -1,4 +1,4 @@
-"""What a fault says is stored as an English sentence, and can be translated where it is shown."""
+"""The sentence about a fault is stored in English, and can be translated where it is shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from league_sdk.protocol.faults import SENTENCES, Cause, describe
 from league_sdk.protocol.notes import Code, Note, in_words, note, read
 
-# The last are the sides that no player is blamed for.
+# Without the causes for which no player is blamed.
 OF_PLAYERS = [cause for cause in SENTENCES if cause not in (Cause.REFEREE, Cause.LEAGUE)]
 DETAILS = [note(Code.NOBODY_LISTENS), note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"), "its own words"]
 
@@ -25,13 +25,13 @@ def test_a_fault_is_read_back_with_what_was_seen(cause: Cause, detail: Note | st
         return sentence
 
     assert in_words(told, hear) == told
-    # What was seen is translated if it is a note; in it what the game said.
+    # A detail that is a note is translated, and so is the game's sentence inside it.
     wanted = [detail.code.sentence] if isinstance(detail, Note) else []
-    # In place of an HTTP status stands nothing that quotes an answer.
+    # A fault with an HTTP status quotes no answer.
     wanted += ["cell %(cell)s is taken"] if "cell 3" in str(detail) and cause is not Cause.HTTP_STATUS else []
     assert set(wanted) <= set(translated)
 
 
-def test_sentences_in_sentences_are_read_so_deep_only() -> None:
+def test_nested_sentences_are_read_to_a_limited_depth() -> None:
     text = "x" + " was refused" * 5_000
     assert in_words(text) == text

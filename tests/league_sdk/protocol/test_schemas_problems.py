@@ -110,7 +110,7 @@ def test_only_an_agent_that_fetches_its_messages_may_leave_its_address_out(
 
 
 @pytest.mark.parametrize("message", [None, [], "GAME_JOIN_ACK", 1, True])
-def test_a_message_that_is_no_object_is_one_problem(message: Any) -> None:
+def test_a_message_that_is_not_an_object_is_one_problem(message: Any) -> None:
     problems = schemas.problems("GAME_JOIN_ACK", message)
     assert problems == [Problem("", json.dumps(message), "a JSON object", "004 4.4.2")]
 

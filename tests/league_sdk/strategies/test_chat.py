@@ -29,7 +29,7 @@ from tests.league_sdk.strategies.stub_model import (
 PATIENT_S, SHORT_S = 60.0, 0.2
 """Long enough for any answer; and how long to wait for one that never comes."""
 DONE = b"data: [DONE]\n\n"
-NOT_A_COMPLETION = "what it answered is no chat completion"
+NOT_A_COMPLETION = "its answer is not a chat completion"
 
 
 @pytest_asyncio.fixture
@@ -168,7 +168,7 @@ async def test_a_redirect_is_not_followed(model: Model) -> None:
         for status in (301, 302, 307, 308):
             model.reply = answers(b"", status, Location=f"{other.url}/chat/completions")
             said, _detail = await why(model)
-            assert said.startswith(f"HTTP {status}: it is elsewhere")
+            assert said.startswith(f"HTTP {status}: it has moved")
         assert other.asked == []
 
 

@@ -73,7 +73,7 @@ def test_its_bits_say_what_the_rules_say(state: State) -> None:
 
 
 def plain_worth(board: Position, depth: int) -> int:
-    """What a position is worth, without skipping anything."""
+    """The value of a position by a full search, without pruning."""
     if has_four(board.theirs):
         return board.all.bit_count() - WIN
     if not board.columns():
@@ -97,7 +97,7 @@ def test_what_is_skipped_changes_nothing(state: State) -> None:
 
 
 def test_it_sees_a_double_threat_that_the_careful_one_does_not() -> None:
-    """With a third disc between two empty cells the other could not be stopped any more."""
+    """A third disc between two empty cells would win: the opponent must prevent it one move earlier."""
     game, state = positions.after("connect_four", "334")
     assert ask(Search(random.Random(1), max_depth=4, clock=lambda: 0.0), game, state) in (2, 5)
     moves = {ask(Careful(random.Random(seed)), game, state) for seed in range(20)}

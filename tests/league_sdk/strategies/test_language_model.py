@@ -88,7 +88,7 @@ async def test_the_model_is_asked_for_every_move_of_a_board(model: Model) -> Non
         (says("9"), NAMES_NONE),
         (says("<think>8"), NAMES_NONE),
         (says(""), NAMES_NONE),
-        (answers(b"<html>8</html>"), "what it answered is no chat completion"),
+        (answers(b"<html>8</html>"), "its answer is not a chat completion"),
         (answers(b"{}", 500), "it refused (HTTP 500)"),
         (streams(then="silence"), "it did not answer in time"),
     ],

@@ -114,7 +114,7 @@ def test_which_move_an_answer_means(answer: str, options: list[Any], expected: l
 
 
 def test_a_hostile_answer_is_read_in_time_that_grows_as_it_does() -> None:
-    """With backtracking these would take minutes, and the test run into its timeout."""
+    """A regular expression with backtracking would take minutes, and the test would time out."""
     for part in ("<think>", "</think>", "<", "1.", "-1", "even", "_"):
         choice_in(part * (1024 * 1024 // len(part)), [*PARITIES, 1])
     many = [*range(100_000)]

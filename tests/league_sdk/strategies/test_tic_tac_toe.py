@@ -15,7 +15,7 @@ from tests.league_sdk.player.positions import PLAYERS, after, ask
 
 
 def ends(strategy: Strategy, game: Game, state: State, us: str) -> set[str | None]:
-    """Who wins the games that follow, whatever the other does."""
+    """The winners of all games that can follow, for every play of the opponent."""
     outcome = game.outcome(state)
     if outcome is not None:
         return {outcome.winner}

@@ -312,7 +312,7 @@ async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -
 
 @asynccontextmanager
 async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
-    """A server that answers so many requests on a connection, and closes it when the next one comes.
+    """A server that answers this many requests on a connection, and closes it when the next one comes.
 
     Gives its address, and by connection how many requests came.
     """

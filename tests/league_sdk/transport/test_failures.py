@@ -119,7 +119,7 @@ async def test_a_call_fails_if_an_https_address_has_no_tls(client: Client) -> No
 
 
 async def test_a_timeout_before_the_connection_is_blamed_on_the_connection(client: Client) -> None:
-    """As behind a firewall that drops packets: the agent is not slow, it is not reached."""
+    """A firewall that drops packets looks like this: the agent is not slow, it is not reached."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

@@ -17,7 +17,7 @@ OWN = {"192.168.7.7", "2001:db8::77"}
 
 @pytest.fixture(autouse=True)
 def _own(own_addresses: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine has these addresses and this name, whatever machine the tests run on."""
+    """Pretend that this machine has these addresses and this name."""
     own_addresses |= OWN
     monkeypatch.setattr(socket, "gethostname", lambda: "the-site")
 

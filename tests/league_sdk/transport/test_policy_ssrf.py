@@ -177,7 +177,7 @@ CALLED = [
 
 @pytest.fixture(autouse=True)
 def _loopback_only(own_addresses: set[str]) -> None:
-    """This machine has no address but its loopback's."""
+    """Pretend that this machine has no address but its loopback's."""
 
 
 @pytest.mark.parametrize(("url", "sentence"), [pytest.param(*more, id=name) for name, *more in REFUSED])

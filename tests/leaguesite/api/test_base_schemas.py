@@ -198,7 +198,7 @@ def practise(caller: Caller, token: str) -> None:
 
 
 def steer(caller: Caller) -> None:
-    """What else the desk does: settings, plan, freeze, roster, roles, agents, names."""
+    """Carry out the other actions of the desk: settings, plan, freeze, roster, roles, agents, names."""
     get_user_model().objects.create_user("ada", is_staff=True)
     path = "/api/leagues/autumn"
     caller.post("/api/leagues", {"league_id": "autumn"})

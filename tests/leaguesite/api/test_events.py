@@ -92,7 +92,7 @@ def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
         for happens, count in [*operations, (False, 500)]:
             if happens:
                 for number in range(count):
-                    # What is for the desk alone lies in between.
+                    # Events for the desk only are between the public ones.
                     record("fall", EventKind.START_CALLED_OFF if number % 2 else EventKind.PAUSED)
             else:
                 feed = get(client, since=token, limit=count)
@@ -114,8 +114,8 @@ def new_league_of_the_same_id() -> None:
     record("fall", EventKind.PAUSED)
 
 
-def demo_begins_afresh() -> None:
-    """The league begins afresh with its first event, as the demo does."""
+def demo_starts_again() -> None:
+    """The league starts again with its first event, as the demo does."""
     Event.objects.all().delete()
     record("fall", EventKind.DEMO_AFRESH)
 
@@ -126,8 +126,8 @@ def restored_backup() -> None:
     Event.objects.create(league_id="fall", seq=2, kind="paused", at=timezone.now())
 
 
-@pytest.mark.parametrize("change", [new_league_of_the_same_id, demo_begins_afresh, restored_backup])
-def test_a_feed_begins_anew_when_the_league_was_reset_or_restored(client: Client, change: Any) -> None:
+@pytest.mark.parametrize("change", [new_league_of_the_same_id, demo_starts_again, restored_backup])
+def test_a_feed_starts_again_when_the_league_was_reset_or_restored(client: Client, change: Any) -> None:
     make.open_league("fall")
     record("fall", EventKind.PAUSED)
     token = get(client)["next"]
@@ -196,12 +196,12 @@ def _encoded(text: str) -> str:
     "token",
     ["x", "12", "é", "\x00", _encoded("12"), _encoded("-1.0123456789abcdef"), _encoded("9" * 40 + "." + "a" * 16)],
 )
-def test_a_text_that_is_no_token_is_refused_with_a_sentence(client: Client, token: str) -> None:
+def test_an_invalid_token_is_refused_with_a_sentence(client: Client, token: str) -> None:
     make.open_league("fall")
     answer = client.get(PATH, {"since": token})
     # A NUL in a query is read as an unknown character.
     seen = token[:40].replace("\x00", "\ufffd")
-    sentence = f'since is no token of this feed: it was "{seen}". Send next of the answer before, or leave it out.'
+    sentence = f'since is not a token of this feed: it was "{seen}". Send next of the answer before, or leave it out.'
     assert (answer.status_code, answer.json()) == (422, {"error": sentence, "field": "since"})
 
 

@@ -35,7 +35,7 @@ def ledger(client: Client, **query: Any) -> dict[str, Any]:
 
 
 def whole(client: Client, limit: int) -> dict[str, Any]:
-    """All pages put together."""
+    """Fetch all pages of the ledger and join them."""
     document = ledger(client, limit=limit)
     after = document["next"]
     while after is not None:
@@ -128,7 +128,7 @@ def test_the_ledger_verifies_after_settings_were_changed_at_the_desk(client: Cli
 
 
 def test_the_ledger_verifies_with_numbers_that_databases_write_differently(client: Client) -> None:
-    """What a referee says in its details is kept as it is: as text in SQLite, as decimal digits in PostgreSQL."""
+    """A referee's numbers are stored unchanged: as text in SQLite, as decimal digits in PostgreSQL."""
     place = make.playing()
     numbers = [1e23, 1.5e300, -0.0, 1e-7, 0.1, 2**70, 12345678901234567890.0]
     fields = make.result_fields(place.match("R1M1"), place.match("R1M1").player_a.code)
@@ -241,7 +241,7 @@ def _stored(client: Client) -> dict[str, Any]:
 
 
 def _forged(client: Client) -> dict[str, Any]:
-    """What an operator can write who changes an event and makes every digest after it anew."""
+    """A forged ledger: one event is changed, and every digest after it is computed again."""
     document = ledger(client)
     event = next(one for one in document["events"] if one["public"]["kind"] == "match_finished")
     event["public"]["data"]["choices"] = {}
@@ -289,6 +289,6 @@ def test_the_board_shows_the_hash_to_keep_and_how_to_check_with_it(client: Clien
     # Whole in the page, though shortened to the eye: by hand, too, the whole of it is copied.
     assert f"data-copy-text>{head}</code>" in page
     assert f"python -m league_sdk verify http://class.example:8000/leagues/fall/ --head {head}</pre>" in page
-    assert "Whoever keeps this hash can show later whether anything before it was changed." in page
+    assert "If you keep this hash, you can show later whether anything before it was changed." in page
     assert f'<a href="{PATH}">' in page
     assert "draw_seed" not in page

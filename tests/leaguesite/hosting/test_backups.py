@@ -39,7 +39,7 @@ def settings_of(data: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def _writing(data: Path) -> Iterator[None]:
-    """Somebody who writes all the time, both tables in one transaction."""
+    """Write both tables in one transaction, again and again, in a thread."""
     ending, begun = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -90,7 +90,7 @@ def test_what_a_backup_holds_and_who_may_read_it(data: Path, tmp_path: Path) -> 
 
 
 def test_a_backup_of_sqlite_holds_no_secret_seed_and_no_secret_verdict(data: Path, tmp_path: Path) -> None:
-    """Whoever reads a backup would else know the numbers of the matches that are being played."""
+    """Otherwise the reader of a backup would know the numbers of matches in play."""
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         database.execute("CREATE TABLE matches_match (state, draw_seed, seal)")
         rows = [

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 class Conducting:
-    """As much of a conductor as is looked at."""
+    """The part of a conductor that the monitor reads."""
 
     alive = True
     trouble = ""

@@ -44,7 +44,7 @@ class Socket:
         self.said.put_nowait({"type": "websocket.receive", "text": rpc.dumps(frame).decode()})
 
     async def code(self) -> int:
-        """With which code it is closed."""
+        """Wait until the socket is closed; returns the close code."""
         await asyncio.wait_for(self.task, 5)
         return int(self.heard[-1]["code"])
 

@@ -1,4 +1,4 @@
-"""The inbox over plain HTTP: who may fetch, bring and deliver, and what they are told."""
+"""The inbox over plain HTTP: who may fetch, answer and deliver messages, and the answers to these calls."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ async def poll(token: str, query: str = "wait=20") -> Answer:
 async def waiting(token: str) -> ApplicationCommunicator:
     """A poll that waits."""
     talk = await begin("GET", "/inbox?wait=20", authorization=f"Bearer {token}")
-    while not hub.lines():  # noqa: ASYNC110 - a request's way to the hub tells nobody
+    while not hub.lines():  # noqa: ASYNC110 - the hub has no event for a new line
         await asyncio.sleep(0)
     return talk
 
 
-async def bring(token: str, *responses: Any) -> Answer:
+async def respond(token: str, *responses: Any) -> Answer:
     body = json.dumps({"responses": responses}).encode()
     return await send("POST", "/inbox", body, content_type=JSON, authorization=f"Bearer {token}")
 
@@ -82,7 +82,7 @@ async def test_a_poll_without_news_ends_with_an_empty_list(here: Agents) -> None
     assert answer.all("cache-control") == ["no-store"]
 
 
-async def test_a_referees_message_goes_through_a_poll_and_its_answer_back(here: Agents) -> None:
+async def test_a_poll_gets_a_referees_message_and_the_referee_gets_the_answer(here: Agents) -> None:
     token, headers = await seat(here)
     asking = asyncio.create_task(send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers))
     answer = await poll(token)
@@ -90,15 +90,15 @@ async def test_a_referees_message_goes_through_a_poll_and_its_answer_back(here: 
     assert message["request"] == CHOOSE | {"id": message["request"]["id"]}
     assert message["cursor"] == answer.json["next"]
     assert 0 < message["seconds_left"] <= 20
-    # It has this message, so the next poll does not offer it; without the cursor it does.
+    # The cursor says that the agent has this message, so the next poll does not offer it; without the cursor it does.
     assert (await poll(token, f"wait=0&after={answer.json['next']}")).json["messages"] == []
     assert (await poll(token, "wait=0")).json["messages"][0]["request"] == message["request"]
     response = {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": message["request"]["id"]}
-    assert (await bring(token, response)).json == {"accepted": 1, "not_awaited": []}
+    assert (await respond(token, response)).json == {"accepted": 1, "not_awaited": []}
     got = await asking
     assert (got.status, got.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
     assert got.json == {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": 1001}
-    assert (await bring(token, response)).json == {"accepted": 0, "not_awaited": [response["id"]]}
+    assert (await respond(token, response)).json == {"accepted": 0, "not_awaited": [response["id"]]}
 
 
 async def test_a_relay_is_told_the_call_and_hands_on_the_reply_of_its_server(here: Agents) -> None:
@@ -108,7 +108,7 @@ async def test_a_relay_is_told_the_call_and_hands_on_the_reply_of_its_server(her
     [message] = (await poll(token)).json["messages"]
     assert message["http"] == {"id": 1001, "path": "/mcp/", "headers": {"mcp-session-id": "s1"}}
     said = {"status": 404, "headers": {"content-type": "text/plain"}, "body": "Not Found"}
-    await bring(token, {"id": message["request"]["id"], "http": said})
+    await respond(token, {"id": message["request"]["id"], "http": said})
     got = await asking
     assert (got.status, got.all(OUTCOME_HEADER.lower()), got.json) == (200, ["answered"], {"id": 1001, "http": said})
 
@@ -182,7 +182,9 @@ async def test_a_key_is_valid_for_its_seat_and_attempt_only(here: Agents) -> Non
     assert (await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)).status == 404
 
 
-async def test_lines_beyond_the_limit_are_asked_to_come_later(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polls_beyond_the_limit_are_refused_with_retry_after(
+    here: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = (await registered(here))["auth_token"]
     monkeypatch.setattr(answering, "SEATS", Seats(max_lines=0))
     answer = await poll(token)
@@ -190,7 +192,7 @@ async def test_lines_beyond_the_limit_are_asked_to_come_later(here: Agents, monk
     assert hub.lines() == []
 
 
-async def test_an_answer_that_grows_on_its_way_is_not_handed_on(here: Agents) -> None:
+async def test_an_answer_that_is_too_large_after_encoding_is_not_passed_on(here: Agents) -> None:
     token, headers = await seat(here)
     asking = asyncio.create_task(send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers))
     [message] = (await poll(token)).json["messages"]
@@ -215,7 +217,7 @@ async def test_a_message_that_would_make_a_poll_unreadable_is_refused(here: Agen
         send("POST", "/inbox/deliver", json.dumps(CHOOSE | {"params": params}).encode(), **headers)
     )
     [message] = rpc.loads((await poll(token)).body)["messages"]
-    await bring(token, {"id": message["request"]["id"], "result": {}})
+    await respond(token, {"id": message["request"]["id"], "result": {}})
     await asking
 
 

@@ -20,7 +20,7 @@ def instructor() -> None:
 
 
 def after_login(wanted: str | None) -> str:
-    """Where the login leads that was asked for with this ``next``, in the address and in the form."""
+    """The redirect after a login with this ``next``, in the address and in the form."""
     asked = {} if wanted is None else {"next": wanted}
     address = f"{LOGIN}?{urlencode(asked)}" if asked else LOGIN
     answers = [Client().post(LOGIN, WHO | asked), Client().post(address, WHO)]

@@ -131,7 +131,7 @@ def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(clie
         for key, same in [counted(token)]
     ]
     assert kept == [(1, 1)] * 3 + [(0, 0)] * 3
-    # Who is known is answered there all the same, and has its own limit.
+    # A known agent is answered at that address all the same, and has its own limit.
     assert [standings(client, member.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
 
 
@@ -161,7 +161,7 @@ def test_a_call_that_fails_before_its_token_is_checked_counts_as_without_token(
 
 
 def counted(token: str) -> tuple[str, str]:
-    """Where the calls with a token are counted, and how often it was wrong."""
+    """The key under which the calls with a token are counted, and that for wrong tokens."""
     digest = tokens.digest(token)
     return f"LIMITER/calls/{digest}/5/5/second", f"same/token/{SCHOOL}/{digest}/20/60/second"
 
@@ -207,7 +207,7 @@ def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -
     right = wire.referee_request("Mallory", port=8202, code="4711")
     assert asked(client, "register_referee", right).status_code == 429
     assert list(Agent.objects.values_list("trusted")) == [(False,)]
-    # Who brings none is taken in as ever, and so is a player with a code of its own.
+    # A registration without a code is accepted as before, and so is one with a personal code.
     bare = wire.referee_request("Referee", port=8203)
     assert asked(client, "register_referee", bare).json()["result"]["status"] == "ACCEPTED"
     make.open_league("fall", registration_code="cs101")
@@ -216,7 +216,7 @@ def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -
 
 
 def test_a_class_whose_referees_all_bring_the_leagues_code_is_let_in(client: Client) -> None:
-    """It is not the key, but nobody guesses; and the players with the same code are not kept waiting by it."""
+    """The code is not the site's key, but does not count as a guess, and players with the same code do not wait."""
     make.open_league("fall", registration_code="cs101")
     for number in range(SAME_SECRET.amount + 5):
         mine = wire.referee_request(f"Referee {number}", port=9000 + number, code="cs101")

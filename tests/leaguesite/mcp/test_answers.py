@@ -32,7 +32,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def seen(client: Client) -> dict[str, Any]:
-    """By tool, something that it really answered; every answer was held against its schema strictly."""
+    """For each tool, an answer that it really gave; every answer was validated strictly against its schema."""
     place = make.playing(players=3)
     make.finish_round(place)
     make.setting("open", players=2)

@@ -65,7 +65,7 @@ async def held(token: str, **arguments: Any) -> ApplicationCommunicator:
     """A call of ``next_message`` that waits."""
     *parts, headers = tool("next_message", token, **arguments)
     talk = await begin(*parts, **headers)
-    while not hub.lines():  # noqa: ASYNC110 - a request's way to the hub tells nobody
+    while not hub.lines():  # noqa: ASYNC110 - the hub has no event for a new line
         await asyncio.sleep(0)
     return talk
 

@@ -24,7 +24,7 @@ ADDRESS_EXPECTED = 'the URL your agent listens at; or "delivery": "poll" if it f
 
 
 def player_answer(player_id: str = "P01", league_id: str = DEFAULT, **changes: Any) -> dict[str, Any]:
-    """What a player that is accepted is told (004 8.4.2)."""
+    """The answer to an accepted player (004 8.4.2)."""
     return {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_RESPONSE",

@@ -66,7 +66,7 @@ def test_a_registration_goes_to_the_only_open_league_when_the_default_is_closed(
 
 
 def home_of_new(client: Client, **changes: Any) -> tuple[str, str | None]:
-    """Where a new player without a league's name comes to."""
+    """The league or lobby that a new player without a league's name enters."""
     answer = register(client, name="Newcomer", port=8109, **changes)
     return answer["league_id"], Agent.objects.get(name="Newcomer").league_id
 

@@ -27,7 +27,7 @@ HOSTILE: list[Any] = [None, "", 0, -1, 1.5, True, [], {}, [[]], {"a": {}}, "x" *
 
 
 def use_up() -> None:
-    """What somebody without a token may call from this address."""
+    """Use up the calls that strangers may make from this address."""
     while attempts.count_call(STRANGERS, HERE) is None:
         pass
 

@@ -1,4 +1,4 @@
-"""Requests to the ASGI application as a server hands them over, and threads that stand still."""
+"""Requests to the ASGI application as a server passes them on, and a thread that can be blocked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_S = 30
 
 
 class Answer:
-    """A response that has come in whole."""
+    """A complete response."""
 
     def __init__(self, start: dict[str, Any], body: bytes) -> None:
         self.status: int = start["status"]
@@ -38,7 +38,7 @@ class Answer:
 async def begin(
     method: str, path: str, *parts: bytes, whole: bool = True, address: str = "127.0.0.1", **headers: str
 ) -> ApplicationCommunicator:
-    """A request that is on its way, its body in these parts; with more to come unless it is ``whole``."""
+    """Begin a request with these parts of its body; if it is not ``whole``, more parts follow."""
     path, _mark, query = path.partition("?")
     named = {"host": "testserver"} | {name.replace("_", "-"): value for name, value in headers.items()}
     scope = {
@@ -62,7 +62,7 @@ async def begin(
 
 
 async def answered(talk: ApplicationCommunicator) -> Answer:
-    """The answer to a request, when it has come in whole."""
+    """Wait for the complete answer to a request."""
     start = await talk.receive_output(PATIENCE_S)
     content, more = b"", True
     while more:
@@ -79,24 +79,24 @@ async def send(method: str, path: str, *parts: bytes, **headers: str) -> Answer:
 
 
 class Held:
-    """A thread that stands still until it is told to go on, as one that is busy with others' passwords."""
+    """A thread that is blocked until ``end``, like one that is busy checking the passwords of other requests."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(1)
         self._go = threading.Event()
         self._taken = threading.Event()
-        self.pool.submit(self._stand)
+        self.pool.submit(self._block)
         self._taken.wait(PATIENCE_S)
         self._count = 0
 
-    def _stand(self) -> None:
+    def _block(self) -> None:
         self._taken.set()
         self._go.wait(PATIENCE_S)
 
     async def wait_for(self, *logins: ApplicationCommunicator) -> list[ApplicationCommunicator]:
-        """Until these stand in the line as well."""
+        """Wait until these logins are in the thread's queue as well."""
         self._count += len(logins)
-        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread's line tells nobody
+        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread pool's queue has no event
             await asyncio.sleep(0)
         return list(logins)
 

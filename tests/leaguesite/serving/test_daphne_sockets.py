@@ -28,7 +28,7 @@ BUFFER_BYTES = 16 * 1024
 MORE_THAN_BUFFERS_BYTES = 16 * 1024 * 1024
 """Far more than all the buffers between browser and server hold."""
 PIECE, PIECES = 65536, 1000
-"""What the server sends when it is asked to fill the buffers: bytes in a piece, and pieces."""
+"""The bytes of a piece, and the number of pieces, that the server sends to fill the buffers."""
 TEXT, CONTINUATION, PING, FINAL = 0x1, 0x0, 0x9, 0x80
 """The first byte of a WebSocket frame: three opcodes, and the flag of a message's last frame (RFC 6455, 5.2)."""
 

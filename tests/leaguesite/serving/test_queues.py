@@ -192,7 +192,7 @@ async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_del
     monkeypatch.setitem(threads.THREADS, "logins", held.pool)
     try:
         waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
-        # Of one address two wait; of its /64 in IPv6 as well.
+        # Two requests of one address may wait; the same holds for an IPv6 /64.
         assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
         waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
         assert await status(await log_in("nobody", "2001:db8::3")) == 429

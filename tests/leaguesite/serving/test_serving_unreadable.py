@@ -17,7 +17,7 @@ JSON = (b"content-type", b"application/json")
 @pytest.mark.parametrize("path", ["/mcp", "/", "/leagues/fall/mcp", "/register"])
 @pytest.mark.parametrize("kind", [b"application/json", b"application/json; charset=utf-16"])
 def test_too_many_parameters_in_an_agents_address(site: Site, path: str, kind: bytes) -> None:
-    """With another charset Django reads the address before it begins, and its handler failed."""
+    """If a request names another charset, Django parses the query earlier, where an error is not handled."""
     answer = site.send(Request("POST", f"{path}?{MANY}", ((b"content-type", kind),), b'{"method": "ping", "id": 1}'))
     reply = json.loads(answer.body)
     assert (answer.status, reply["error"]["code"]) == (400, -32600)

@@ -18,7 +18,7 @@ _TEXT_ATTRIBUTES = frozenset(("alt", "aria-label", "aria-description", "content"
 """Attributes whose values are shown or read to people."""
 _ISOLATED = re.compile("\u2068[^\u2068\u2069]*\u2069")
 _CODE = re.compile(r"\b(?:REF|P|R\d+M)\d+\b|#?\d+|[\W_]")
-"""What may stand beside a name: characters without a direction of their own, and ids, as in "P01 Alpha"."""
+"""The texts that may be next to a name: characters without a direction of their own, and ids, as in "P01 Alpha"."""
 
 
 class _Reader(HTMLParser):

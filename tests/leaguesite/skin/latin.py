@@ -91,7 +91,7 @@ def latin(texts: Iterable[str], allowed: Collection[str], written: Iterable[str]
     """The texts with a word in Latin letters that is neither a code nor a name nor allowed, each with its words.
 
     Args:
-        texts: of a page.
+        texts: the texts of a page.
         allowed: words.
         written: what people wrote themselves: it is left out wherever it stands.
     """

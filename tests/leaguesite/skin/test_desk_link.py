@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def link(client: Client, path: str) -> str:
-    """Where the page's link to the desk leads; empty if there is none."""
+    """The target of the page's link to the desk; empty if there is none."""
     _before, separator, after = client.get(path).content.decode().partition('<a class="bar-desk" href="')
     return after.partition('"')[0] if separator else ""
 

@@ -93,7 +93,7 @@ def place() -> make.Setting:
 
 
 def written() -> list[str]:
-    """What people and agents wrote of themselves, wherever it may stand."""
+    """Texts that people and agents wrote themselves, and that may be on any page."""
     languages = [language.name for language in kit.LANGUAGES.values()]
     found = [
         *OWN,
@@ -116,7 +116,7 @@ def written() -> list[str]:
 
 
 def reader() -> Client:
-    """Somebody who reads Hebrew."""
+    """The browser of a reader of Hebrew."""
     client = Client()
     client.cookies["django_language"] = "he"
     return client
@@ -140,7 +140,7 @@ def instructor() -> Client:
 def strange(
     client: Client, own: list[str], method: str, path: str, data: Any = None, *, allowed: Collection[str] = ALLOWED
 ) -> list[str]:
-    """What stands in English in the answer, if it is a page, or is a bare time; ``own`` is what people wrote."""
+    """English texts and times without a label in an answer, if it is a page; ``own`` is what people wrote."""
     answer = client.get(path) if method == "GET" else client.post(path, data or {})
     if answer.streaming:
         b"".join(answer.streaming_content)  # which closes the file

@@ -74,7 +74,7 @@ class GameOfAPackage(TicTacToe):
 
 
 class GameWithHebrew(GameOfAPackage):
-    """The same with Hebrew texts of its own."""
+    """A game of a package, with Hebrew texts of its own."""
 
     translations = {
         "he": {

@@ -61,7 +61,7 @@ def assert_costs_the_same(client: Client, fill: Callable[[int], str], counts: It
     """A page makes as many queries for few rows as for many.
 
     Args:
-        fill: makes a site with so many rows; returns the page's path.
+        fill: makes a site with this many rows; returns the page's path.
     """
     counts = tuple(counts)
     cost(client, fill(counts[0]))

@@ -59,7 +59,7 @@ def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
 
 
 def body_of(answer: Any) -> str:
-    """What an answer says; of an archive what is in it."""
+    """The text of an answer; for an archive, of its files."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     if body.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
@@ -68,7 +68,7 @@ def body_of(answer: Any) -> str:
 
 
 def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
-    """What an agent is told that asks for itself, from its own address."""
+    """The answer to an agent that asks about itself, from its own address."""
     asked = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
     return wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
 

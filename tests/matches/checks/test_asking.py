@@ -57,7 +57,7 @@ def test_a_token_allows_the_check_of_its_own_agent_only() -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     unknown = "tok_" + "0" * 32
-    for token, sentence in ((member.token, "P01 is registered at another address"), (unknown, "is no agent's")):
+    for token, sentence in ((member.token, "P01 is registered at another address"), (unknown, "belongs to no agent")):
         with pytest.raises(NotAllowed, match=sentence):
             ask("http://198.51.100.5:8101/mcp", FAR, token=token)
     assert Check.objects.count() == 0

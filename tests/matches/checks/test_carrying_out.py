@@ -229,7 +229,7 @@ async def test_a_failed_look_for_checks_is_retried(here: Agents) -> None:
 
 
 async def test_a_check_that_a_match_overtakes_is_no_verdict_and_waits_for_its_turn_again(here: Agents) -> None:
-    """Only one that a registration asked for gives way: the agent ends the simulated match and plays the real one."""
+    """Only a check of a registration is interrupted: the agent ends the simulated match and plays the real one."""
     stopped: list[bool] = []
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:

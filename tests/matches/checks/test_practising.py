@@ -66,7 +66,7 @@ def test_what_cannot_be_played_is_refused(wish: dict[str, str], field: str, sent
 
 def test_a_referee_does_not_practise() -> None:
     place = make.setting(players=2)
-    with pytest.raises(Invalid, match="REF01 is no player: only players practise"):
+    with pytest.raises(Invalid, match="REF01 is not a player: only players practise"):
         practise(place.referees[0].agent)
 
 
@@ -75,7 +75,7 @@ def test_only_whoever_has_shown_that_the_agent_is_theirs_may_have_it_practise() 
     with pytest.raises(ActionRefused, match="nobody has shown that it is yours") as refused:
         practise(place.players[0].agent, proven=False)
     assert refused.value.status == 403
-    with pytest.raises(asking.NotAllowed, match="This auth_token is no agent's"):
+    with pytest.raises(asking.NotAllowed, match="This auth_token belongs to no agent"):
         practising.ask_with_token(token="tok_" + "x" * 32, caller=FAR, opponent="easy")
     AgentToken.objects.filter(agent=place.players[1].agent).update(proven=False)
     with pytest.raises(asking.NotAllowed, match="nobody has shown that it is yours"):

@@ -96,7 +96,7 @@ def test_an_agent_in_a_match_is_checked_after_the_match() -> None:
 
 
 def test_a_program_under_check_gets_its_match_after_the_check() -> None:
-    """Here somebody has it checked at another of its addresses as its round starts."""
+    """In this test somebody starts a check at another address of the program as its round starts."""
     place = make.setting(players=2)
     make.open_league("winter")
     alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")

@@ -87,7 +87,7 @@ def test_no_check_is_queued_when_none_is_due(why: str) -> None:
 
 
 def registered(agent: Agent, seconds: float = 0) -> Check | None:
-    """What its registration has asked for, so many seconds after the first."""
+    """The check that a registration starts, this many seconds after the first one."""
     return tending.after_registration(agent=agent, now=after(seconds))
 
 

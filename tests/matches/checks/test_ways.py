@@ -31,7 +31,7 @@ def dialler(name: str = "Ada", league: str = "fall") -> make.Member:
 
 
 def queue(agent: Agent, seconds: float = 0) -> Check:
-    """What the instructor asks for on the desk."""
+    """Queue a check as the instructor does on the desk."""
     [check] = asking.ask_for_agents(agent_ids=[agent.pk], now=after(seconds))
     return check
 
@@ -97,8 +97,8 @@ def test_an_agent_with_both_ways_is_checked_by_the_one_that_its_league_would_use
     assert (job.agent, job.endpoint, check.way, check.endpoint_key) == (None, ada.endpoint, "", ada.endpoint_key)
 
 
-def test_whoever_names_an_address_has_that_address_checked() -> None:
-    """Somebody has registered there, with the class code, and has a line: the student's own check does not go there."""
+def test_a_check_that_names_an_address_goes_to_that_address() -> None:
+    """Another agent has registered that address with the class code and has a line: the check does not use the line."""
     make.open_league("fall")
     mallory = make.join("Mallory", "fall", port=8101).agent
     with hub.line(mallory.pk, "poll", token="t"):
@@ -111,7 +111,7 @@ def test_whoever_names_an_address_has_that_address_checked() -> None:
 
 
 def test_a_check_over_a_line_changes_no_readiness_of_others_at_the_same_address() -> None:
-    """Else anybody could have another shown as unable to play, and left out where a league demands a check."""
+    """Otherwise anybody could make another agent appear unable to play, and a league could leave it out."""
     make.open_league("fall", require_check=True)
     ada = make.join("Ada", "fall", port=8101).agent
     mallory = make.join("Mallory", "fall", port=8101).agent

@@ -1,4 +1,4 @@
-"""Which matches may begin beside each other: an address at which no agent was found keeps no other agent waiting."""
+"""Which matches may begin at the same time: an address at which no agent was found delays no other agent."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_students_referee_calls_addresses_only(lines: ExitStack) -> None:
     assert len(make.look().starts) == 1
 
 
-def test_who_came_in_by_its_line_does_not_go_back_to_the_address_of_another() -> None:
+def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_another() -> None:
     """Its line gave it a seat of its own; without the line it would play with its rival's program."""
     make.hire(port=8001)
     make.open_league("fall")

@@ -187,27 +187,27 @@ async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_
     agents: Agents, takes_it: bool
 ) -> None:
     """Two referees of one match would tell its players two results."""
-    heard: list[dict[str, Any]] = []
+    starts: list[dict[str, Any]] = []
 
     def answer(body: dict[str, Any]) -> Any:
         if body["method"] == "start_match":
-            heard.append(body["params"])
-        return OK if body["method"] != "start_match" or (takes_it and len(heard) > 1) else None
+            starts.append(body["params"])
+        return OK if body["method"] != "start_match" or (takes_it and len(starts) > 1) else None
 
     league = await agents.in_db(lambda: place(agents, referees=2))
     agents.answers["REF01"] = answer
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await agents.until(lambda: len(heard) >= 2)
+        await agents.until(lambda: len(starts) >= 2)
         match = await agents.in_db(lambda: league.match("R1M1"))
         assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
-        assert (heard[0]["attempt"], heard[0]["conversation_id"]) == (1, match.conversation_id)
+        assert (starts[0]["attempt"], starts[0]["conversation_id"]) == (1, match.conversation_id)
         if not takes_it:
             # A match without progress goes to another referee after its lease.
             await agents.in_db(lambda: Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
             await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
     # A start is also sent again when a kept connection breaks, so it may arrive twice (ruling, section 10).
-    assert {one["attempt"] for one in heard} == {1}
+    assert {one["attempt"] for one in starts} == {1}
     assert ("START_MATCH" in agents.types("REF02")) == (not takes_it)
 
 
@@ -280,7 +280,7 @@ async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> 
     ]
 
 
-async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
+async def test_a_wanted_ping_is_sent_once_and_its_outcome_is_stored(agents: Agents) -> None:
     league = await agents.in_db(lambda: place(agents))
     keys = [one.agent.pk for one in league.players]
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
@@ -296,9 +296,7 @@ async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
     assert [one.call_found for one in rows] == ["", "nobody listens at its address"]
 
 
-async def test_what_was_planned_before_a_long_stop_is_planned_anew(
-    agents: Agents, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_plan_from_before_a_long_stop_is_made_again(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another conductor may have sent the messages meanwhile; a start is sent with a renewed lease."""
     look, old = due.look, set()
 

@@ -1,4 +1,4 @@
-"""What needs more than one try on its way out (ruling, sections 3, 6 and 10)."""
+"""Messages that need more than one try until they are delivered (ruling, sections 3, 6 and 10)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1, "matches": []}
 
 
 class Down:
-    """Instead of the HTTP client: not there at first, then an answer to everything."""
+    """Replaces the HTTP client: unreachable for some calls, then it answers everything."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
-        self.heard: list[str] = []
+        self.methods: list[str] = []
 
     async def post(self, url: str, body: dict[str, Any], *, limit_s: float) -> Reply:
         if self.failures:
             self.failures -= 1
             raise NotReached("no connection", connected=False)
-        self.heard.append(body["method"])
+        self.methods.append(body["method"])
         return Reply(200, {"jsonrpc": "2.0", "id": body["id"], "result": {"status": "ok"}}, "", 0.0)
 
 
 @pytest.mark.parametrize(("patient", "spoken"), [(True, {}), (False, {"ROUND_ANNOUNCEMENT": "message_type"})])
-async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_words(
+async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_dialect(
     patient: bool, spoken: dict[str, str]
 ) -> None:
     hunt = Hunt(ROUND, url=URL, memory=Memory(spoken=dict(spoken)), patient=patient)
@@ -42,11 +42,11 @@ async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_wor
         await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
     learned = await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
     shape, method = ("message_type", "ROUND_ANNOUNCEMENT") if spoken else ("canonical", "notify_round")
-    assert (client.heard, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
+    assert (client.methods, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
 
 
 class Scripted:
-    """Instead of the HTTP client: the call ends as the script says."""
+    """Replaces the HTTP client: every call ends in the given way."""
 
     def __init__(self, end: Exception | Reply) -> None:
         self.end = end
@@ -94,7 +94,7 @@ async def test_a_start_is_in_doubt_until_the_referee_has_answered(
 
 
 class Asked:
-    """Instead of the HTTP client: notes the headers of each call."""
+    """Replaces the HTTP client: records the headers of each call."""
 
     def __init__(self) -> None:
         self.headers: list[Any] = []

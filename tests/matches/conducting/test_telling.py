@@ -31,7 +31,7 @@ def ok(body: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 class Player:
-    """Instead of the HTTP client: a player that answers as the test says."""
+    """Replaces the HTTP client: a player with the answers of the test."""
 
     def __init__(self, answer: Callable[[dict[str, Any]], Any]) -> None:
         self.answer = answer
@@ -80,7 +80,7 @@ def stateless(body: dict[str, Any]) -> Any:
     return ok(body, content=[]) if body["method"] == "tools/call" else error(-32601, "Method not found")
 
 
-async def test_an_mcp_server_is_asked_once_and_hears_the_first_broadcast() -> None:
+async def test_an_mcp_server_is_asked_once_and_gets_the_first_broadcast() -> None:
     player = Player(stateless)
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
@@ -105,7 +105,7 @@ async def test_a_player_that_understands_a_broadcast_is_not_asked_for_its_tools(
     assert player.heard == ["notify_round"]
 
 
-async def test_a_player_that_is_no_mcp_server_is_asked_only_once_for_its_tools() -> None:
+async def test_a_player_that_is_not_an_mcp_server_is_asked_only_once_for_its_tools() -> None:
     player = Player(lambda body: error(-32601, "Method not found"))
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())

@@ -226,7 +226,7 @@ async def test_a_trial_that_is_cancelled_says_so(monkeypatch: pytest.MonkeyPatch
 
 
 class Cache(dict[str, bytes]):
-    """What is in Redis; ``gone`` when nobody answers there."""
+    """Replaces Redis; with ``gone`` it does not answer."""
 
     gone = False
 

@@ -26,7 +26,7 @@ from tests.matches.deliveries.model_words import (
 
 
 class Conducting(Ledger):
-    """What time brings, and what the instructor does to a league that is under way."""
+    """The effects of time, and of the instructor's actions on a running league."""
 
     # Time, and the conductor -------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class Conducting(Ledger):
             busy |= addresses
 
     def _try_held_again(self) -> None:
-        """What is held is played once more when nothing has been lost for a while."""
+        """Held matches are played again when no match has been lost for a while."""
         going = self.state in ("RUNNING", "COMPLETED") and not self.paused
         if not going or any(self.now - at < CALM_S for at, _ in self.losses):
             return

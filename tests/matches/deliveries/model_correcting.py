@@ -40,7 +40,7 @@ class Correcting(Ledger):
         self._correct({}, player=code, points=points)
 
     def take_out(self, code: str, word: str, become: str) -> bool:
-        """A player is withdrawn or disqualified; whoever is withdrawn can still be disqualified.
+        """A player is withdrawn or disqualified; a withdrawn player can still be disqualified.
 
         Open matches end now, those to come when they are due, and those played as was asked for.
         """
@@ -81,7 +81,7 @@ class Correcting(Ledger):
         return True
 
     def _put_out(self, code: str, out: Out | None) -> None:
-        """Whoever is out is not called any more."""
+        """A player that is out is not called any more."""
         self.out.pop(code, None)
         if out is not None:
             self.out[code] = out

@@ -10,7 +10,7 @@ class Entering(Ledger):
     """Registrations."""
 
     def open_league(self) -> None:
-        """Whoever waited in the lobby comes in, with its id."""
+        """The agents of the lobby enter the league, with their ids."""
         self.state, self.players, self.lobby = "REGISTRATION", self.lobby, []
 
     def register_player(
@@ -46,7 +46,7 @@ class Entering(Ledger):
         token: str | None,
         wanted: int | None,
     ) -> str:
-        """Into the league or the lobby, if whoever is known there has shown to be itself."""
+        """Register a player in the league or the lobby, if a known agent of this name has proved its identity."""
         if known is not None and token not in known.tokens and caller != at:
             return "REJECTED L003"
         if known is None:
@@ -66,7 +66,7 @@ class Entering(Ledger):
         return self.state == "COMPLETED" and any(game.phase != FINISHED for game in theirs)
 
     def register_referee(self, name: str, at: str, caller: str, token: str | None, key: bool, progress: bool) -> str:
-        """Its port goes with its name here."""
+        """Register a referee; in this model each name has its own port."""
         known = next((one for one in self.referees if one.name == name), None)
         again = known is not None
         if known is None:
@@ -77,7 +77,7 @@ class Entering(Ledger):
         elif not key and known.at != at and token not in known.tokens:
             known.trusted = False
         if again and key and not known.site_key:
-            # Whoever had this name and port was not the site's.
+            # The referee that had this name and port was not the site's.
             known.tokens = {}
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
         proven = key or (not known.site_key and caller == at)

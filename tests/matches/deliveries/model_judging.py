@@ -123,7 +123,7 @@ class Judging(Ledger):
         game.step = max(game.step, step)
 
     def not_taken(self, match_id: str, attempt: int, *, answered: bool) -> None:
-        """What start_match came to: the referee refused it, or was not reached."""
+        """A start_match failed: the referee refused it, or was not reached."""
         game = self.games[match_id]
         judge = self.referee(game.referee)
         if is_on(game) and game.attempt == attempt and judge is not None:

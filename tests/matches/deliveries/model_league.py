@@ -25,7 +25,7 @@ from tests.matches.deliveries.model_words import (
 
 
 class Ledger:
-    """All that is known, and what follows from a result whoever brought it."""
+    """The model's state, and the effects of a result, whichever call reported it."""
 
     def __init__(self, *, no_show: str, auto_advance: bool) -> None:
         self.now, self.longest_match_s = 0, 0
@@ -103,7 +103,7 @@ class Ledger:
             player.state = "SHUTDOWN" if player.code in codes else player.state
 
     def _retire_the_done(self) -> None:
-        """The league is over, and this is known: whoever has no match left may go."""
+        """The league is over and its agents have been told: agents without a match left may leave."""
         if self.is_over():
             left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
             self._retire({one.code for one in self.players} - left)
@@ -113,7 +113,7 @@ class Ledger:
         return self.state == "COMPLETED" and self.frozen is None
 
     def _absent(self) -> dict[str, str]:
-        """Whoever is not called, out of the league or shut down, and what becomes of its matches."""
+        """The players that are not called, out of the league or shut down, and what becomes of their matches."""
         not_there = VOID if self.no_show == "cancel" else LOSE
         shut = {one.code: not_there for one in self.players if one.state == "SHUTDOWN"}
         return shut | {code: one.matches for code, one in self.out.items()}

@@ -13,7 +13,7 @@ STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBE
 OPEN = (READY, PLAYING, HELD)
 OVER = ("COMPLETED", "STOPPED")
 Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
-"""By match the phase and the result that it is given."""
+"""For each match, its new phase and result."""
 Rows = list[tuple[str, int, int, int, int, int]]
 """A table: id, points, wins, draws, losses, losses without play."""
 KEEP, VOID, LOSE = "keep", "void", "lose"
@@ -73,7 +73,7 @@ class Out:
 
 @dataclass
 class Correction:
-    """What was so before a correction: of each match its phase and result, of a player whether it was in and called."""
+    """The state before a correction: each match's phase and result, and whether a player was in and called."""
 
     number: int
     before: dict[str, tuple[str, tuple[str, str | None] | None]]

@@ -36,7 +36,7 @@ CALLERS = st.none() | st.just("10.0.0.99")
 PICKS = st.integers(0, 50)
 TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
-"""None in the message, or so many more than the attempt that is on."""
+"""The difference to the current attempt; None leaves the attempt out of the message."""
 OUTCOMES = st.sampled_from(
     ["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "nobody came", "B", "stranger"]
 )

@@ -108,7 +108,7 @@ class RefereesReport(Compared):
     @precondition(lambda self: self.world.games)
     @rule(pick=PICKS, more=st.integers(-1, 1), answered=st.booleans(), times=TIMES)
     def start_not_taken(self, pick: int, more: int, answered: bool, times: int) -> None:
-        """What a referee said to start_match, or that it could not be reached."""
+        """A start_match fails: the referee refuses it, or cannot be reached."""
         match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
         attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
         for _ in range(times):

@@ -22,7 +22,7 @@ Aborting = Callable[..., list[int]]
 
 
 class FromPostgres(Exception):
-    """What the driver raises, with PostgreSQL's state."""
+    """An error of the database driver, with PostgreSQL's SQLSTATE."""
 
     def __init__(self, sqlstate: str) -> None:
         super().__init__(sqlstate)
@@ -30,7 +30,7 @@ class FromPostgres(Exception):
 
 
 def ended(sqlstate: str) -> OperationalError:
-    """As Django hands it on."""
+    """The error as Django raises it."""
     error = OperationalError("server at 10.0.0.7: ended")
     error.__cause__ = FromPostgres(sqlstate)
     return error

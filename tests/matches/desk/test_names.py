@@ -108,7 +108,7 @@ def test_a_similar_name_is_accepted_in_another_league(client: Client) -> None:
 
 
 def test_a_similar_name_from_the_same_ip_address_is_refused(client: Client) -> None:
-    """It shows who continues an agent (ruling, section 8); a classmate at the next terminal is there as well."""
+    """An IP address shows who continues an agent (ruling, section 8), but a classmate may share it."""
     ada(client)
     assert register(client, CYRILLIC, caller=VICTIM)["status"] == "REJECTED"
 

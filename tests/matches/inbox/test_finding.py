@@ -76,7 +76,7 @@ class Answers:
         return self
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 async def test_only_the_first_call_of_a_check_tells_what_is_at_the_address() -> None:

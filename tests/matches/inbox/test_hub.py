@@ -177,7 +177,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.here, self.there = Hub(), Hub()
-        self.here.between, self.there.between = _To(self.there, self.here), _To(self.here, self.there)
+        self.here.other_hubs, self.there.other_hubs = _To(self.there, self.here), _To(self.here, self.there)
 
 
 class _To:

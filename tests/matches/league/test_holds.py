@@ -26,7 +26,7 @@ def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
 
 
 def after(seconds: float) -> int:
-    """Retry held matches as if so many seconds had passed; returns how many were retried."""
+    """Retry held matches as if this many seconds had passed; returns how many were retried."""
     return holds.retry_held(now=timezone.now() + timedelta(seconds=seconds))
 
 

@@ -63,7 +63,7 @@ GAPS: list[tuple[Callable[[], None], Any, str]] = [
     (disqualify, applying, "_same_as_shown"),
     (disqualify, applying, "_write"),
 ]
-"""What somebody does, and before which of its steps the seal comes."""
+"""An action, and the step of it before which the seal arrives."""
 
 
 def settle() -> None:

@@ -67,7 +67,7 @@ async def test_a_staff_socket_needs_a_role_in_the_league(here: Agents) -> None:
 
 
 class Taking:
-    """A server's side of a socket whose browser takes so many messages and then nothing more."""
+    """The server's side of a socket whose browser accepts this many messages and then no more."""
 
     def __init__(self, max_messages: int, **times: float) -> None:
         self.max_messages = max_messages

@@ -24,7 +24,7 @@ class Page:
 
 
 class Thread:
-    """What is rendered, one after the other, by a clock that stands still unless it is moved on."""
+    """Renders one page after the other; its clock moves only when the test moves it."""
 
     def __init__(self) -> None:
         self.now = 100.0

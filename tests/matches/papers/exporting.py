@@ -29,7 +29,7 @@ def archived(*, people: bool = True) -> bytes:
 
 
 def emptied() -> None:
-    """As on a site that has just been set up; but for the memory of this process."""
+    """Empty the database as on a new site; the memory of this process stays."""
     League.objects.all().delete()
     Agent.objects.all().delete()
     Check.objects.all().delete()
@@ -38,7 +38,7 @@ def emptied() -> None:
 
 
 def taken(data: bytes | dict[str, Any]) -> importing.Imported:
-    """What is imported from a file, or from a document."""
+    """Import a file or a document."""
     written = data if isinstance(data, bytes) else json.dumps(data).encode()
     return importing.import_league(file=io.BytesIO(written))
 

@@ -204,7 +204,7 @@ def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: C
 
 
 GONE, TWICE = object(), object()
-"""In place of a value: the field is removed; the first item of the list is added once more."""
+"""In place of a value: remove the field; add the first item of the list once more."""
 SPOILED: list[tuple[str, Any, str]] = [
     # What is changed in a valid document, its new value, and the place that the refusal names; empty: the same.
     ("format", "leaguesite.league/2", ""),

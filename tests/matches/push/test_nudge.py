@@ -118,7 +118,7 @@ async def test_a_site_in_one_process_sends_no_calls(layer: Layer, monkeypatch: p
         nudge.nudge()
         notify.push("fall")
         assert (await next_of(heard))["due"] == []
-    # And hears none: this returns at once.
+    # The listener gets no message: this returns at once.
     await nudge.hear()
 
 

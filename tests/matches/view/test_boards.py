@@ -25,7 +25,7 @@ def after(game_type: str, *moves: int) -> State:
 
 
 def seen(game_type: str, *moves: int) -> dict[str, Any]:
-    """What the public sees, through JSON as it comes to us."""
+    """The public view of a board, encoded as JSON and read again, as it arrives at the site."""
     view: dict[str, Any] = json.loads(json.dumps(get_game(game_type).view(after(game_type, *moves), None)))
     return view
 

@@ -1,4 +1,4 @@
-"""Which agent understood which message in which way."""
+"""Which agent understood which message in which dialect."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def deliver(who: make.Member, state: str, kind: str = ROUND) -> None:
 
 
 @pytest.mark.django_db
-def test_before_anything_was_sent_nothing_is_said() -> None:
+def test_before_any_message_all_cells_are_empty() -> None:
     make.setting()
     assert cells() == {code: {} for code in ("P01", "P02", "P03", "P04")}
 
 
 @pytest.mark.django_db
-def test_what_was_understood_and_how() -> None:
+def test_each_cell_says_whether_and_how_a_message_was_understood() -> None:
     place = make.playing()
     one, two, three, four = place.players
     speaks(one, GAME_INVITATION="canonical", CHOOSE_PARITY_CALL="canonical")
@@ -74,7 +74,7 @@ def test_what_was_understood_and_how() -> None:
 
 
 @pytest.mark.django_db
-def test_an_answer_that_is_none_was_not_understood_whatever_else_was() -> None:
+def test_a_message_with_an_invalid_answer_counts_as_not_understood() -> None:
     place = make.playing()
     match = place.match("R1M1")
     code = match.player_a.code
@@ -85,7 +85,7 @@ def test_an_answer_that_is_none_was_not_understood_whatever_else_was() -> None:
 
 
 @pytest.mark.django_db
-def test_it_costs_as_many_queries_for_3_players_as_for_300() -> None:
+def test_the_page_costs_as_many_queries_for_3_players_as_for_300() -> None:
     make.open_league("three")
     make.open_league("many")
     make.crowd("three", 3)
@@ -97,14 +97,14 @@ def test_it_costs_as_many_queries_for_3_players_as_for_300() -> None:
     assert costs == [5, 5]
 
 
-# What most do -----------------------------------------------------------------------------------
+# Shares of dialects --- --------------------------------------------------------------------------------
 
 
 def people(*shapes_of: str, kind: str = INVITED) -> list[tuple[dict[str, str], object]]:
     return [({kind: shape}, number) for number, shape in enumerate(shapes_of)]
 
 
-def test_what_most_do_is_told_in_rounded_shares() -> None:
+def test_common_dialects_are_shown_with_rounded_shares() -> None:
     told = most(people(*["canonical"] * 17, *["tools_call"] * 3))
     assert told == [
         Most(INVITED, (Share("canonical", "handle_game_invitation", 80), Share("tools_call", "tools/call", 20)))
@@ -123,23 +123,23 @@ def test_what_most_do_is_told_in_rounded_shares() -> None:
         [({INVITED: "legacy"}, "one")] * 50,
     ],
 )
-def test_nobody_can_be_told_from_it(spoken: list[Any]) -> None:
+def test_no_share_is_shown_that_could_identify_a_person(spoken: list[Any]) -> None:
     assert most(spoken) == []
 
 
-def test_what_one_or_two_do_is_not_told() -> None:
+def test_a_dialect_of_one_or_two_people_is_not_shown() -> None:
     told = most(people(*["canonical"] * 20, "legacy", "flat", "flat"))
     assert [share.shape for row in told for share in row.shares] == ["canonical"]
 
 
 def test_one_more_agent_changes_no_share_visibly() -> None:
-    """Whoever looks before and after a registration does not learn how that agent speaks."""
+    """A comparison of the page before and after a registration does not show that agent's dialect."""
     before = people(*["canonical"] * 14, *["tools_call"] * 6)
     assert {str(most([*before, ({INVITED: shape}, "new")])) for shape in shapes.SHAPES} == {str(most(before))}
 
 
 @pytest.mark.django_db
-def test_it_is_made_again_after_a_minute_only() -> None:
+def test_the_shares_are_computed_at_most_once_a_minute() -> None:
     now = [0.0]
     kept = KeptMost(lambda: now[0])
     make.open_league()

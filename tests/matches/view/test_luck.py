@@ -42,7 +42,7 @@ class Work:
 
 
 def played(rounds: int, players: int = 4, league_id: str = "fall") -> make.Setting:
-    """A league of which so many rounds are over."""
+    """A league with this many finished rounds."""
     place = make.playing(league_id, players=players)
     for number in range(rounds):
         if number:

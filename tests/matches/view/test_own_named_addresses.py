@@ -1,4 +1,4 @@
-"""Whoever registers an address that is not theirs reads its answers only as the public does, and is told why."""
+"""A person who registers another's address reads its answers only as the public does, and is told why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.matches.audience.views.test_mine_page import PATH, asked, people, sho
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
-SECRET = "AKIA-geheimnis"
+SECRET = "AKIA-a-secret-text"
 STRANGER, INNER = "192.0.2.66", "192.0.2.7"
 ADDRESS = f"http://{INNER}:9200/mcp"
 SENTENCE = "What this agent answered is withheld"
@@ -179,7 +179,7 @@ def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client
 
 
 def test_with_a_named_agents_token_ones_own_machine_may_be_checked_in_full(client: Client) -> None:
-    """It was registered through a gateway, say, and its owner asks from where it runs."""
+    """For example, the agent was registered through a gateway, and its owner asks from the agent's own machine."""
     make.open_league("fall")
     assert check(client, register(client, STRANGER), INNER)["withheld"] == ""
 

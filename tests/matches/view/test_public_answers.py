@@ -10,7 +10,7 @@ from league_sdk.protocol.notes import Code, entry_in_words, in_words, note
 from matches.view.public_answers import WITHHELD, for_public
 from tests import factories as make
 
-SECRET = "geheimnis"
+SECRET = "a-secret-text"
 
 
 def shown(body: Any, **more: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> Non
         ({"result": {"status": "OK", "key": SECRET}}, {"status": "OK"}),
         ({"result": {"status": SECRET, "parity_choice": SECRET}}, {}),
         ({"result": {"message_type": SECRET}}, {}),
-        # What we asked, sent back with more in it.
+        # Our own request, sent back with additions.
         ({"method": "x", "params": {"message_type": "GAME_INVITATION", "protocol": "league.v2", "key": SECRET}}, {}),
         ({"error": {"code": -32601, "message": SECRET}}, {}),
         ({"cut": True, "beginning": '{"message_type": "GAME_JOIN_ACK", "key": "' + SECRET}, {}),

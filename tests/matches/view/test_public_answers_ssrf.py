@@ -37,7 +37,7 @@ from tests.matches.audience.test_audience_privacy import texts
 
 pytestmark = pytest.mark.django_db
 
-SECRET = "AKIA-geheimnis"
+SECRET = "AKIA-a-secret-text"
 SHORT = {"max_retries": 0, "join_timeout_s": 2, "move_timeout_s": 2, "referee_lease_s": 120}
 Answers = Callable[[dict[str, Any]], web.Response]
 

@@ -61,7 +61,7 @@ def tiles(league_id: str = "fall") -> list[tuple[str, str, str]]:
 
 
 def student(agent: Agent | None, name: str, league_id: str = "fall") -> RosterEntry:
-    """Somebody on the roster, with this agent."""
+    """Add a person to the roster, with this agent."""
     entry = RosterEntry.objects.create(league_id=league_id, name=name, email=f"{name}@school.example", code=name * 4)
     if agent is not None:
         agent.owner = entry
@@ -144,7 +144,7 @@ def test_with_a_roster_every_student_has_one_tile() -> None:
     tiles = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(place.league)]
     assert tiles == [
         ("Ada", "P01", Ready.READY, 0),
-        # Of two agents the one that needs a hand.
+        # The one of two agents that needs help.
         ("Ben", "P03", Ready.WRONG_ANSWERS, 1),
         ("", stranger.code, Ready.NOT_CHECKED, 0),
         ("Bea", "", NotRegistered.NOT_REGISTERED, 0),
@@ -174,7 +174,7 @@ def test_the_wall_reads_each_finished_report_once() -> None:
 
 
 def many(count: int) -> League:
-    """So many agents with reports, and as many students without."""
+    """Add this many agents with reports, and as many students without agents."""
     league = make.open_league("wall")
     make.crowd(league.pk, count)
     for number, agent in enumerate(Agent.objects.filter(league=league)):

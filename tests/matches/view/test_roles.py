@@ -41,12 +41,12 @@ WHO = {
 
 @dataclass(frozen=True)
 class Line:
-    """Who gets in, and what they are answered; everybody else is refused.
+    """The users that may open an address, and the status that they get; all others are refused.
 
     Attributes:
         needs: an action in the league, or a name of ``_ALSO`` for what is asked of a person as such.
         get, post: the status for who may.
-        args: of the address; the id of the league where none are given.
+        args: the arguments of the address; the id of the league where none are given.
         data: what is posted.
         post_needs: when it differs from ``needs``.
     """
@@ -190,7 +190,7 @@ _ALSO = {
     "watches": frozenset({SUPERUSER, "instructor", "assistant", "instructor of another league"}),
     "opens": frozenset({SUPERUSER, "instructor", "assistant", "instructor of another league"}),
 }
-"""What is asked of a person and not of a league."""
+"""Addresses about a person instead of a league."""
 
 EVERYBODY = {"index", "login", "logout", "password_change", "password_change_done", "jsi18n", "app_list", "search"}
 """Nothing of a league is behind these, or only what their lists above show."""
@@ -318,7 +318,7 @@ def _posted(client: Client, url: str, line: Line) -> int:
 
 
 def rows(client: Client, page: str) -> list[str]:
-    """What a list of the admin shows, by its objects."""
+    """The objects that a list of the admin shows."""
     return sorted(str(one) for one in client.get(f"/admin/{page}/").context["cl"].result_list)
 
 
@@ -341,7 +341,7 @@ def test_lists_of_the_admin_show_only_ones_own_leagues(
     assert [line.split(" ")[0] for line in rows(client, "agents_registry/agent")] == agents
     count = 6 if "Fall" in leagues else 0
     assert len(rows(client, "matches/match")) == count
-    # By its number, another league's agent is not there either.
+    # The number of another league's agent is not found either.
     status = client.get(f"/admin/agents_registry/agent/{other.pk}/change/").status_code
     assert status == (200 if "W01" in agents else 403)
 

@@ -1,4 +1,4 @@
-"""The common table of a series: who is the same person, what counts, and what a frozen board keeps from it."""
+"""The common table of a series: how people are matched, which results count, and what a frozen board hides."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def rename(place: make.Setting, number: int, name: str) -> None:
     Agent.objects.filter(pk=place.players[number].agent.pk).update(display_name=name)
 
 
-def table(**how: Any) -> list[tuple[int, str, int, list[int | None]]]:
-    rows = common.season(Series.objects.get(), **how)["standings"]
+def table(**options: Any) -> list[tuple[int, str, int, list[int | None]]]:
+    rows = common.season(Series.objects.get(), **options)["standings"]
     return [
         (
             row["rank"],
@@ -62,7 +62,7 @@ def test_points_are_added_by_name_where_there_is_no_roster() -> None:
     assert [cells[:2] for _rank, _name, _points, cells in table()].count([None, None]) == 1
 
 
-def test_the_same_address_is_one_person_under_any_name_and_a_name_is_nobody_elses() -> None:
+def test_an_e_mail_address_identifies_a_person_whatever_the_agents_are_called() -> None:
     one, two = evening("one"), evening("two")
     for place, number in ((one, 0), (two, 1)):
         own(place, number, "ada@school.example")
@@ -79,7 +79,7 @@ def test_of_several_agents_of_one_person_the_best_one_counts() -> None:
     assert [row[2:] for row in table()] == [(3, [3])]
 
 
-def test_who_is_equal_in_points_and_wins_shares_the_place() -> None:
+def test_people_with_equal_points_and_wins_share_a_place() -> None:
     one, two = evening("one"), evening("two")
     for place, number in ((one, 0), (two, 1)):
         own(place, number, "ada@school.example")
@@ -122,7 +122,7 @@ def test_the_list_leaves_out_series_in_the_archive() -> None:
     assert table() != []
 
 
-def test_what_the_public_asks_for_is_made_once_and_again_when_a_league_has_changed() -> None:
+def test_the_public_table_is_cached_until_a_league_changes() -> None:
     evening("one")
     found = Series.objects.get()
     first = common.public_season(found)

@@ -64,7 +64,7 @@ def test_a_leader_is_beaten() -> None:
     lead = ["Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot"]
     assert last(*lead, "Dot>Ada") == (Tale.BEATS_LEADER, "Dot", "Ada", 0, 0)
     assert last(*lead, "Dot=Ada") == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
-    # Who was given the win has not beaten anybody.
+    # A player that won by a technical loss has not beaten anybody.
     assert last(*lead, "Dot!Ada") is None
 
 
@@ -92,7 +92,7 @@ def test_a_win_without_play_neither_lengthens_a_run_nor_ends_one() -> None:
     teller = told("Ada>Bo", "Ada!Bo", "Ada>Bo")
     assert teller.runs["Ada"] == Run("Ada", 2, 1, 3)
     assert "Bo" not in teller.runs
-    # Who does not answer has lost, and the run is over, but nobody ended it.
+    # A player that does not answer has lost, so its run is over, but no opponent ended it.
     assert last("Ada>Bo", "Ada>Bo", "Ada>Bo", "Bo!Ada") is None
     assert "Ada" not in told("Ada>Bo", "Ada>Bo", "Bo!Ada").runs
 
@@ -121,7 +121,7 @@ def test_climbing_into_the_first_three_and_a_late_first_win() -> None:
 def test_first_place_becomes_certain_once_by_points_alone() -> None:
     two = ["Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot"]
     assert last(*two, "Ada>Dot", matches_each=4) == (Tale.CERTAIN, "Ada", "Dot", 0, 3)
-    # It may be somebody else's match that decides.
+    # Another match may decide.
     assert last(*two, matches_each=3) == (Tale.CERTAIN, "Ada", "", 0, 0)
     assert last(*two, "Ada=Dot", matches_each=4) == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
     decided = told(*two, "Ada>Dot Bo=Cem", matches_each=3)

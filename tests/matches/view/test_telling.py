@@ -18,7 +18,7 @@ from tests.matches.correcting import do
 
 @pytest.fixture
 def kept() -> Iterator[None]:
-    """What is told is kept, as outside of transactions."""
+    """Keep cached texts, as outside of transactions."""
     telling.forget_all()
     yield
     telling.forget_all()

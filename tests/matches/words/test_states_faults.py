@@ -16,7 +16,7 @@ KNOWN = ("nobody listens at its address", "it refused the invitation", "")
 
 
 def fault(cause: Cause, detail: str = "") -> dict[str, Any]:
-    """As a referee of ours reports it."""
+    """A fault as a site's referee reports it."""
     return Fault("P02", "E001", "CHOOSE_PARITY_CALL", 4, cause, 30.0, detail).to_report()
 
 

@@ -31,7 +31,7 @@ class Spoken:
         return (await self._client.get_prompt(name, arguments)).messages[0].content.text
 
     async def call(self, name, arguments):
-        """What a tool answers; an error raises."""
+        """Call a tool; returns its answer, raises its error."""
         return (await self._client.call_tool(name, arguments)).structured_content
 
 

@@ -34,7 +34,7 @@ class Spoken:
         return (await self._session.get_prompt(name, arguments)).messages[0].content.text
 
     async def call(self, name, arguments):
-        """What a tool answers."""
+        """Call a tool; returns its answer."""
         result = await self._session.call_tool(name, arguments)
         assert not result.isError, result
         return result.structuredContent

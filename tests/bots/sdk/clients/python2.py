@@ -34,7 +34,7 @@ class Spoken:
         return (await self._client.get_prompt(name, arguments)).messages[0].content.text
 
     async def call(self, name, arguments):
-        """What a tool answers."""
+        """Call a tool; returns its answer."""
         result = await self._client.call_tool(name, arguments)
         assert not result.is_error, result
         return result.structured_content

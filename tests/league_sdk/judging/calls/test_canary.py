@@ -166,7 +166,7 @@ async def test_the_real_canary_starts_stops_and_notices_a_pause() -> None:
     canary = Canary(Clock())
     for _ in range(2):
         canary.start()
-        while not canary.was_answered:  # noqa: ASYNC110 - it tells nobody
+        while not canary.was_answered:  # noqa: ASYNC110 - the canary has no event
             await asyncio.sleep(0)
         canary.stop()
     begun = time.monotonic()

@@ -20,7 +20,7 @@ REFUSAL = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "The body is t
 
 
 class League:
-    """Instead of the league manager: it answers every delivery alike."""
+    """Replaces the league manager: gives every delivery the same answer."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply, self.delivered = reply, 0
@@ -31,7 +31,7 @@ class League:
 
 
 async def outcome_of(reply: Reply) -> tuple[Exception, int]:
-    """What a referee makes of the league's answer to a delivery, and how often it delivered."""
+    """The error that a referee raises for the league's answer to a delivery, and how often it delivered."""
     league = League(reply)
     line = InboxLine("http://league:8000/mcp", cast("Client", league), Clock(), lambda: "tok")
     directly = partial(cast("Client", league).post, SEAT.endpoint, CALL)

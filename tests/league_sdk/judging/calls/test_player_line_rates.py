@@ -27,7 +27,7 @@ NEXT_PROPOSAL = Proposal("message_type", "GAME_INVITATION", "http://localhost:81
 
 
 def limited(wait_s: float | None = None) -> CallResult:
-    """A refusal with HTTP 429 in a hunt, which asks the referee to wait so many seconds."""
+    """A refusal with HTTP 429 in a hunt, which asks the referee to wait this many seconds."""
     return replace(REFUSED, limited=NEXT_PROPOSAL, wait_s=wait_s)
 
 

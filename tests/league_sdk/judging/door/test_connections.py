@@ -1,4 +1,4 @@
-"""Who connects to a referee and stays: it is let go, and takes no file that a call to a player needs."""
+"""Idle connections to a referee are closed, and take no file that a call to a player needs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def ping(connection: Connection, said: bytes = WHOLE) -> int:
 
 
 async def ended(connection: Connection) -> bytes:
-    """What still comes until the other side ends the connection."""
+    """Read until the other side ends the connection; returns what was read."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await connection[0].read()

@@ -1,4 +1,4 @@
-"""A referee that dials out answers what comes over its inbox as it would at a port."""
+"""A referee that dials out answers messages of its inbox like those at a port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from league_sdk.protocol.errors import TokenInvalid
 
 
 class Judge:
-    """Writes down what it is asked."""
+    """Records the calls that it gets."""
 
     referee_id = "REF01"
 
@@ -40,7 +40,7 @@ async def test_a_refusal_is_an_error_with_the_id() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("ping", None), ("list_tools", None), ("no_such_method", -32601)])
-async def test_the_rest_is_answered_here(name: str, code: int | None) -> None:
+async def test_other_calls_are_answered_without_the_referee(name: str, code: int | None) -> None:
     judge = Judge()
     response = await answer(judge, rpc.call(name, {}, 79))
     assert (response["id"], response.get("error", {}).get("code"), judge.asked) == (79, code, [])

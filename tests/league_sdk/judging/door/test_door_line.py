@@ -57,12 +57,12 @@ async def test_a_start_is_taken_only_while_its_sender_waits(referee: Referee, li
         assert hung_up["accepted"] is False and "has not waited" in hung_up["reason"]
         assert await line.perform("start_match", dict(START), there) == {"accepted": True, "reason": None}
         assert budgets.caller("/mcp", f"Bearer {LEAGUE_TOKEN}") == LEAGUE
-        doors = referee.open_seats
-        assert len(doors) == 2 and [budgets.caller(f"/mcp/{door}", "") for door in doors] == list(doors)
+        secrets = referee.open_seats
+        assert len(secrets) == 2 and [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == list(secrets)
         referee._give_up((START["league_id"], START["match_id"], START["attempt"]))
         # What was told before an answer is known before it.
         await line.perform("health", {}, there)
-        assert [budgets.caller(f"/mcp/{door}", "") for door in doors] == [STRANGER, STRANGER]
+        assert [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == [STRANGER, STRANGER]
     assert [key[1] for key in stage.begun] == ["R1M1"]
 
 
@@ -72,9 +72,9 @@ async def test_the_door_knows_the_players_in_play_by_their_proven_tokens(referee
     params["player_B"] |= {"unproven_sha256": [tokens.digest(second)]}
     async with lined(referee, link) as (line, budgets, _):
         assert (await line.perform("start_match", params, there))["accepted"]
-        door = referee._running[params["league_id"], "R1M1", 1].brief.player_a.door
+        secret = referee._running[params["league_id"], "R1M1", 1].brief.player_a.path_secret
         callers = [budgets.caller("/mcp", f"Bearer {token}") for token in (first, second, tell("league_2P03"))]
-        assert callers == [door, STRANGER, STRANGER]
+        assert callers == [secret, STRANGER, STRANGER]
         referee._give_up((params["league_id"], "R1M1", 1))
         await line.perform("health", {}, there)
         assert budgets.caller("/mcp", f"Bearer {first}") == STRANGER

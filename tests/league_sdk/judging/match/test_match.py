@@ -306,7 +306,7 @@ async def test_an_own_token_in_a_reply_proves_whose_the_address_is(own: bool, on
 
 @pytest.mark.parametrize(("way", "status"), [("inbox", None), ("bridge", 200)])
 async def test_a_token_proves_no_address_over_a_line_of_its_own(way: str, status: int | None) -> None:
-    """Whoever registers somebody else's address may open a line: what comes there does not come from the address."""
+    """Anybody may register another's address and open a line: answers on the line do not come from that address."""
     mine = "tok_" + "a" * 32
     seat = {"token_digests": (tokens.digest(mine),), "unproven": (tokens.digest(mine),)}
     wire = Wire(path="", shape="canonical", method="x", id=1, session=False, status=200, content_type="", way=way)

@@ -28,7 +28,7 @@ class Board(ScriptedMatch):
         self.brief = replace(self.brief, game_type=self.game.game_type)
 
     def asked(self) -> list[tuple[str, str]]:
-        """Who was sent what, in order, from the first move on."""
+        """The players and the messages that they were sent, in order, from the first move on."""
         return [(one.player_id, one.type) for one in self.sent if one.type != "GAME_INVITATION"]
 
     def shown(self) -> list[tuple[str, list[str], Any]]:
@@ -98,7 +98,7 @@ async def test_the_public_sees_the_board_move_by_move_and_no_draw_of_a_number() 
     assert {state for state, _, _ in during} == {"COLLECTING_CHOICES"}
     seen = [board for _, _, board in during]
     assert [now for before, now in zip([None, *seen], seen, strict=False) if now not in (before, None)] == boards
-    # Who has moved is shown for the moment until the board shows how.
+    # A player that has moved is shown as such until the board shows the move.
     assert [locked for _, locked, _ in during if locked] == [[A], [B], [A], [B], [A]]
     assert scripted.drawn_after is None
     assert [step["state"] for step in scripted.log.steps] == ["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES"]

@@ -329,7 +329,7 @@ async def test_a_match_whose_result_is_refused_is_handed_back_as_the_leagues_fau
 
 
 class Failing:
-    """Instead of the HTTP client: a league manager that fails over everything."""
+    """Replaces the HTTP client: a league manager whose every answer is a failure."""
 
     async def post(self, *_: object, **__: object) -> Reply:
         error = {"code": -32603, "message": "Our side failed.", "data": {"error_code": "E009"}}

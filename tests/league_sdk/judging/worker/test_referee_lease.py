@@ -209,7 +209,7 @@ async def test_a_heartbeat_that_is_not_answered_does_not_outlast_the_lease(
 async def test_a_match_that_no_accepted_heartbeat_reported_is_given_up(
     referee: Referee, link: Link, stage: Stage
 ) -> None:
-    """Its lease has run out at the league manager, whatever was told of the others."""
+    """The match's lease has expired at the league manager, although other matches were reported."""
     stage.clock.at = begun = 1000.0
     await begin(referee, START | {"settings": {"referee_lease_s": 8}})
     async with reporting(referee):

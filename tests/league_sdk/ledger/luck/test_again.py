@@ -169,14 +169,14 @@ SAMPLED = ("all equal, half are draws", "middling differences")
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.exhaustive) for name in COVERED]
 )
-def test_a_league_that_is_played_again_is_as_foretold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_league_that_is_played_again_is_as_predicted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(again, "MAX_REPLAYS", 300)
     found = bench.run(COVERED[name], leagues=25, seed=1)
     assert found.covered >= bench.MIN_COVERED
 
 
-def test_whoever_takes_strengths_for_known_foretells_too_narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the test above can fail: the doubt about the strengths, and what draws them together, are needed."""
+def test_intervals_are_too_narrow_if_strengths_are_taken_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shows that the test above can fail: the uncertainty of the strengths and their prior matter."""
     monkeypatch.setattr(again, "MAX_REPLAYS", 300)
     monkeypatch.setattr(strengths, "SPREADS", (3.2, 4.5))
     monkeypatch.setattr(strengths, "solve_upper", lambda columns, right: [0.0] * len(right))

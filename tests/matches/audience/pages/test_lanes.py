@@ -41,7 +41,7 @@ def call(n: int, player: str, seconds: float, kind: str = "CHOOSE_PARITY_CALL", 
 
 
 def heard(n: int, player: str, seconds: float, elapsed_ms: int | None, **changes: Any) -> dict[str, Any]:
-    """What came of it."""
+    """The transcript entry of the answer."""
     answer = {
         "sender": player,
         "recipient": "REF01",

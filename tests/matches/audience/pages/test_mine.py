@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def checked(agent: Agent, *, passed: bool | None) -> None:
-    """It was checked; None: the check is on its way."""
+    """Check an agent; None leaves the check running."""
     asking.ask(endpoint=agent.endpoint, caller=Caller("127.0.0.1", instructor=True))
     [job] = taking.take(now=timezone.now() + timedelta(seconds=1))
     if passed is not None:
@@ -104,7 +104,7 @@ def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do
 
 @pytest.mark.parametrize(("port", "waits"), [(8101, True), (8102, True), (9999, False)])
 def test_no_trial_is_sent_to_a_program_that_plays_under_another_path(port: int, waits: bool) -> None:
-    """Its owner may be a rival, whose address somebody has named with another path or a question mark."""
+    """The program may be a rival's, whose address somebody has registered with another path or a question mark."""
     place = make.playing(players=2)
     assert sorted(player.agent.endpoint for player in place.players) == [
         f"http://localhost:{number}/mcp" for number in (8101, 8102)

@@ -70,8 +70,8 @@ def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> Non
         make.playing_on(place)
         make.finish_round(place)
     seen.append(scenes())
-    tellers = [[name for name in names if name != "ranks"] for names in seen]
-    assert tellers == [
+    shown_scenes = [[name for name in names if name != "ranks"] for names in seen]
+    assert shown_scenes == [
         ["wall-1"],
         ["wall-1"],
         ["standings-1", "boards", "news"],

@@ -73,7 +73,7 @@ def test_requesting_a_check_redirects_to_its_report(client: Client, path: str) -
     ("form", "status", "sentence"),
     [
         ({"endpoint": OTHER}, 403, "This is not your own address (you call from 192.0.2.7)"),
-        ({"endpoint": OTHER, "auth_token": "tok_" + "0" * 32}, 403, "This auth_token is no agent"),
+        ({"endpoint": OTHER, "auth_token": "tok_" + "0" * 32}, 403, "This auth_token belongs to no agent"),
         ({"endpoint": ""}, 422, "Give the address your agent listens at."),
         ({"endpoint": "gopher://192.0.2.7/"}, 422, "This is not an address that can be called."),
         ({"endpoint": "http://192.0.2.7:8101/", "role": "audience"}, 422, "There is no such role."),

@@ -99,7 +99,7 @@ def test_the_file_needs_nothing_else(client: Client) -> None:
 
 
 def many_ended(count: int) -> str:
-    """A league of so many players that is over."""
+    """A league of this many players that is over."""
     many_players(count)
     make.finished("board")
     return "/leagues/board/story/"

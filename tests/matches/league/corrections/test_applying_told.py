@@ -1,4 +1,4 @@
-"""Who hears of a correction, in which words, and what that costs."""
+"""The agents that are told of a correction, the messages that they get, and their cost."""
 
 from __future__ import annotations
 

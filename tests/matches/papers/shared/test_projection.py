@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def projection(root: Path, **options: Any) -> Projection:
-    """As a process that has just started has it."""
+    """A projection as in a process that has just started."""
     return Projection(Tree(root, **options))
 
 
@@ -368,7 +368,7 @@ def test_a_huge_league_has_a_table_and_no_matches(root: Path, monkeypatch: pytes
 
 
 class Killed(BaseException):
-    """As if the process were gone."""
+    """Raised in place of the death of the process."""
 
 
 def interrupted_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from league_sdk.protocol.states import LeagueState
-from matches.desk.acting import Foretold
+from matches.desk.acting import RowPreview
 from matches.desk.facts import Facts, start_warnings
 from matches.league import lifecycle, making
 from matches.league.errors import ActionRefused
@@ -18,30 +18,30 @@ REVOKED = gettext_noop("What it sends with them is refused until it has register
 READMITTED = gettext_noop("Whoever registers next under its name and address is taken for it, without proof.")
 
 
-def always(warning: str) -> Callable[[Any], Foretold]:
-    """For :attr:`acting.Listed.tells`: a warning that holds for every row, marked for translation."""
-    return lambda _row: Foretold(warnings=[_(warning)])
+def always(warning: str) -> Callable[[Any], RowPreview]:
+    """For :attr:`acting.Listed.preview`: a warning that holds for every row, marked for translation."""
+    return lambda _row: RowPreview(warnings=[_(warning)])
 
 
-def start(facts: Facts) -> Foretold:
+def start(facts: Facts) -> RowPreview:
     """What starting the next round would do, or why it would be refused."""
     return _starting(facts)
 
 
-def run_all(facts: Facts) -> Foretold:
+def run_all(facts: Facts) -> RowPreview:
     """What running all rounds would do, or why it would be refused."""
     follows = _("The rounds that follow start by themselves.")
     if facts.active is not None and not facts.league.paused:
-        return Foretold([follows])
+        return RowPreview([follows])
     return _starting(facts, follows)
 
 
-def _starting(facts: Facts, *more: str) -> Foretold:
+def _starting(facts: Facts, *more: str) -> RowPreview:
     try:
         lifecycle.refuse_start(facts.league)
     except ActionRefused as refusal:
-        return Foretold([_("It would be refused: %(why)s") % {"why": refusal.sentence}])
-    return Foretold([_first(facts), *more], start_warnings(facts))
+        return RowPreview([_("It would be refused: %(why)s") % {"why": refusal.sentence}])
+    return RowPreview([_first(facts), *more], start_warnings(facts))
 
 
 def _first(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""What a start would be refused with is told before, in the words in which it is refused then."""
+"""The reason why a start would be refused can be asked before the start, in the same words."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def stopped() -> None:
 REFUSED = [played, make.playing, no_referee, nobody_ready, paused, stopped, make.open_league]
 
 
-@pytest.mark.parametrize("arranged", REFUSED)
-def test_the_refusal_is_the_same_before_and_at_the_start(arranged: Callable[[], object]) -> None:
-    arranged()
+@pytest.mark.parametrize("arrange", REFUSED)
+def test_the_refusal_is_the_same_before_and_at_the_start(arrange: Callable[[], object]) -> None:
+    arrange()
     with pytest.raises(ActionRefused) as told:
         lifecycle.refuse_start(League.objects.get(pk="fall"))
     with pytest.raises(ActionRefused) as refused:
@@ -54,7 +54,7 @@ def test_the_refusal_is_the_same_before_and_at_the_start(arranged: Callable[[], 
     assert str(told.value) == str(refused.value)
 
 
-def test_what_may_start_is_not_refused() -> None:
+def test_a_league_that_may_start_is_not_refused() -> None:
     make.setting(players=2)
     lifecycle.refuse_start(League.objects.get(pk="fall"))
     assert lifecycle.start_league(league_id="fall").state == "RUNNING"

@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 
 GROUP = "inbox"
 ANNOUNCE_INTERVAL_S = 15.0
-"""Between two announcements of lines that stay open, so that the other processes know which agents dial out."""
+"""How often a process tells the others which of its lines are open, so that they know which agents dial out."""
 MAX_QUEUED = 10_000
 _EARLIER = "poll"
 """The way of a line at a process of the previous version, which names no way and runs until it is replaced."""
 
 
 class Others:
-    """The hubs of the other processes, as a hub sees them (:class:`matches.inbox.hub.Between`).
+    """The hubs of the other processes, as a hub sees them (:class:`matches.inbox.lines.OtherHubs`).
 
     Args:
         hub: the one of this process.
