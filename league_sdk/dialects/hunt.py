@@ -54,7 +54,7 @@ class Hunt:
     """One message to one agent.
 
     Args:
-        message: canonical.
+        message: the message in canonical form.
         url: the agent's address.
         memory: what is known of the agent; what is found out is added.
         choice_field: the game's name for a move, for messages that ask for one.
@@ -107,7 +107,7 @@ class Hunt:
 
     @property
     def _trimmed(self) -> Mapping[str, Any]:
-        """The message as this agent takes it."""
+        """The message without the fields that this agent rejects."""
         unwanted = self.memory.unwanted
         return self.message if unwanted is None else objections.without(self.message, unwanted)
 

@@ -1,7 +1,7 @@
 """Every kind of event, and which of its fields are public. Pure.
 
 Digests depend on this division, so it is a file format: never remove a name from a kind, and add one only if no event
-of an older site has a field of that name. Personal facts (who has which role, reasons and announcements that people
+of an older site has a field of that name. Personal facts (who has which role, reasons and notices that people
 wrote, causes that quote an address) are private: a salted hash commits to them, and they can be erased. The site's
 ``matches/events/registry.py`` has the private fields, the sentences and the effects of each kind.
 """
@@ -105,7 +105,7 @@ CORRECTIONS = (EventKind.CORRECTED, EventKind.CORRECTION_UNDONE)
 _FROM_DETAILS = ("drawn_number", "choices")
 """The public fields among a result's details."""
 _SAME_KIND: Mapping[str, str] = {EventKind.NOTICE_WITHDRAWN: EventKind.NOTICE}
-"""A withdrawn announcement keeps its kind in the chain, so that its digest stays; only its words are erased."""
+"""A withdrawn notice keeps its kind in the chain, so that its digest stays the same; only its text is erased."""
 _PUBLIC: Mapping[str, Fields] = {kind: kind.public for kind in EventKind}
 """A kind that this version does not know has no public fields."""
 

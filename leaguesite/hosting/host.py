@@ -106,7 +106,8 @@ class Host(Web):
         def command() -> Sequence[str]:
             port = self._ports.choose(name, listen, self._site.referee_port)
             return [
-                # What manage.py referee becomes; without it, as that reads settings and keys no referee needs.
+                # The command that `manage.py referee` executes; it is called directly, because manage.py reads settings
+                # and keys that a referee does not need.
                 *(sys.executable, "-m", "league_sdk.judging", "--started-by", "manage.py", "referee"),
                 *("--league", league, "--port", str(port), "--host", listen, *told),
                 *("--endpoint", f"http://{public}:{port}/mcp", "--name", name, "--exit-with-parent"),

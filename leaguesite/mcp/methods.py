@@ -217,7 +217,7 @@ EXPECTED = {
     "conversation_id": "an id of the conversation",
     "league_id": "the id of the league",
 }
-"""What an error says that an envelope field should be."""
+"""The ``expected`` of an error about each envelope field."""
 
 METHODS: dict[str, Method] = {
     MessageType.LEAGUE_REGISTER_REQUEST: Method(_register_player, lenient=True),

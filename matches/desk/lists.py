@@ -20,7 +20,7 @@ class FieldFilter(SimpleListFilter):
     """Filters by the values of a field.
 
     Attributes:
-        words: gives the values with their words, as they are to be read.
+        words: returns the values with their translated names.
     """
 
     words: Callable[[], Iterable[tuple[str, str]]]
@@ -50,7 +50,7 @@ def result_word(status: str) -> str:
 
 
 class OneLeague(RelatedOnlyFieldListFilter):
-    """Rows by league, of those that have any."""
+    """Rows by league; only leagues with rows are offered."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -75,7 +75,7 @@ class Archive(SimpleListFilter):
     parameter_name = "archive"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
-        """What can be chosen besides."""
+        """The further choices of the filter."""
         return [("only", _("in the archive")), ("too", _("both"))]
 
     def choices(self, changelist: Any) -> Any:

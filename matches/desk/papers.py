@@ -1,4 +1,4 @@
-"""Pages of the desk: announcements, exports, evidence sheets, and the import of a league."""
+"""Pages of the desk: notices, exports, evidence sheets, and the import of a league."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_NOTICES_LISTED = 200
 
 
 class NoticeForm(forms.Form):
-    """An announcement to everybody, or a message to the owner of one player."""
+    """The form of a notice to everybody, or to the owner of one player."""
 
     text = forms.CharField(
         label=gettext_lazy("Text"),
@@ -80,13 +80,13 @@ class PaperPages(LeagueAccess):
     # Announcements -------------------------------------------------------------------------------
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Announce something, and list the announcements so far, each with a button that withdraws it."""
+        """Publish a notice, and list the notices so far, each with a button that withdraws it."""
         league = self.league_for(request, object_id, roles.Action.RUN, in_demo=False)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
         if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
         notices = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:MAX_NOTICES_LISTED])
-        title = _("Announcements of %(league)s") % named(league)
+        title = _("Notices of %(league)s") % named(league)
         return self.desk_page(request, "notices.html", title, league=league, form=form, notices=notices)
 
     # Exports -------------------------------------------------------------------------------------

@@ -137,5 +137,5 @@ def counted(league: League) -> list[Counted]:
         Counted(_("messages of matches"), Message.objects.filter(match__league=league).count()),
         Counted(_("events"), league.events.count()),
         Counted(_("corrections"), league.corrections.count()),
-        Counted(_("announcements"), league.notices.count()),
+        Counted(_("notices"), league.notices.count()),
     ]

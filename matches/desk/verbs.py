@@ -68,7 +68,7 @@ def admission_sentence(let_in_now: bool, named: Mapping[str, Any]) -> str:
 
 
 def notice_sentence(notice: Notice, _named: Mapping[str, Any]) -> str:
-    """Says who sees the announcement."""
+    """Says who sees the notice."""
     if notice.agent is None:
         return _("The room sees it now: on the board and on the screen.")
     return _("Only the owner of %(player)s sees it, on “my agent”.") % {"player": notice.agent.code}

@@ -17,7 +17,7 @@ endings     close a round, end a league, tell the new table after its end
 corrections the instructor changes results, and undoes that
 freeze      freeze the board, and unveil it
 staffing    give and take roles in a league
-notices     announcements of the instructor
+notices     texts of the instructor to the room or to one student
 names       decide about names that look like another's
 gateways    mark hosts as gateways
 leading     which of several conductors has the lead

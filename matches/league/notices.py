@@ -64,10 +64,10 @@ def withdraw(*, league_id: str, number: int) -> Notice:
     with transaction.atomic():
         notice = Notice.objects.filter(league_id=league_id, pk=number).first()
         if notice is None:
-            raise NotFound(_("There is no such announcement in this league."))
+            raise NotFound(_("There is no such notice in this league."))
         moved = Notice.objects.filter(pk=number, withdrawn_at__isnull=True).update(withdrawn_at=timezone.now())
         if not moved:
-            raise ActionRefused(_("This announcement has been withdrawn already."))
+            raise ActionRefused(_("This notice has been withdrawn already."))
         if notice.agent_id is None:
             said = notice.made_at.isoformat()
             events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=said)

@@ -67,7 +67,7 @@ class Correction(models.Model):
 
 
 class Notice(models.Model):
-    """An announcement of the instructor: to everybody, or to the owner of one agent."""
+    """A notice of the instructor: to everybody, or to the owner of one agent."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="notices")
     agent = models.ForeignKey(Agent, null=True, on_delete=models.CASCADE, related_name="notices")

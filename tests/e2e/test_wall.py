@@ -102,7 +102,7 @@ def test_the_room_watches_games_and_the_instructor_steers_from_a_phone(site: Sit
         assert site.http.post("/admin/matches/league/games/screen/next/").status_code in (302, 403)
 
 
-def test_a_win_flashes_once_and_not_for_who_prefers_no_motion(site: Site, browser: Browser) -> None:
+def test_a_win_flashes_once_and_not_with_reduced_motion(site: Site, browser: Browser) -> None:
     site.create("flash", "tic_tac_toe")
     errors: list[str] = []
     count = """

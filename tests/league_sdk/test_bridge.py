@@ -48,7 +48,7 @@ def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> N
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"<html>", b"", b'{"open', b"[" * 9000])
-def test_a_body_that_is_no_json_comes_as_it_is(places: Any, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes) -> None:
     agent, said = places(lambda asked: (500, body)), League([message()])
     relayed(places(said), agent.url)
     http = said.brought[0]["http"]

@@ -59,7 +59,7 @@ def test_a_registration_of_any_shape_is_passed_on_without_its_address(path: str,
         None,
     ],
 )
-def test_other_calls_are_no_registrations(body: Any) -> None:
+def test_other_calls_are_not_registrations(body: Any) -> None:
     assert not registers("/mcp", body)
 
 
@@ -242,7 +242,7 @@ def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_does_
 
 
 @pytest.mark.parametrize("address", ["http://[bad/mcp", "http://localhost:port/mcp", "http://localhost:99999/mcp"])
-def test_an_address_that_is_none_is_left_to_the_league(places: Any, calling: Any, address: str) -> None:
+def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, address: str) -> None:
     league = places(lambda asked: (400, b"what is wrong"))
     body = {"method": "register_player", "params": {"display_name": "Ada", "endpoint": address}}
     reply = calling(league)(body)

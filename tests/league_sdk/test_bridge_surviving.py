@@ -63,7 +63,7 @@ def test_a_connection_that_never_opens_is_given_up_soon(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("after", [(100.0, "10.0.0.1"), (1.0, "192.168.1.7"), (1.0, "")])
-def test_a_poll_that_is_held_is_begun_anew_after_sleep_or_in_another_network(
+def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     places: Any, tmp_path: Path, after: tuple[float, str]
 ) -> None:
     agent, said = places(lambda asked: ok({})), League([message()])

@@ -290,7 +290,7 @@ async def test_a_socket_that_was_taken_over_or_not_allowed_ends_it(site: Site, c
     assert site.queries == []
 
 
-async def test_only_so_many_answers_are_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_limited_number_of_answers_is_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialling_out, "MAX_REMEMBERED", 40)
     numbers = [list(range(first, first + 5)) for first in range(1, 51, 5)]
     site.polls, agent = [*(news(*some) for some in numbers), news(1), held], Agent()
@@ -300,7 +300,7 @@ async def test_only_so_many_answers_are_remembered(site: Site, monkeypatch: pyte
     assert agent.seen.count(1) == 2
 
 
-def test_an_inbox_is_where_the_registration_was_answered() -> None:
+def test_an_inbox_is_at_the_address_that_answered_the_registration() -> None:
     told = {"poll_url": "http://10.0.0.7:8000/inbox", "websocket_url": "ws://10.0.0.7:8000/ws/inbox"}
     inbox = inbox_of({"auth_token": "t", "inbox": told}, "https://tunnel.example/mcp", "referee")
     assert inbox == Inbox("https://tunnel.example/inbox", "wss://tunnel.example/ws/inbox", "t", "referee")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 TAKES = {"HTTP_ACCEPT_ENCODING": "gzip, br"}
 
 
-def test_a_page_is_gzipped_for_a_browser_and_plain_for_who_does_not_ask(client: Client) -> None:
+def test_a_page_is_gzipped_only_for_clients_that_accept_it(client: Client) -> None:
     make.playing(players=4)
     plain, packed = client.get("/leagues/fall/"), client.get("/leagues/fall/", **TAKES)
     assert (plain.get("Content-Encoding"), packed.get("Content-Encoding")) == (None, "gzip")

@@ -39,7 +39,7 @@ def enters() -> list[str]:
     return sorted(Agent.objects.filter(league_id="fall").values_list("name", flat=True))
 
 
-def test_whoever_names_a_rivals_address_does_not_displace_it() -> None:
+def test_naming_a_rivals_address_does_not_displace_the_rival() -> None:
     join("Rival")
     thief = join("Thief", ELSEWHERE)
     assert replaced() == {"Thief": "Rival"}
@@ -49,7 +49,7 @@ def test_whoever_names_a_rivals_address_does_not_displace_it() -> None:
     assert not thief.check_wanted
 
 
-def test_whoever_names_a_rivals_address_first_loses_it_once_the_rival_comes() -> None:
+def test_naming_a_rivals_address_first_loses_the_seat_once_the_rival_comes() -> None:
     join("Thief", ELSEWHERE)
     join("Rival")
     assert enters() == ["Rival"]
@@ -227,7 +227,7 @@ def test_who_leaves_its_address_for_a_line_is_not_there_any_more() -> None:
 
 
 @pytest.mark.parametrize("way", ["?1", "/", "/x"])
-def test_whoever_names_another_path_of_a_rivals_program_does_not_play_with_it(way: str) -> None:
+def test_naming_another_path_of_a_rivals_program_gives_no_seat(way: str) -> None:
     """Many programs answer at every path, and none minds what follows a question mark."""
     join("Rival")
     join("Thief", ELSEWHERE, f"{ADDRESS}{way}")

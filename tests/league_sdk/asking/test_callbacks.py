@@ -27,7 +27,7 @@ class Posting(ScriptedMatch):
     """A scripted match whose players may also post.
 
     Args:
-        posts: by the message that sets a post off: player, type and message of the post.
+        posts: the posts to make, by player, message type and number of the message that causes them.
     """
 
     def __init__(self, posts: dict[tuple[str, str, int], list[dict[str, Any]]], **rest: Any) -> None:
@@ -104,7 +104,7 @@ async def test_an_illegal_choice_by_callback_is_asked_again() -> None:
     assert [one.message["error_code"] for one in scripted.to(A, "GAME_ERROR")] == ["E004"]
 
 
-def test_a_callback_repeated_in_the_next_turn_is_no_new_move() -> None:
+def test_a_callback_repeated_in_the_next_turn_is_not_a_new_move() -> None:
     mailbox, move = Mailbox(), {"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "choice": 3}
     for turn, duplicate in enumerate((False, True, True)):
         with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
@@ -165,7 +165,7 @@ async def test_no_callback_is_public_before_the_draw() -> None:
     assert [entry for entry in before if "parity_choice" in str(entry["body"])] == []
 
 
-# Whose a callback is ------------------------------------------------------------------------------------
+# The sender of a callback---------------------------------------------------------------------------------
 
 
 def find(**message: Any) -> str | None:

@@ -42,7 +42,7 @@ async def test_who_need_not_search_gets_no_process() -> None:
     await house.aclose()
 
 
-async def test_whoever_was_killed_moves_all_the_same() -> None:
+async def test_a_killed_house_agent_moves_again() -> None:
     house = HouseApart("hard", house_agent("hard", "tic_tac_toe"))
     await moves(house, "tic_tac_toe", 1)
     assert house.process is not None

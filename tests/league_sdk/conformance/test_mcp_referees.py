@@ -74,7 +74,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Judges]) -> None:
     assert len(agent.asked) <= 8
 
 
-async def test_of_a_referee_that_is_no_server_of_mcp_nothing_is_said() -> None:
+async def test_nothing_is_reported_about_a_referee_that_is_not_an_mcp_server() -> None:
     agent = Agent()
     report = await checked(agent)
     assert not OF_MCP & {one.id for one in report.clauses}

@@ -109,7 +109,7 @@ async def test_an_agent_that_is_not_there_has_not_played() -> None:
     assert not practice.played
 
 
-async def test_whoever_watches_is_told_of_each_step_as_it_happens() -> None:
+async def test_a_watcher_is_told_of_each_step_as_it_happens() -> None:
     heard = list[Step]()
     async with started(Random(), "connect_four") as url:
         house = House("easy", house_agent("easy", "connect_four"))

@@ -111,13 +111,13 @@ async def test_the_versions_that_a_server_names_are_heeded(supported: list[str],
         lambda body, _: refused(UNSUPPORTED_VERSION, supported={"2025-06-18": True}),
     ],
 )
-async def test_any_other_program_is_no_mcp_server_and_soon_left_alone(answer: Answer) -> None:
+async def test_any_other_program_is_soon_recognised_as_not_an_mcp_server(answer: Answer) -> None:
     memory, heard = await discovered(answer)
     assert (memory.mcp, memory.session, memory.own, memory.shared()) == ("", None, {}, {"mcp": ""})
     assert heard in (["server/discover", "initialize"], ["server/discover", "initialize", "initialize"])
 
 
-async def test_a_list_in_pages_is_read_to_its_end_or_so_many_pages() -> None:
+async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages() -> None:
     def endless(body: dict[str, Any], headers: dict[str, str]) -> Any:
         if body["method"] != "tools/list":
             return both_eras(body, headers)
@@ -158,7 +158,7 @@ async def test_all_requests_share_one_limit() -> None:
     assert limits == [2.5, 2.0, 1.5, 1.0]
 
 
-def test_what_was_found_is_shared_with_whoever_calls_next() -> None:
+def test_findings_are_shared_with_the_next_caller() -> None:
     stateless, sessions, plain = ({"mcp": STATELESS_VERSION}, {"mcp": MCP_VERSION, "session": True}, {"mcp": ""})
     assert [read_learned(one) for one in (stateless, sessions, plain)] == [stateless, sessions, plain]
     assert read_learned({"mcp": "1.0", "session": "yes"}) == {}

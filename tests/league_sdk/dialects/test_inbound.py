@@ -172,7 +172,7 @@ def test_refuse_has_the_shape_of_the_request(name: str, path: tuple[str, ...]) -
         (call("register_player", [1]), InvalidFormat),
     ],
 )
-def test_read_refuses_bodies_that_are_no_requests(body: Any, error: type[LeagueError]) -> None:
+def test_read_refuses_bodies_that_are_not_requests(body: Any, error: type[LeagueError]) -> None:
     with pytest.raises(error):
         inbound.read(body)
 

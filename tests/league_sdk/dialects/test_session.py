@@ -159,7 +159,7 @@ async def test_a_server_that_names_another_version_is_asked_in_it() -> None:
 
 
 @pytest.mark.parametrize("versions", [[], ["1999-01-01"], [None, 7, {}], ["2026-07-28" * 1000]])
-async def test_a_server_that_supports_nothing_of_ours_is_left_without_a_session(versions: list[Any]) -> None:
+async def test_a_server_without_a_common_version_gets_no_session(versions: list[Any]) -> None:
     def answer(content: Any, headers: dict[str, str]) -> Reply:
         return reply(400, only(*versions))
 
@@ -168,5 +168,5 @@ async def test_a_server_that_supports_nothing_of_ours_is_left_without_a_session(
 
 
 @pytest.mark.parametrize("body", [b"[1]", b'{"a": 1', [], "text", {"id": 1}, {"method": "x", "params": [1]}, None])
-def test_what_is_no_call_with_named_params_goes_as_it_is(body: Any) -> None:
+def test_a_body_that_is_not_a_call_with_named_params_is_sent_unchanged(body: Any) -> None:
     assert Session(version="2026-07-28").prepared(body)[0] == body

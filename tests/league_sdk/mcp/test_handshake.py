@@ -121,7 +121,7 @@ async def test_a_question_is_a_request_on_the_stream_and_its_answer_a_post() -> 
 @pytest.mark.parametrize(
     "response", [{"error": {"code": -1, "message": "no"}}, {"result": {"action": "accept", "content": {"name": 7}}}]
 )
-async def test_an_answer_that_is_none_is_an_error_of_the_tool(response: dict[str, Any]) -> None:
+async def test_an_invalid_answer_is_an_error_of_the_tool(response: dict[str, Any]) -> None:
     talk = Talk()
     session = await talk.session(elicitation={})
     question, stream = await _asked(talk, session)
@@ -202,7 +202,7 @@ async def test_a_newer_stream_ends_the_older() -> None:
     assert len(talk.server.listeners) == 1
 
 
-async def test_a_session_has_so_many_subscriptions_and_no_more() -> None:
+async def test_the_subscriptions_of_a_session_are_limited() -> None:
     talk = Talk()
     session = await talk.session()
     for number in range(MAX_URIS):

@@ -30,7 +30,7 @@ from tests.league_sdk.mcp.talking import Talk, handshake, stateless
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "' + b"x" * 70_000 + b'"}}', -32600),
     ],
 )
-async def test_a_body_that_is_no_request_is_400_in_either_era(body: bytes, code: int) -> None:
+async def test_a_body_that_is_not_a_request_is_400_in_either_era(body: bytes, code: int) -> None:
     for headers in ({}, stateless("ping")[1]):
         answer = await Talk().send(body, **headers)
         assert (answer.status, answer.code) == (400, code)

@@ -52,7 +52,7 @@ def test_the_cause_of_an_error_code(code: Any, cause: str) -> None:
 
 
 @given(st.integers(100, 599), st.booleans())
-def test_the_cause_of_an_http_response_that_is_no_answer(status: int, readable: bool) -> None:
+def test_the_cause_of_an_http_response_that_is_not_an_answer(status: int, readable: bool) -> None:
     expected = "HTTP_STATUS" if status // 100 != 2 else "WRONG_MESSAGE" if readable else "NOT_JSON"
     assert faults.of_answer(status=status, readable=readable) == expected
 

@@ -59,7 +59,7 @@ def test_a_note_becomes_a_sentence(said: Note, sentence: str, everybody: str | N
         5,
     ],
 )
-def test_read_keeps_anything_that_is_no_note_as_text(value: Any) -> None:
+def test_read_keeps_anything_that_is_not_a_note_as_text(value: Any) -> None:
     assert (read(value), public(value), in_words(value)) == (str(value), str(value), str(value))
 
 

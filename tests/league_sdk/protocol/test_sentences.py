@@ -65,7 +65,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stored", [None, "It did.", [], {}, {"text": 7}, {"facts": {}}])
-def test_what_is_no_sentence_is_none(stored: object) -> None:
+def test_a_stored_value_that_is_not_a_sentence_is_read_as_none(stored: object) -> None:
     assert read(stored) is None
 
 

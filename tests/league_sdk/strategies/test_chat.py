@@ -98,7 +98,7 @@ async def test_an_answer_is_read_whole_or_as_it_streams(model: Model, reply: Rep
         *(json.dumps(completion(one)).encode() for one in (None, 7, {"text": "odd"})),
     ],
 )
-async def test_what_is_no_completion_is_no_answer(model: Model, body: bytes) -> None:
+async def test_a_body_that_is_not_a_completion_gives_no_answer(model: Model, body: bytes) -> None:
     model.reply = answers(body)
     assert await why(model) == (NOT_A_COMPLETION, "")
 
@@ -138,7 +138,7 @@ async def test_a_server_that_stops_within_its_reply_is_left_in_time(sent: bytes)
 @pytest.mark.parametrize(
     "sent", [b"", b"220 smtp ready\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, b"\x15\x03\x01"]
 )
-async def test_a_server_that_speaks_no_http_is_no_answer(sent: bytes) -> None:
+async def test_a_server_without_http_gives_no_answer(sent: bytes) -> None:
     async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(sent)
@@ -150,7 +150,7 @@ async def test_a_server_that_speaks_no_http_is_no_answer(sent: bytes) -> None:
     assert said in ("it cannot be reached (RemoteProtocolError)", "it cannot be reached (ReadError)")
 
 
-async def test_a_server_that_is_not_there_is_no_answer() -> None:
+async def test_an_unreachable_server_gives_no_answer() -> None:
     said, _detail = await why(Model("http://127.0.0.1:9/v1"))
     assert said == "it cannot be reached (ConnectError)"
 

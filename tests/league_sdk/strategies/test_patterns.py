@@ -40,5 +40,5 @@ def test_a_longer_pattern_counts_for_more_than_a_shorter_one() -> None:
     assert History().choose(OPTIONS, {"numbers_drawn": [2, 1, 1, 2, 2, 1, 1, 2, 1]}) == "odd"
 
 
-def test_what_was_seen_once_is_no_pattern() -> None:
+def test_a_sequence_seen_once_is_not_a_pattern() -> None:
     assert [leader(seen) for seen in ([], ["even"], ["even", "odd"], ["odd", "odd"])] == [None, None, None, "odd"]

@@ -26,7 +26,7 @@ def test_a_position_is_made_again_from_its_moves() -> None:
         ("tic_tac_toe", {"players": ["P01", "P02"], "moves": [{"cell": 1}]}),
     ],
 )
-def test_what_cannot_be_played_on_is_no_position(game_type: object, state: dict[str, object]) -> None:
+def test_a_state_that_cannot_be_played_on_is_not_a_position(game_type: object, state: dict[str, object]) -> None:
     assert position(game_type, state) is None
 
 

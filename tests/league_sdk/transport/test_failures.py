@@ -80,7 +80,7 @@ async def test_a_failed_lookup_is_blamed_on_the_name_or_this_machine(
     assert failure == ("E009", cause, detail, False, False)
 
 
-async def test_a_failure_of_this_machine_is_blamed_on_whoever_calls(make: Make) -> None:
+async def test_a_failure_of_this_machine_is_blamed_on_the_caller(make: Make) -> None:
     for caller, cause in (("referee", "REFEREE"), ("league_manager", "LEAGUE")):
         made = make(agent_type=caller)
         with pytest.MonkeyPatch.context() as patch:

@@ -37,7 +37,7 @@ async def test_a_page_is_kept_as_the_agents_own_words() -> None:
     assert "My stack trace" in reply.text
 
 
-async def test_bytes_that_are_no_text_come_packed() -> None:
+async def test_bytes_that_are_not_text_are_sent_as_base64() -> None:
     packed = base64.b64encode(gzip.compress(b'{"accept": true}')).decode()
     http = {"status": 200, "headers": JSON | {"content-encoding": "gzip"}, "base64": packed}
     assert (await reply_of({"id": 7, "http": http}, 0)).body == {"accept": True}

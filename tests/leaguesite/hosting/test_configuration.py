@@ -188,7 +188,7 @@ def test_a_mistake_is_one_sentence_with_file_and_field_and_changes_nothing(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a":' * 5000, "\udcff"])
-def test_a_file_that_is_no_object_is_named(folder: Path, text: str) -> None:
+def test_a_file_that_is_not_an_object_is_named(folder: Path, text: str) -> None:
     (folder / SYSTEM).write_text(text, errors="surrogateescape")
     with pytest.raises(UnusableConfig) as refused:
         configuration.read(folder)

@@ -102,6 +102,6 @@ def test_a_database_that_is_away_is_a_reason_and_no_error() -> None:
     }
 
 
-def test_a_database_that_answers_is_no_reason() -> None:
+def test_health_is_ok_if_the_database_answers() -> None:
     health.add_check("database", health.check_database)
     assert health.status()["status"] == "ok"

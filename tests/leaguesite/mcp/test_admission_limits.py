@@ -191,7 +191,7 @@ def test_codes_are_not_found_by_trying(client: Client) -> None:
     assert asked(client, "register_player", right, ELSEWHERE).json()["result"]["status"] == "ACCEPTED"
 
 
-def test_a_code_that_no_league_asks_for_is_no_guess(client: Client) -> None:
+def test_a_code_that_no_league_asks_for_does_not_count_as_a_guess(client: Client) -> None:
     make.open_league("fall")
     for number in range(SAME_SECRET.amount + 1):
         params = wire.player_request(f"Agent {number}", port=9000 + number, code="leftover")

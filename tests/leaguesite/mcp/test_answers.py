@@ -125,7 +125,7 @@ def test_a_refusal_is_what_the_schema_says_too(client: Client) -> None:
             hold(tool.name, result["structuredContent"])
 
 
-def test_a_schema_refuses_what_is_no_answer() -> None:
+def test_a_schema_refuses_other_answers() -> None:
     for name in SCHEMAS:
         for wrong in ({}, {"message_type": "LEAGUE_ERROR"}, {"status": 7}):
             with pytest.raises(ValidationError):

@@ -77,7 +77,7 @@ def test_a_check_that_is_planned_says_when_it_begins(client: Client) -> None:
     assert 60 < later <= 90
 
 
-def test_answers_are_withheld_from_whoever_has_not_shown_that_the_address_is_theirs(client: Client) -> None:
+def test_answers_are_withheld_from_callers_that_have_not_proved_the_address(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     AgentToken.objects.update(proven=False)
     # From elsewhere: at the agent's own address its owner is known.
@@ -104,7 +104,7 @@ def test_an_agent_that_asks_too_often_has_to_wait(client: Client, monkeypatch: p
     assert not Check.objects.exists()
 
 
-def test_what_is_no_check_is_refused(client: Client) -> None:
+def test_an_invalid_check_is_refused(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     for named in [value for value in HOSTILE if value is not None]:
         assert refusal(client, token, check_id=named)["context"]["field"] == "check_id"

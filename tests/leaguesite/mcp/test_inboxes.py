@@ -96,8 +96,8 @@ async def test_responses_may_come_with_the_call_for_the_next_message(here: Agent
     token, headers = await seat(here)
     referee = asking(headers)
     found = await call("next_message", token)
-    brought = [response(found["messages"][0])]
-    then = await call("next_message", token, wait_s=0, after=found["next"], responses=brought)
+    responses = [response(found["messages"][0])]
+    then = await call("next_message", token, wait_s=0, after=found["next"], responses=responses)
     assert then == {"messages": [], "next": "0", "accepted": 1, "not_awaited": []}
     assert (await referee).json["result"] == EVEN
 
@@ -127,7 +127,7 @@ async def test_a_caller_that_breaks_off_ends_its_line_and_loses_nothing(here: Ag
     assert (await referee).json["result"] == EVEN
 
 
-async def test_who_waits_occupies_no_thread(here: Agents) -> None:
+async def test_a_waiting_call_occupies_no_thread(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
     talk = await held(token)
     ping = json.dumps({"jsonrpc": "2.0", "method": "ping", "params": {}, "id": 1}).encode()
@@ -187,7 +187,7 @@ async def test_a_token_that_was_revoked_reads_nothing(here: Agents) -> None:
         ({"responses": [{"id": 1}] * 65}, "responses"),
     ],
 )  # fmt: skip
-async def test_what_cannot_be_read_is_refused_and_takes_nothing_over(
+async def test_invalid_arguments_are_refused_and_take_over_no_line(
     here: Agents, arguments: dict[str, Any], field: str
 ) -> None:
     token = (await registered(here))["auth_token"]
@@ -201,12 +201,12 @@ async def test_what_cannot_be_read_is_refused_and_takes_nothing_over(
 
 
 @pytest.mark.parametrize("sent", [None, "", 5, "even", [], {}, {"result": EVEN}])
-async def test_a_response_that_is_none_is_refused(here: Agents, sent: Any) -> None:
+async def test_an_invalid_response_is_refused(here: Agents, sent: Any) -> None:
     token = (await registered(here))["auth_token"]
     assert (await refusal("submit_response", token, response=sent))["error_code"] in ("E002", "E003")
 
 
-async def test_where_there_is_no_room_no_response_is_taken(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_without_a_free_line_takes_no_response(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     token, headers = await seat(here)
     referee = asking(headers)
     [message] = (await call("next_message", token))["messages"]
@@ -218,7 +218,7 @@ async def test_where_there_is_no_room_no_response_is_taken(here: Agents, monkeyp
     await referee
 
 
-async def test_it_ends_when_the_process_does(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_waiting_call_ends_when_the_process_ends(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     token = (await registered(here))["auth_token"]
     talk = await held(token)
     monkeypatch.setattr(hub, "closing", False)

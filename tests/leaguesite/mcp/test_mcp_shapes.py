@@ -179,7 +179,7 @@ def test_a_token_may_stand_in_the_header(client: Client) -> None:
     assert reply["result"]["data"]["player_id"] == "P01"
 
 
-def test_a_header_that_is_no_agents_token_is_ignored(client: Client) -> None:
+def test_a_header_without_an_agents_token_is_ignored(client: Client) -> None:
     make.setting("fall", players=1)
     body = json.dumps(wire.request("get_standings", {"league_id": "fall"}))
     reply = client.post("/mcp", body, content_type="application/json", headers={"Authorization": "Bearer some-key"})

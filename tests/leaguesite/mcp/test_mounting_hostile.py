@@ -40,7 +40,7 @@ def status(client: Client, method: str, token: str = "", **params: Any) -> int:
 # Others' share ------------------------------------------------------------------------------------
 
 
-def test_an_agent_that_reads_only_is_no_stranger_after_a_restart(client: Client) -> None:
+def test_an_agent_that_only_reads_is_known_after_a_restart(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     known_tokens.forget_all()
     use_up()

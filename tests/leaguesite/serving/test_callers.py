@@ -45,7 +45,7 @@ def behind_proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ("10.0.0.9, 10.0.0.3", "10.0.0.9"),
     ],
 )
-def test_the_caller_is_the_rightmost_that_is_no_proxy_of_ours(
+def test_the_caller_is_the_rightmost_address_that_is_not_our_proxy(
     behind_proxy: None, settings: Any, header: str, caller: str
 ) -> None:
     assert forwarded_for(header, settings.LEAGUE_TRUSTED_PROXIES) == caller

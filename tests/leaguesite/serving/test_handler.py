@@ -115,7 +115,7 @@ async def test_a_stream_whose_reader_has_gone_before_it_begins_ends_at_once() ->
     assert len(mounting.server.listeners) == 0
 
 
-async def test_a_stream_keeps_nothing_of_what_was_asked() -> None:
+async def test_a_stream_does_not_keep_its_request_in_memory() -> None:
     kept: list[weakref.ref[Source]] = []
 
     class Noted(Source):

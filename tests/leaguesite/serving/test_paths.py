@@ -36,7 +36,7 @@ def test_paths_that_agents_call_in_any_case(path: str, name: str, end: str, case
         *("/registered", "/mcpx", "/mcp\n", "/mcp//", "/admin/leagues/mcp"),
     ],
 )
-def test_other_paths_are_no_agents_paths(path: str) -> None:
+def test_other_paths_are_not_for_agents(path: str) -> None:
     assert not is_agent_path(path)
 
 

@@ -73,7 +73,7 @@ def test_names_are_drawn_as_they_are_without_what_turns_them(fonts: str) -> None
         assert not can_draw("נועה")
 
 
-def test_letters_from_right_to_left_need_somebody_who_orders_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_letters_from_right_to_left_need_a_library_that_orders_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture.features, "check", lambda feature: False)
     assert not can_draw("נועה")
     assert can_draw("Ada")

@@ -228,7 +228,7 @@ async def test_a_failed_look_for_checks_is_retried(here: Agents) -> None:
         await here.until_in_db(lambda: state(check) == "DONE")
 
 
-async def test_a_check_that_a_match_overtakes_is_no_verdict_and_waits_for_its_turn_again(here: Agents) -> None:
+async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(here: Agents) -> None:
     """Only a check of a registration is interrupted: the agent ends the simulated match and plays the real one."""
     stopped: list[bool] = []
 

@@ -146,7 +146,7 @@ async def test_an_agent_decides_the_content_of_a_report_but_not_its_size(
     assert "tok_b" not in stored
 
 
-async def test_what_goes_wrong_with_the_match_itself_is_no_fault_of_the_agent(here: Agents) -> None:
+async def test_a_failure_of_the_match_itself_is_not_the_agents_fault(here: Agents) -> None:
     async def broken(*_all: Any) -> dict[str, Any]:
         raise RuntimeError("broken")
 

@@ -70,7 +70,7 @@ def test_a_referee_does_not_practise() -> None:
         practise(place.referees[0].agent)
 
 
-def test_only_whoever_has_shown_that_the_agent_is_theirs_may_have_it_practise() -> None:
+def test_only_a_proven_owner_may_have_an_agent_practise() -> None:
     place = make.setting(players=2)
     with pytest.raises(ActionRefused, match="nobody has shown that it is yours") as refused:
         practise(place.players[0].agent, proven=False)
@@ -192,7 +192,7 @@ def test_one_at_a_time_while_a_round_is_played() -> None:
     assert taken() == [second.pk]
 
 
-def test_whoever_has_played_less_is_first() -> None:
+def test_the_agent_that_has_played_less_is_first() -> None:
     place = make.setting(players=3)
     often, seldom, never = (player.agent for player in place.players)
     for number in range(3):
@@ -313,7 +313,7 @@ def test_one_that_a_killed_process_left_is_played_again() -> None:
 # What it says of its agent: nothing ---------------------------------------------------------------
 
 
-def test_it_is_no_check_for_anybody_who_reads_checks() -> None:
+def test_a_practice_match_is_not_listed_among_checks() -> None:
     place = make.setting(players=2, require_check=True)
     agent = place.players[0].agent
     before = readiness.readiness([agent])

@@ -82,7 +82,7 @@ def test_a_sender_has_a_few_answers_on_their_way_and_keeps_nobody_else_out(clien
     ]
 
 
-def test_whoever_registered_the_address_of_another_has_to_know_the_match(client: Client) -> None:
+def test_an_agent_at_anothers_address_has_to_know_the_match(client: Client) -> None:
     """Otherwise it could refuse invitations in the name of the program that listens there."""
     place = make.setting(players=2)
     alias, listens = place.players[1].agent, place.players[0].agent
@@ -136,7 +136,7 @@ def test_answers_of_checks_that_are_over_are_deleted(client: Client) -> None:
 
 
 @pytest.mark.parametrize("asked", ["of the address", "with the token", "by the league"])
-def test_whoever_names_an_address_is_not_whom_its_program_is_checked_as(asked: str) -> None:
+def test_the_program_at_an_address_is_not_checked_as_the_agent_that_only_names_it(asked: str) -> None:
     """A program that minds its own id and league_token would fail, and its league could leave it out for that."""
     place = make.setting(players=2, require_check=True)
     rival, thief = (player.agent for player in place.players)

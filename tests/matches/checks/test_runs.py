@@ -101,7 +101,7 @@ def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
     assert (member.fresh().problem, member.fresh().call_found) == ("", "")
 
 
-def test_a_check_of_an_address_says_nothing_of_whether_a_line_answers() -> None:
+def test_a_check_of_an_address_does_not_show_that_a_line_answers() -> None:
     """Behind one router a whole class has one address, and each of them may have it checked."""
     make.open_league("fall")
     fetches, listens = (make.join(name, "fall", port=8101) for name in ("Ada", "Bob"))

@@ -241,5 +241,5 @@ def test_an_import_is_logged_with_the_league_that_it_brought(desk: Client) -> No
 
 
 @pytest.mark.parametrize("query", ["at__gte=garbage", "no_such=1", "league_id=%00", "q=%00", "p=99999", "csv=2"])
-def test_a_file_with_filters_that_nobody_has_is_no_error_of_the_server(desk: Client, query: str) -> None:
+def test_a_file_with_unknown_filters_is_not_a_server_error(desk: Client, query: str) -> None:
     assert desk.get(f"{LOG}?csv=1&{query}").status_code in (200, 302)

@@ -71,7 +71,7 @@ def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: C
     assert ("1 of 4 would not answer: P04 Player 4." in confirm, "Start all the same" in confirm) == (True, True)
 
 
-def test_a_player_that_is_being_asked_is_no_problem(desk: Client) -> None:
+def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -> None:
     place = make.setting(players=4)
     silence(place.players[3])
     assert post(desk, "do/check") == "The agents are being asked: their answers appear on this page."

@@ -59,7 +59,7 @@ def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Cli
     assert about(desk)[0].text == MANY
 
 
-def test_players_at_ports_of_their_own_are_no_problem(desk: Client) -> None:
+def test_players_at_separate_ports_are_not_listed_as_a_problem(desk: Client) -> None:
     make.setting(players=4)
     assert (about(desk), shown(desk)["gateways"]) == ([], [])
 

@@ -90,13 +90,13 @@ def test_a_file_as_spreadsheets_save_it(data: bytes) -> None:
     assert people()[0][0] in ("Dana Levi", "דנה לוי")
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
+def test_bytes_that_are_not_text_are_refused() -> None:
     with pytest.raises(roster_files.RosterRefused) as caught:
         roster_files.decode(b"\x89PNG\xff\xfe\xfb\xff\xd9")
     assert caught.value.problems == ["The file is not a text file: save it as “CSV UTF-8”."]
 
 
-def test_codes_are_made_where_there_is_none_and_kept_ever_after() -> None:
+def test_missing_codes_are_made_and_kept() -> None:
     roster.import_csv(league_id="fall", text=FILE)
     made = code_of("noa@example.org")
     assert (code_of("dana@example.org"), bool(re.fullmatch("[a-hjkmnp-z2-9]{10}", made))) == ("dana-7", True)

@@ -149,7 +149,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(action: Callable[[],
     assert League.objects.filter(pk="fall").values().get() == before
 
 
-def test_a_frozen_board_is_not_planned_anew_and_not_unveiled_before_the_end(place: make.Setting) -> None:
+def test_a_frozen_board_is_not_frozen_again_and_not_unveiled_before_the_end(place: make.Setting) -> None:
     play_round(place, 0)
     for action in (lambda: freeze.plan(league_id="fall", from_round=3), lambda: freeze.unveil(league_id="fall")):
         with pytest.raises(ActionRefused):

@@ -49,7 +49,7 @@ def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
     assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
 
 
-def test_a_match_whose_moves_are_on_record_is_not_begun_anew_by_a_students_referee() -> None:
+def test_a_match_with_recorded_moves_is_not_started_again_by_a_students_referee() -> None:
     """It would ignore the recorded moves (ruling, section 12), and give the losing player a second game."""
     student = make.hire("Student", port=8009, trusted=False, progress=False, room=9)
     opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
@@ -71,7 +71,7 @@ def test_a_match_whose_moves_are_on_record_is_not_begun_anew_by_a_students_refer
     assert league.match("R1M1").referee == league.referees[0].agent
 
 
-def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_token() -> None:
+def test_a_start_planned_before_its_referee_restarted_has_an_old_token() -> None:
     """The start may still be being sent when the restarted referee has registered again and lost that attempt."""
     place = make.playing(players=2)
     old = credentials.league_token(place.referees[0].agent)
@@ -83,7 +83,7 @@ def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_t
     assert json.loads(start.tries[0].body)["params"]["auth_token"] == credentials.league_token(again.fresh())
 
 
-def test_a_start_that_is_sent_again_begins_the_lease_anew() -> None:
+def test_a_start_that_is_sent_again_renews_the_lease() -> None:
     place = make.playing(players=2)
     soon = timezone.now() + timedelta(seconds=1)
     Match.objects.update(lease_until=soon)

@@ -389,7 +389,7 @@ def test_a_round_may_be_a_number_or_digits(value: Any, number: int) -> None:
 
 
 @pytest.mark.parametrize("value", [None, True, -1, 2**31, 1.0, "", "-1", "1.0", "٣", "1" * 10, [1], {}])
-def test_a_value_that_is_no_whole_number_is_refused(value: Any) -> None:
+def test_a_value_that_is_not_a_whole_number_is_refused(value: Any) -> None:
     code, field, _, expected = complaint(lambda: whole_number(value, field="round_id"))
     assert (code, field, expected) == ("E002", "round_id", "a whole number")
 

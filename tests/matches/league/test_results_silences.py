@@ -67,7 +67,7 @@ def test_an_answer_clears_the_count_and_a_suspended_player_recovers() -> None:
     assert (place.players[0].fresh().state, place.players[0].fresh().silences) == ("ACTIVE", 0)
 
 
-def test_an_illegal_choice_is_no_silence() -> None:
+def test_an_illegal_choice_does_not_count_as_silence() -> None:
     place = make.playing(players=2, suspend_after=1)
     match = place.match("R1M1")
     changes = make.silent(match, "P01")

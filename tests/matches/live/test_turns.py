@@ -1,4 +1,4 @@
-"""Whose page is rendered next."""
+"""Which page is rendered next."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matches.live.turns import Turns
 
 @dataclass
 class Page:
-    """A page that so many look at."""
+    """A page with this many viewers."""
 
     name: str
     urgent: bool = True
-    lookers: int = 1
+    viewers: int = 1
     listeners: range = field(init=False)
 
     def __post_init__(self) -> None:
-        self.listeners = range(self.lookers)
+        self.listeners = range(self.viewers)
 
 
 class Thread:
@@ -33,7 +33,7 @@ class Thread:
         self.tasks: list[asyncio.Task[None]] = []
 
     async def wants(self, page: Page) -> asyncio.Task[None]:
-        """A page waits from now on."""
+        """Let a page wait for its turn."""
         task = asyncio.create_task(self._wait(page))
         self.tasks.append(task)
         await settled()
@@ -60,7 +60,7 @@ async def settled() -> None:
 
 @pytest.fixture
 async def thread() -> Thread:
-    """A page is being rendered."""
+    """A thread that is rendering a page."""
     thread = Thread()
     await thread.wants(Page("first"))
     assert thread.rendered.pop() == "first"
@@ -80,7 +80,7 @@ async def test_a_page_with_many_listeners_does_not_wait_for_many_pages_with_one(
     for number in range(900):
         await thread.wants(Page(f"page {number}", urgent))
     thread.now += 1.0
-    await thread.wants(Page("board", urgent, lookers=200))
+    await thread.wants(Page("board", urgent, viewers=200))
     thread.now += 0.01
     for _ in range(2):
         await thread.done()
@@ -93,7 +93,7 @@ async def test_a_page_with_one_listener_gets_its_turn_among_pages_with_more(thre
     await thread.wants(Page("mine"))
     for number in range(10):
         thread.now += 1.0
-        await thread.wants(Page(f"board {number}", lookers=5))
+        await thread.wants(Page(f"board {number}", viewers=5))
         thread.now += 1.0
         await thread.done()
     assert thread.rendered[:4] == ["board 0", "board 1", "mine", "board 2"]
@@ -109,7 +109,7 @@ async def test_looks_take_at_most_half_of_the_time(thread: Thread) -> None:
     await thread.done(looked_s=2.0)
     await thread.passes(1.9)
     assert thread.rendered == ["one"]
-    # It is pushed while it waits to be looked at.
+    # The page changes while it waits for its look.
     pages[2].urgent = True
     await thread.passes(0.0)
     assert thread.rendered == ["one", "three"]
@@ -134,17 +134,17 @@ async def test_a_cancelled_waiter_passes_its_turn_on(thread: Thread) -> None:
     waiting.cancel()
     await settled()
     thread.turns.give_back()
-    # It has the turn and has not heard of it yet.
+    # It was given the turn, but its task has not run yet.
     given.cancel()
     await thread.wants(Page("next"))
     assert thread.rendered == ["next"]
 
 
 async def test_a_waiter_that_is_being_cancelled_gets_no_turn(thread: Thread) -> None:
-    gone = await thread.wants(Page("gone", lookers=9))
+    gone = await thread.wants(Page("gone", viewers=9))
     await thread.wants(Page("next"))
     gone.cancel()
-    # It has not noticed yet.
+    # Its task has not run yet.
     thread.turns.give_back()
     await settled()
     assert thread.rendered == ["next"]

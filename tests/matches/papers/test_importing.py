@@ -350,7 +350,7 @@ def test_a_league_of_an_unknown_game_is_refused(document: Any) -> None:
         b'"leaguesite.league/1"',
     ],
 )
-def test_a_file_that_is_no_document_is_refused(data: bytes) -> None:
+def test_a_file_that_is_not_a_document_is_refused(data: bytes) -> None:
     assert refusal(data)
 
 

@@ -195,7 +195,7 @@ def test_a_game_that_fails_is_taken_for_one_of_skill(
     assert "cannot say the chances" in caplog.text
 
 
-def test_at_most_so_many_leagues_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_kept_leagues_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(luck, "MAX_KEPT", 1)
     work = Work()
     keeper = work.keeper()

@@ -116,7 +116,7 @@ def test_who_registers_from_the_machine_of_the_agent_reads_everything(client: Cl
     assert client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"}).status_code == 409
 
 
-def test_a_stranger_who_named_it_first_reads_nothing_after_its_owner_came(client: Client) -> None:
+def test_a_stranger_that_named_an_address_first_reads_nothing_after_the_owner_registers(client: Client) -> None:
     named = answered(client, STRANGER)
     show(client, named)
     own = register(client, INNER)

@@ -111,7 +111,7 @@ async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[
     return await asyncio.gather(*(played(answers, params) for answers in ANSWERS.values()))
 
 
-def test_only_the_owner_and_the_staff_read_answers_that_are_no_league_messages(client: Client) -> None:
+def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(client: Client) -> None:
     place = make.playing()
     match = place.match("R1M1")
     params = {

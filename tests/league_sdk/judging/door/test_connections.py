@@ -151,7 +151,7 @@ async def test_a_player_and_the_league_manager_are_served_while_strangers_flood(
         assert json.loads(body)["error"]["data"]["error_code"] == "E009"
 
 
-async def test_each_request_on_a_players_connection_is_identified_anew(referee: Referee, link: Link) -> None:
+async def test_each_request_on_a_players_connection_is_identified_again(referee: Referee, link: Link) -> None:
     async with referee_at(referee, link, max_connections=10, budgets=flooded()) as connect:
         connection = await connect()
         assert [await ping(connection, said) for said in (AT_SEAT, AT_SEAT, WHOLE)] == [200, 200, 429]

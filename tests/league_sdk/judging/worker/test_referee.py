@@ -65,7 +65,7 @@ async def test_a_match_is_played_once_however_often_it_is_started(referee: Refer
 async def test_a_match_that_is_over_is_played_again_in_another_conversation(
     referee: Referee, link: Link, stage: Stage, over: bool
 ) -> None:
-    """A league that begins anew, such as the demo or a restored backup, has the same matches and attempts again."""
+    """A league that starts again, such as the demo or a restored backup, has the same matches and attempts."""
     assert referee.start_match(START) == TAKEN
     await settle()
     if over:
@@ -99,7 +99,7 @@ async def test_a_new_attempt_replaces_the_earlier_one_and_an_old_one_is_refused(
 
 
 async def test_a_match_that_is_only_being_reported_takes_no_place(referee: Referee, link: Link, stage: Stage) -> None:
-    """The league manager knows that it is over before we know that it knows."""
+    """The league manager has the report, and may start the next match, before the referee knows that."""
     referee.start_match(START)
     await begin(referee, START | {"match_id": "R1M2"})
     taken: list[dict[str, Any]] = []
@@ -174,7 +174,7 @@ async def test_get_match_state_shows_a_player_its_match_without_choices(referee:
 
 @pytest.mark.parametrize("token", [7, "tok_" + "1" * 32, LEAGUE_TOKEN, AUTH_TOKEN, "f" * 64, tell("P03")])
 async def test_get_match_state_refuses_everybody_but_the_players(referee: Referee, token: Any) -> None:
-    """Not for a league_token either: everyone an agent calls may hold that."""
+    """A league_token is refused, too: every agent that we call gets it."""
     referee.start_match(with_tokens())
     with pytest.raises(TokenInvalid) as caught:
         referee.shown.state({"match_id": "R1M1", "auth_token": token})
@@ -363,5 +363,5 @@ async def test_a_match_is_traced_with_the_calls_in_it(
     await begin(referee)
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
     await stage.over(WIN)
-    # The call is asked for from here, not from within the match.
+    # The test makes the call, not the match, so the call has no match id.
     assert ended == ["player call None CHOOSE_PARITY_CALL player:P01", "match R1M1 None None"]

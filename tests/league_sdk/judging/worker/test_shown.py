@@ -70,7 +70,7 @@ async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: 
         assert referee.shown.told(OURS | {"auth_token": tell("league_2" + player)}).end()["attempt"] == 1
 
 
-async def test_whoever_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
+async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
     given = tokens.digest(OURS["auth_token"])
     start = with_tokens()
     start["player_A"] = start["player_A"] | {"unproven_sha256": [given]}

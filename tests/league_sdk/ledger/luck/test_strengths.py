@@ -42,7 +42,7 @@ def test_results_of_coins_leave_hardly_any_difference() -> None:
     assert stdev(apart.strengths) > 1.0
 
 
-def test_one_who_has_won_everything_is_not_infinitely_strong() -> None:
+def test_a_player_that_has_won_everything_is_not_infinitely_strong() -> None:
     everything = [Decided(0, other, 1) for other in range(1, 8)] * 3
     drawn = estimate(8, everything).draw(random.Random(1))
     assert 0 < drawn.strengths[0] < 40

@@ -42,7 +42,7 @@ def test_agents_are_told_the_new_table(place: make.Setting) -> None:
     assert Broadcast.objects.latest("pk").payload["standings"][0]["player_id"] == "P01"
 
 
-def test_after_the_end_all_but_those_who_are_out_are_told(place: make.Setting) -> None:
+def test_after_the_end_all_players_are_told_except_those_that_are_out(place: make.Setting) -> None:
     over(place)
     do("disqualify", player_id="P01", matches_become="lose")
     told = Broadcast.objects.latest("pk")

@@ -79,7 +79,7 @@ async def test_a_mistake_of_ours_is_logged_with_its_traceback(caplog: pytest.Log
     assert caplog.records[0].exc_info
 
 
-async def test_an_interrupted_pass_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_interrupted_pass_does_not_count_as_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert await pauses(Fake(Interrupted())) == [PAUSE_S]
     assert caplog.records == []

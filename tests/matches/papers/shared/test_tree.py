@@ -20,7 +20,7 @@ def lines(root: Path, name: str = LOG) -> list[str]:
     return (root / name).read_text(encoding="utf-8").splitlines()
 
 
-def test_a_full_log_is_renamed_and_only_so_many_are_kept(tmp_path: Path) -> None:
+def test_a_full_log_is_renamed_and_a_limited_number_is_kept(tmp_path: Path) -> None:
     tree = Tree(tmp_path, max_log_bytes=30)
     for number in range(20):
         with tree.writing():
@@ -115,7 +115,7 @@ def test_a_log_that_became_a_link_is_written_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".lock", ".written.json"])
-def test_our_own_files_are_no_links(tmp_path: Path, name: str) -> None:
+def test_our_own_files_are_not_links(tmp_path: Path, name: str) -> None:
     root, victim = tmp_path / "SHARED", tmp_path / "victim"
     victim.write_text(json.dumps({"format": 1, "whole": True, "written": {"fall": {}}, "logs": {}}))
     before = victim.read_text()
