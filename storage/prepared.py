@@ -39,12 +39,12 @@ class Prepared(Generic[M]):
 
     Args:
         build: makes the queryset of instances; it is called with the names of ``kinds``.
-        kinds: by name, the types of the values that are given later: ``int`` or ``str``. A list is passed as the text
+        kinds: the name and type of each value that is given later: ``int`` or ``str``. A list is passed as the text
             of :func:`listed`.
     """
 
     declared: ClassVar[list[Prepared[Any]]] = []
-    """All of them, in the order in which their modules were imported; a test runs each."""
+    """All statements, in the order in which their modules were imported; a test runs each."""
 
     def __init__(self, build: Callable[..., QuerySet[M]], **kinds: type) -> None:
         self.build = build
@@ -143,8 +143,9 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
     """Compare-and-swap by one statement: change the rows that are as expected.
 
     Args:
-        changes: by field, the new value, or an :class:`Sql`; a foreign key takes a primary key.
-        where: by field, what it must be; a tuple of a few that it may be, or a list of any length; None for NULL.
+        changes: for each field, the new value, or an :class:`Sql`; a foreign key takes a primary key.
+        where: for each field, the value that it must have; a tuple of a few values that it may have, or a list of
+            any length; None for NULL.
 
     Returns how many rows were changed.
     """

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, print_json
-from league_sdk.cli.options import Agent, Games, Json, is_file, known_games, refuse_what_is_no_agent
+from league_sdk.cli.options import Agent, Games, Json, is_file, known_games, refuse_unless_agent
 from league_sdk.cli.starting import started
 from league_sdk.conformance.checking import check as examine
 from league_sdk.conformance.listener import own_address
@@ -115,7 +115,7 @@ def _report(wanted: _Wanted) -> Report:
     by_file = is_file(wanted.url)
     if by_file and wanted.role != "player":
         fail("A file is checked as a player; start a referee or league manager and give its address.")
-    refuse_what_is_no_agent(wanted.url)
+    refuse_unless_agent(wanted.url)
     try:
         return asyncio.run(_check_file(wanted) if by_file else _check(wanted))
     except NotLoaded as error:

@@ -24,11 +24,11 @@ Games = Annotated[
 
 
 def is_file(source: str) -> bool:
-    """Whether a strategy is meant by its file, ``mine.py`` or ``mine.py:Class``."""
+    """Whether a strategy is named by its file, ``mine.py`` or ``mine.py:Class``."""
     return source.endswith(".py") or ".py:" in source
 
 
-def refuse_what_is_no_agent(source: str) -> None:
+def refuse_unless_agent(source: str) -> None:
     """End the command unless an agent is named by its address or by its file.
 
     Raises:

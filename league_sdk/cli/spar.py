@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, fail, out, plain, print_json, say
-from league_sdk.cli.options import Agent, Json, is_file, known_games, refuse_what_is_no_agent
+from league_sdk.cli.options import Agent, Json, is_file, known_games, refuse_unless_agent
 from league_sdk.cli.starting import started
 from league_sdk.conformance.house import House
 from league_sdk.conformance.practice import Practice, practise
@@ -48,7 +48,7 @@ def spar(
     Exit code: 0 the match was played to its end, whoever won, 1 it was not, 2 the command line cannot be used.
     """
     known_games([game])
-    refuse_what_is_no_agent(agent)
+    refuse_unless_agent(agent)
     house = House(against, house_agent(against, game))
     role = ROLES[1] if second else ROLES[0]
 

@@ -50,7 +50,7 @@ class Watched:
         """Read what is new; the events since the last look.
 
         Raises:
-            NoLeague: the site has no such league, or it is no site of a league.
+            NoLeague: the site has no such league, or it is not the site of a league.
             httpx.HTTPError: it does not answer.
         """
         # First its state: once it has ended, what is read after that is all there will be.
@@ -88,7 +88,7 @@ def read(site: httpx.Client, path: str, **query: str) -> Any:
     """
     with site.stream("GET", path, params=query) as reply:
         if reply.status_code == 404:
-            raise NoLeague(f"There is nothing at {site.base_url}{path}: no such league, or no site of a league.")
+            raise NoLeague(f"There is nothing at {site.base_url}{path}: no such league, or not the site of a league.")
         reply.raise_for_status()
         raw = bytearray()
         for part in reply.iter_bytes():
@@ -100,7 +100,7 @@ def read(site: httpx.Client, path: str, **query: str) -> Any:
     try:
         return httpx.Response(200, content=bytes(raw)).json()
     except ValueError:
-        raise NoLeague(f"What listens at {site.base_url} is no site of a league: it answered no JSON.") from None
+        raise NoLeague(f"{site.base_url} is not the site of a league: its answer is not JSON.") from None
 
 
 def watch(

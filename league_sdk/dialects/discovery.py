@@ -1,8 +1,8 @@
 """Find out, once and outside of matches, whether an agent is an MCP server, and which tools it has.
 
 The agent is asked as a server of the stateless version (``server/discover``), then as one of the handshake versions
-(``initialize``). It is no MCP server if it answers neither as MCP says, whatever the HTTP status. What is found belongs
-to the agent's registration and is shared by all who call it. No I/O: the caller sends.
+(``initialize``). It is not an MCP server if it answers neither as MCP says, whatever the HTTP status. What is found
+belongs to the agent's registration and is shared by all callers of that agent. No I/O: the caller sends.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ async def discover(
     if it gave one, which the caller ends.
 
     Args:
-        post: sends a body within ``limit_s`` seconds, with ``headers`` beside the usual ones; what it raises is raised
-            here, and ``mcp`` stays as it was if it was not known by then.
+        post: sends a body within ``limit_s`` seconds, with ``headers`` in addition to the usual ones; what it raises is
+            raised here, and ``mcp`` stays as it was if it was not known by then.
         next_id: returns new JSON-RPC ids.
         limit_s: seconds for all of it.
         now: monotonic seconds.
@@ -70,7 +70,7 @@ async def discover(
 
 
 async def _agree(send: Send[R], next_id: Callable[[], int]) -> Session | None:
-    """The version, and the session if there is one, in which the agent takes calls; None if it is no MCP server."""
+    """The version, and the session if there is one, in which the agent takes calls; None if it is not an MCP server."""
     stateless = Session(version=STATELESS_VERSION)
     reply = await send(rpc.call(DISCOVER, {}, next_id()), stateless)
     named = supported(reply.body)

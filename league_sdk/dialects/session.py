@@ -61,7 +61,7 @@ class Session:
         return ({ID_HEADER: self.id} if self.id else {}) | {VERSION_HEADER: self.version}
 
     def prepared(self, body: Any, mirror: Mirror | None = None) -> tuple[Any, dict[str, str]]:
-        """A body as this server takes it, and the headers beside the usual ones, with those of ``mirror``."""
+        """A body as this server takes it, and the headers in addition to the usual ones, with those of ``mirror``."""
         if not self.is_stateless:
             return body, self.headers()
         try:
@@ -124,7 +124,7 @@ def sender(
     """What sends bodies one after the other, all of them within one limit.
 
     Args:
-        post: sends a body within ``limit_s`` seconds, with ``headers`` beside the usual ones.
+        post: sends a body within ``limit_s`` seconds, with ``headers`` in addition to the usual ones.
         limit_s: seconds for all of them, from now on.
         now: monotonic seconds.
         mirror: gives the headers that repeat arguments of a call.
@@ -150,7 +150,7 @@ async def through(
     """Send a body; if the server wants a session first, open one and send the body, again if it was sent before.
 
     Args:
-        post: sends a body within ``limit_s`` seconds, with ``headers`` beside the usual ones.
+        post: sends a body within ``limit_s`` seconds, with ``headers`` in addition to the usual ones.
         holder: holds the server's session.
         next_id: returns the JSON-RPC id of ``initialize``.
         limit_s: seconds for all of it.

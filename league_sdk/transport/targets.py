@@ -76,7 +76,7 @@ def read_target(url: str) -> Target:
     """Parse an address in ASCII; a name in another script must be in the form of name servers (``xn--…``).
 
     Raises:
-        Unreadable: the text is no such address.
+        Unreadable: the text is not such an address.
     """
     if not url.isascii() or not url.isprintable() or not _NOT_IN_A_URL.isdisjoint(url):
         raise Unreadable(UNREADABLE)

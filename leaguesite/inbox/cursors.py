@@ -14,7 +14,7 @@ from matches.inbox.hub import MAX_OFFERS_PER_AGENT
 _CURSOR = re.compile(r"[0-9a-f]{1,14}(-[0-9a-f]{1,14})*")
 MAX_CURSOR_CHARS = 15 * MAX_OFFERS_PER_AGENT
 NOTHING = "0"
-"""The cursor of an agent that has nothing that still waits."""
+"""The cursor of an agent for which nothing waits."""
 
 
 def write(ids: Iterable[int]) -> str:

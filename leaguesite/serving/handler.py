@@ -38,7 +38,7 @@ _BUSY = TooOften("The site has too much to do: try again in a second.", expected
 
 T = TypeVar("T")
 _Answer = tuple[int, list[tuple[bytes, bytes]], bytes, Any]
-"""Status, headers and body; a large response besides, which is sent in parts."""
+"""Status, headers and body; for a large response, also what sends it in parts."""
 
 
 class DeferredResponse(HttpResponse):
@@ -72,7 +72,7 @@ class HeldResponse(HttpResponse):
 
 
 class StreamResponse(HttpResponse):
-    """What a :class:`HeldResponse` may come to instead of a whole response: parts, as they are made.
+    """What a :class:`HeldResponse` may become instead of a whole response: parts, sent as they are made.
 
     Args:
         parts: made on the event loop; closed when the caller breaks off.
@@ -124,7 +124,7 @@ class OneHopHandler(ASGIHandler):
                 # Subtraction drops the counters that have come to zero.
                 self._waiting -= Counter(list(queue.limits))
         if isinstance(answer, HeldResponse):
-            # One wait for all of it: that the caller has gone is said only once.
+            # One wait around all of it: the server reports only once that the caller has gone.
             await unless_gone(_send_held(answer, send), receive)
             return
         status, headers, content, large = answer
@@ -188,7 +188,7 @@ class OneHopHandler(ASGIHandler):
 async def _send_held(held: HeldResponse, send: ASGISendCallable) -> None:
     """Wait for a response and send it; the parts of a stream as they are made."""
     response = await held.wait()
-    # It holds what was asked, which may be large, and a stream lives long.
+    # It holds the request, which may be large, and a stream lives long.
     del held.wait
     status, headers, content, _large = _as_answer(held.request, response)
     if isinstance(response, StreamResponse):

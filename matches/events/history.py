@@ -92,8 +92,8 @@ class Moment:
         head: the digest of that event: the head of the ledger at that time.
         rounds: the rounds that had started, by number.
         outcomes: the results that counted, by match, in the order in which they began to count.
-        points: by player, the points that corrections gave or took.
-        out: by player, ``withdrawn`` or ``disqualified``.
+        points: for each player, the points that corrections gave or took.
+        out: for each player, ``withdrawn`` or ``disqualified``.
         commitments: by match, the hashes of its seeds, in the order of its plays (ruling, section 12).
         corrections: the corrections by number: the data of each one's event, with ``undone``.
         frozen_after: the last round that the public sees, while the board is frozen.

@@ -23,7 +23,7 @@ class SeatKey:
     agent: int
 
     def text(self) -> str:
-        """The key as ``start_match`` carries it."""
+        """The key as text, as it is sent with ``start_match``."""
         head = f"{self.match}.{self.attempt}.{self.agent}"
         return f"{head}.{_signature(head)}"
 

@@ -18,8 +18,8 @@ class Courses(NamedTuple):
 
     Attributes:
         rounds: the numbers of the rounds, ascending.
-        ranks: by player, its place after each of these rounds; those who are tied share one.
-        points: by player, the points after each of these rounds.
+        ranks: for each player, its place after each of these rounds; those who are tied share one.
+        points: for each player, the points after each of these rounds.
     """
 
     rounds: list[int]

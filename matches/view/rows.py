@@ -125,7 +125,7 @@ class LuckRow(TypedDict):
     after_round: Annotated[int | None, says("The last round that the figures are about; null while there are none.")]
     current: Annotated[bool, says("Whether nothing has changed since that they depend on; if not, newer ones follow.")]
     game_of_chance: Annotated[bool | None, says("Whether nobody can be better than another in this game.")]
-    coin: Annotated[bool | None, says("Whether coins could have made the table.")]
+    coin: Annotated[bool | None, says("Whether chance alone could have made the table.")]
     matches: Annotated[int, says("How many matches were played again.")]
     kept: Annotated[int, says("How many results stayed, as they were decided without play.")]
     replays: Annotated[int, says("How often they were played again.")]

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.backlog import needs
 from tests.e2e.site import (
     ROOT,
     Player,
@@ -24,7 +25,6 @@ from tests.e2e.site import (
     wait_for,
 )
 from tests.e2e.sockets import Watcher
-from tests.knocking import needs
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"

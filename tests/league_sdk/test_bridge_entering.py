@@ -264,6 +264,6 @@ def test_an_agent_is_looked_for_where_it_calls_from(address: str, caller: str, p
     assert places_of(address, caller) == places
 
 
-def test_the_first_reason_is_told() -> None:
+def test_the_first_reason_is_reported() -> None:
     assert bridge.reason(Reply(400, {}, b'{"error": {"message": "No name."}}')) == "No name."
     assert bridge.reason(Reply(502, {}, b"<html>")) == "HTTP 502"

@@ -27,7 +27,7 @@ class MatchLog:
     Attributes:
         moves: in a game without hidden choices, player and move, in order.
         excused: tries that did not count, and the evidence for it.
-        proofs: by player, the hash of a token that the player's own address answered with.
+        proofs: for each player, the hash of a token that the player's own address answered with.
         count: entries so far.
         on_entry: told each entry at once, also one that is withheld.
     """

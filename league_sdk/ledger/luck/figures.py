@@ -20,8 +20,8 @@ class Question:
         results: the results that count.
         scoring: the league's points.
         chances: for each result, the chances of the match if its game is one of chance and they are known; else None.
-        points: by player, the points that corrections gave or took.
-        out: by player, ``withdrawn`` or ``disqualified``.
+        points: for each player, the points that corrections gave or took.
+        out: for each player, ``withdrawn`` or ``disqualified``.
         seed: what chance is drawn from: the same question with the same seed has the same answer.
     """
 
@@ -91,7 +91,7 @@ class Luck:
         kept: how many results stayed as they are, as they were decided without play.
         replays: how often they were played again.
         chance: whether the game is one of chance, in which nobody can be better than the others.
-        coin: whether coins could have made this table: no player is shown to be better than another.
+        coin: whether chance alone could have made this table: no player is shown to be better than another.
     """
 
     players: Mapping[str, PlayerLuck]

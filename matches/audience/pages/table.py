@@ -36,7 +36,7 @@ class Decision(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns that a table may have beside the usual ones.
+    """The columns that a table may have in addition to the usual ones.
 
     Attributes:
         luck: whether it says between which places everybody would be if the matches were played again.

@@ -40,7 +40,7 @@ def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.Capt
     assert "exists already: nothing was changed." in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", str(tmp_path / "nowhere" / "mine.py")]) == 1
     assert "cannot be written: No such file or directory." in " ".join(capsys.readouterr().err.split())
     assert main(["new", "mine.txt"]) == 2

@@ -40,7 +40,7 @@ async def test_an_agent_of_any_language_is_called_at_its_address(capsys: pytest.
     assert found["status"] in ("WIN", "DRAW", "LOSS")
 
 
-async def test_an_agent_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_an_agent_that_does_not_answer_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     async with listening(Agent().serve) as url:
         pass
     assert await asyncio.to_thread(main, ["spar", url]) == 1

@@ -86,12 +86,12 @@ async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is
     ("changed", "arguments", "sentence"),
     [
         ({"/api/leagues": []}, [], "There is no league at http://"),
-        ({}, ["--league-id", "winter"], "/api/leagues/winter: no such league, or no site of a league."),
-        ({"/api/leagues": "<html>"}, [], "is no site of a league: it answered no JSON."),
+        ({}, ["--league-id", "winter"], "/api/leagues/winter: no such league, or not the site of a league."),
+        ({"/api/leagues": "<html>"}, [], "is not the site of a league: its answer is not JSON."),
         ({"/api/leagues": "[" + " " * 9_000_000 + "]"}, [], "answered with more than 8388608 bytes"),
     ],
 )
-async def test_what_cannot_be_watched_is_said(
+async def test_the_command_says_why_it_cannot_watch(
     changed: dict[str, Any], arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with listening(site(**changed)) as url:
@@ -99,7 +99,7 @@ async def test_what_cannot_be_watched_is_said(
     assert sentence in capsys.readouterr().err
 
 
-async def test_a_site_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_site_that_does_not_answer_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     async with listening(site()) as url:
         pass
     assert await asyncio.to_thread(main, ["watch", url]) == 1

@@ -55,7 +55,7 @@ class NoHandshake(Server):
         raise Wrong(-32601)
 
 
-async def test_a_server_that_no_client_can_connect_to_is_told() -> None:
+async def test_a_server_that_no_client_can_connect_to_is_reported() -> None:
     why = only(await checked(NoHandshake()), "mcp.version")
     assert "answers neither server/discover nor initialize" in why
 
@@ -110,7 +110,7 @@ class LosesSessions(WithSessions):
         return await super().serve(request)
 
 
-async def test_a_session_that_is_refused_is_told() -> None:
+async def test_a_session_that_is_refused_is_reported() -> None:
     why = clause(await checked(LosesSessions()), "mcp.session").why
     assert why == "It refused the session that it had just given: error -32600: Missing session ID."
 
@@ -125,7 +125,7 @@ class SpacedSessions(WithSessions):
         return reply
 
 
-async def test_a_session_id_that_mcp_does_not_allow_is_told() -> None:
+async def test_a_session_id_that_mcp_does_not_allow_is_reported() -> None:
     why = only(await checked(SpacedSessions()), "mcp.session")
     assert why.startswith('Its Mcp-Session-Id was "s 1": MCP allows visible ASCII characters only')
 
@@ -138,7 +138,7 @@ async def test_a_session_id_that_mcp_does_not_allow_is_told() -> None:
         ({"inputSchema": {"type": "array"}}, 'tools.0.inputSchema.type in tools/list was "array", expected object'),
     ],
 )
-async def test_a_tool_that_makes_clients_refuse_the_list_is_told(changes: Any, difference: str) -> None:
+async def test_a_tool_that_makes_clients_refuse_the_list_is_reported(changes: Any, difference: str) -> None:
     class Listing(Server):
         def listed(self, params: Any) -> Any:
             tools = super().listed(params)["tools"]
@@ -194,7 +194,7 @@ class NoContent(Server):
         return message
 
 
-async def test_a_result_without_content_is_told() -> None:
+async def test_a_result_without_content_is_reported() -> None:
     why = only(await checked(NoContent()), "mcp.results")
     assert why.startswith("content in tools/call was missing, expected a list. The league reads it all the same")
 
@@ -206,7 +206,7 @@ class OwnNames(Server):
         return dict(zip(self.tools, NAMES, strict=False))[name]
 
 
-async def test_tools_may_have_names_of_their_own_and_broadcasts_without_a_tool_are_told() -> None:
+async def test_tools_may_have_names_of_their_own_and_broadcasts_without_a_tool_are_reported() -> None:
     report = await checked(OwnNames())
     assert having(report, Verdict.CONFORMS) >= CLAUSES and clause(report, "method.names").verdict is Verdict.CONFORMS
     told = clause(report, "message.standings_update")

@@ -131,7 +131,7 @@ class Refuses(Judges):
         return await super().call(method, params)
 
 
-async def test_of_a_question_that_is_refused_nothing_is_said() -> None:
+async def test_a_refused_question_is_not_reported() -> None:
     report = await checked(Refuses())
     assert having(report, Verdict.CONFORMS) == OF_MCP - OF_SESSIONS - {"mcp.results"}
     assert found(report) == (set(), set())

@@ -64,7 +64,7 @@ class Forgets(Noted):
         self.given = [one for one in self.given if one != session_id] + [NOT_LISTED]
 
 
-async def test_a_session_that_is_forgotten_after_one_call_is_told() -> None:
+async def test_a_session_that_is_forgotten_after_one_call_is_reported() -> None:
     assert session_found(await checked(Forgets())) == (
         "It took one call of its session, and refused the next: error -32600: Session not found. "
         "Keep a session until DELETE ends it, or give none."
@@ -79,7 +79,7 @@ class Renews(Noted):
         reply.headers["Mcp-Session-Id"] = NOT_LISTED
 
 
-async def test_a_session_that_is_replaced_by_each_answer_is_told() -> None:
+async def test_a_session_that_is_replaced_by_each_answer_is_reported() -> None:
     assert session_found(await checked(Renews())) == (
         "It gave another session with a later answer, and refused the one of initialize: error -32600: Session not "
         "found. Give a session with the answer to initialize only, and keep it."
@@ -93,7 +93,7 @@ class Chatters(Noted):
         reply.headers["Mcp-Session-Id"] = "x" * 300
 
 
-async def test_another_session_in_a_later_answer_is_told() -> None:
+async def test_another_session_in_a_later_answer_is_reported() -> None:
     why = session_found(await checked(Chatters()))
     assert why.startswith('A later answer had another Mcp-Session-Id than initialize gave, "xxx')
     assert why.endswith("some clients take that one. Give a session with the answer to initialize only.")
@@ -116,7 +116,7 @@ class Hangs(Noted):
         return await super().call(method, params)
 
 
-async def test_a_session_whose_next_call_is_not_answered_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_whose_next_call_is_not_answered_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "LIMIT_S", 0.5)
     why = session_found(await checked(Hangs()))
     assert why.startswith("It answered one call of its session, and not the next: ")

@@ -89,7 +89,7 @@ class Illegal(Agent):
         (Illegal, "P01 answered CHOOSE_PARITY_CALL with no legal move (tries: 4)"),
     ],
 )
-async def test_who_does_not_play_loses_technically_and_is_told(agent: type[Agent], sentence: str) -> None:
+async def test_an_agent_that_does_not_play_loses_technically_and_is_told_why(agent: type[Agent], sentence: str) -> None:
     made = agent()
     async with listening(made.serve) as url:
         practice = await practised(url, House("x", AlwaysOdd()))

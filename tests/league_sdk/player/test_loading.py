@@ -94,7 +94,7 @@ def test_a_file_that_is_not_there_is_said_with_the_folder() -> None:
         load("radnom")
 
 
-def test_what_a_strategy_needs_of_the_environment_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_environment_variables_of_a_strategy_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LEAGUE_MODEL_URL", raising=False)
     with pytest.raises(NotLoaded, match=r"^model cannot be used: LEAGUE_MODEL_URL is missing: the model's address"):
         load("model")

@@ -46,7 +46,7 @@ def whole(client: Client, limit: int) -> dict[str, Any]:
 
 
 def played() -> make.Setting:
-    """A league of three rounds that is over; a correction stands in it."""
+    """A league of three rounds that is over, with one correction."""
     place = make.playing()
     make.finish_round(place)
     make.playing_on(place)
@@ -286,7 +286,7 @@ def test_the_board_shows_the_hash_to_keep_and_how_to_check_with_it(client: Clien
     make.playing(players=2)
     head = League.objects.get(pk="fall").ledger_head
     page = client.get("/leagues/fall/").content.decode()
-    # Whole in the page, though shortened to the eye: by hand, too, the whole of it is copied.
+    # Whole in the page, although the display shortens it: selecting it by hand also copies the whole hash.
     assert f"data-copy-text>{head}</code>" in page
     assert f"python -m league_sdk verify http://class.example:8000/leagues/fall/ --head {head}</pre>" in page
     assert "If you keep this hash, you can show later whether anything before it was changed." in page

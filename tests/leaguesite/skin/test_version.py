@@ -1,4 +1,4 @@
-"""The version and the way to the documentation stand at the foot of the pages, but not on the projector."""
+"""The version and the link to the documentation are at the foot of the pages, but not on the projector."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 FOOT = f'<footer class="foot"><a href="/docs/">Documentation</a> · <bdi>leaguesite {SDK_VERSION}</bdi></footer>'
 
 
-def test_the_version_stands_at_the_foot_of_public_pages_and_of_the_desk(client: Client, admin_client: Client) -> None:
+def test_the_version_is_at_the_foot_of_public_pages_and_of_the_desk(client: Client, admin_client: Client) -> None:
     make.open_league("fall")
     assert [FOOT in client.get(path).content.decode() for path in ("/", "/leagues/fall/", "/check")] == [True] * 3
     assert FOOT in admin_client.get("/admin/").content.decode()

@@ -105,7 +105,7 @@ def test_what_has_changed_in_between_is_said_and_asked_again(desk: Client, leagu
     assert active("fall") == [True]
 
 
-def test_a_row_that_is_gone_in_between_is_said(desk: Client, leagues: list[make.Setting]) -> None:
+def test_a_row_deleted_in_between_is_reported(desk: Client, leagues: list[make.Setting]) -> None:
     asked = tick(desk, "start_next_round", "fall", "winter", query="?state=REGISTRATION")
     lifecycle.start_league(league_id="winter")
     again = confirm(desk, asked)

@@ -149,7 +149,7 @@ def test_a_correction_and_new_points_for_a_win_are_worked_out_again() -> None:
     assert known is not None and known.fresh and known.luck.players["P04"].low == 1
 
 
-def test_what_cannot_be_worked_out_is_not_tried_again_and_nothing_false_is_said(
+def test_a_failed_computation_is_not_repeated_and_nothing_false_is_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     work = Work()

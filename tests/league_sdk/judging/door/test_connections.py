@@ -17,7 +17,7 @@ from league_sdk.judging.door.connections import MAX_CONNECTIONS_PER_SEAT, Listen
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES
 from league_sdk.serving import AT_ONCE_S
-from tests.knocking import needs
+from tests.backlog import needs
 from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import LEAGUE_TOKEN, Link
 

@@ -1,4 +1,4 @@
-"""How many may knock at a port at once while nobody looks: what the system allows, whatever we ask it for."""
+"""How many connections may wait at a port that nothing accepts yet: the system's limit, whatever a server asks for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _LIMIT = Path("/proc/sys/net/core/somaxconn")
 
 
 def needs(count: int) -> pytest.MarkDecorator:
-    """Skip a test where the system lets fewer wait."""
+    """Skip a test where the system lets fewer connections wait."""
     allowed = int(_LIMIT.read_text()) if _LIMIT.exists() else 0
     return pytest.mark.skipif(allowed < count, reason=f"the system lets {allowed} connections wait, not {count}")
