@@ -27,7 +27,7 @@ class Requirements(MetadataHookInterface):
 
 
 class NoLeftovers(BuildHookInterface[Any]):
-    """Refuses to build with files in ``examples/kit`` that belong to whoever started a kit there."""
+    """Refuses to build with files in ``examples/kit`` that belong to the person who started a kit there."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the wheel is built.

@@ -270,7 +270,7 @@ class Server:
         number, call = request["id"], dict(request)
         del call["id"]
         if "id" in http:
-            # As whoever sent it wrote it: the agent's reply is read by that id.
+            # As its sender wrote it: the agent's reply is read by that id.
             call["id"] = http["id"]
         given = _mapping(http.get("headers"))
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -1063,7 +1063,7 @@ def listen(bridge: Bridge, place: str) -> list[Manager]:
     """Be the league manager at a port of this machine, ``8000`` or ``HOST:8000``; what listens there.
 
     Raises:
-        OSError, ValueError: it cannot be had.
+        OSError, ValueError: it cannot be fetched.
     """
     host, _colon, port = place.rpartition(":")
     servers = [Manager((host or "127.0.0.1", int(port)), bridge)]

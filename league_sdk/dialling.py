@@ -75,7 +75,7 @@ class NotAllowed(Ended):
     """The auth_token is not valid (any more)."""
 
     def __init__(self) -> None:
-        super().__init__("the league does not know this auth_token (any more): start the agent again to register anew")
+        super().__init__("the league does not know this auth_token (any more): start the agent again to register again")
 
 
 class Moved(OSError):

@@ -17,7 +17,7 @@ def main() -> None:
     try:
         _ = settings.INSTALLED_APPS
     except (UnusableData, ValueError) as error:
-        # The environment or the data folder is wrong: a sentence for whoever starts the site, no traceback.
+        # The environment or the data folder is wrong: a sentence for the operator, no traceback.
         sys.exit(f"{error}")
     execute_from_command_line(sys.argv)
 

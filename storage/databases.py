@@ -38,6 +38,6 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
         # The pool tests a connection before it hands it out: it may have died while unused.
         "CONN_HEALTH_CHECKS": True,
         # Each thread uses one connection at a time. While the server is away the pool would try again less and less
-        # often, up to minutes; with a short reconnect_timeout it gives up and starts anew at the next request.
+        # often, up to minutes; with a short reconnect_timeout it gives up and starts again at the next request.
         "OPTIONS": {"pool": {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}},
     }

@@ -1,4 +1,4 @@
-"""The changelog is of the versions that are counted."""
+"""The newest section of the changelog is that of the current version."""
 
 from __future__ import annotations
 

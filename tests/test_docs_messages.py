@@ -29,4 +29,4 @@ def test_every_sample_fits_its_schema() -> None:
 
 
 def test_the_page_is_written_from_the_samples() -> None:
-    assert messages_page.text() == TEXT, "write it anew: .venv/bin/python -m tests.messages_page"
+    assert messages_page.text() == TEXT, "write it again: .venv/bin/python -m tests.messages_page"

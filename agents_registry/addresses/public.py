@@ -1,4 +1,4 @@
-"""The address by which whoever sends a request reaches the site."""
+"""The address at which the sender of a request reaches the site."""
 
 from __future__ import annotations
 

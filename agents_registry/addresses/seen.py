@@ -39,7 +39,7 @@ class Seen:
         self.latest: Sighting | None = None
 
     def note(self, caller: Caller) -> None:
-        """Note who calls, if that is from outside; a tunnel shows that it works whoever calls through it."""
+        """Note who calls, if that is from outside; a tunnel shows that it works with every call."""
         if caller.proxied or is_outside(caller.ip):
             self.latest = Sighting(timezone.now(), caller.ip, caller.proxied)
 

@@ -350,5 +350,5 @@ def save_from_admin(agent: Agent) -> None:
 
 
 def forget_players(*, league_id: str) -> None:
-    """Remove the players of the demo league before it starts anew."""
+    """Remove the players of the demo league before it starts again."""
     Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER).delete()

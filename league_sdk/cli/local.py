@@ -50,8 +50,8 @@ def local(
 ) -> None:
     """Play a whole league on this machine, without a server.
 
-    Your strategy and the others are judged by the code that judges real matches. At the end: the table, what of it
-    could be chance, the mistakes of your code with their lines, and the worst message.
+    Your strategy and the others are judged by the code that judges real matches. At the end: the table, how much of
+    it could be chance, the mistakes of your code with their lines, and the worst message.
 
     Exit code: 0 all of your moves were legal and in time, 1 some were not, 2 the command line or the file cannot be
     used.
@@ -78,7 +78,7 @@ def _entrants(sources: list[str], game: str) -> list[Entrant]:
     """The players, each with its strategy.
 
     Raises:
-        typer.Exit: one of them cannot be had.
+        typer.Exit: one of them cannot be loaded.
     """
     if not 2 <= len(sources) <= MAX_PLAYERS:
         fail(f"A league has 2 to {MAX_PLAYERS} players, yours among them; --against names {len(sources) - 1}.")

@@ -97,7 +97,7 @@ def description(found: Verified) -> str:
     if found.kept_at is not None:
         lines += [f"The head that you kept is that of event {found.kept_at}: nothing up to there was changed since."]
     else:
-        lines += ["You gave no head that you kept: the site could have written the whole chain anew."]
+        lines += ["You gave no head that you kept: the site could have rewritten the whole chain."]
     lines += ["Not proven:"]
     if counted.get("unproven draws"):
         lines += [

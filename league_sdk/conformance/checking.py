@@ -26,7 +26,7 @@ async def check(subject: Subject, client: Caller, on_clause: OnClause | None = N
         The report; ``can_play`` says whether a league can use the agent.
 
     Raises:
-        OSError: a port for the agent's own calls cannot be had; of a player such calls are then not heard, unless the
+        OSError: no port for the agent's own calls is free; a player's own calls are then not received, unless the
             subject says where to listen.
     """
     return await CHECKS[subject.role](subject, client, on_clause)

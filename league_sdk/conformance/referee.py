@@ -58,7 +58,7 @@ async def check_referee(subject: Subject, client: Caller, on_clause: OnClause | 
     """Check a referee; arguments as of :func:`.checking.check`.
 
     Raises:
-        OSError: a port for the players or the league manager cannot be had.
+        OSError: no port for the players or the league manager is free.
     """
     cast, url = Cast(), subject.url
     await cast.start(subject.listen or await own_address(url), subject.manager_port)

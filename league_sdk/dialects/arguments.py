@@ -1,6 +1,6 @@
 """Arguments of an agent's own tools: which of them takes which field of a message. No I/O.
 
-The ``inputSchema`` of a tool names its arguments in the words of whoever wrote it: ``matchId`` for ``match_id``, an
+The ``inputSchema`` of a tool names its arguments in the words of its author: ``matchId`` for ``match_id``, an
 object around some of our fields, or ``opponent`` for ``opponent_id``. Only what the schema names is sent, as some
 servers refuse every other argument.
 """

@@ -168,7 +168,7 @@ def read_learned(value: object) -> dict[str, Any]:
 def _read_tool(facts: object) -> Tool | None:
     name = facts.get("name") if isinstance(facts, Mapping) else None
     if not isinstance(facts, Mapping) or not isinstance(name, str) or "arguments" not in facts:
-        # What earlier versions kept of the arguments is not enough: such a tool is found out anew.
+        # What earlier versions kept of the arguments is not enough: such a tool is examined again.
         return None
     if not name.isprintable() or not 0 < len(name) <= MAX_TOOL_NAME_CHARS:
         return None

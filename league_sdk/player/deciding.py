@@ -117,7 +117,7 @@ class Decider:
         return random.choice(options)
 
     def tell(self, mistake: Mistake, error: Exception | None = None) -> None:
-        """Tell a mistake of the strategy to whoever wants to know.
+        """Report a mistake of the strategy to the callback, if there is one.
 
         Args:
             mistake: what was wrong.

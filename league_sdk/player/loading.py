@@ -19,7 +19,7 @@ METHODS = {"choose": ("options", "context"), "move": ("options", "state", "conte
 
 
 class NotLoaded(Exception):
-    """A strategy cannot be had; the text says why, and where in the file."""
+    """A strategy cannot be loaded; the text says why, and where in the file."""
 
 
 def load(source: str) -> Callable[[], Strategy]:

@@ -5,7 +5,7 @@ The idea: count how often an even and how often an odd number was drawn in all m
 What it can gain: if the draw favoured one parity, it would soon be on the right side. That is the only thing that a
 count can find out.
 
-What it cannot gain: anything from a fair draw. Each number is drawn anew, whatever was drawn before, so that a lead of
+What it cannot gain: anything from a fair draw. Each number is a new draw, whatever was drawn before, so that a lead of
 one parity says nothing about the next number: it guesses right in half of all matches (docs/strategies.md has the
 figures). To expect the leader, or to expect that the other one is "due", is the gambler's fallacy from its two sides.
 """

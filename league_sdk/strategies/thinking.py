@@ -1,7 +1,7 @@
 """A house agent that thinks in a process of its own: ``python -m league_sdk.strategies.thinking STRENGTH GAME``.
 
 It reads a question a line, JSON with the options, what may be seen of the game (null in a game of secret choices) and
-the context, and writes the move. It ends when its standard input does, so it never outlives whoever started it.
+the context, and writes the move. It ends when its standard input does, so it never outlives its parent process.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class LimitedConnection(ResponseHandler):
         self._reset_limits()
 
     def begin_call(self) -> None:
-        """Start the limits afresh for the next call."""
+        """Reset the limits for the next call."""
         self._calls += 1
         self._reset_limits()
 

@@ -20,7 +20,7 @@ from league_sdk.transport.replies import Received, receive
 
 
 class HttpxClient(Client):
-    """Calls whoever is not called in a match: agents under check, the league manager."""
+    """Calls outside of matches: agents under check, the league manager."""
 
     async def _send(
         self, url: str, content: bytes | AsyncIterable[bytes], headers: Mapping[str, str] | None

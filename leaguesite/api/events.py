@@ -43,7 +43,7 @@ class Feed(Schema):
     next: str = Field(description="Send it as `since` to go on from here, now or later.")
     more: bool = Field(description="Whether later events can be read already.")
     reset: bool = Field(
-        description="The league began afresh or was restored after your token was given: "
+        description="The league was reset or restored after your token was given: "
         "forget the events that you have, the answer begins again with the first."
     )
 
@@ -113,7 +113,7 @@ def _read_token(token: str) -> tuple[int, str] | None:
     """Number and mark in a token of :func:`_token`; None for the beginning.
 
     Raises:
-        Invalid: it is no such token.
+        Invalid: it is not such a token.
     """
     if not token:
         return None

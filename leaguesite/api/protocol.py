@@ -52,7 +52,7 @@ class ErrorRow(TypedDict):
     error_name: Annotated[str, says("Its name.")]
     retryable: Annotated[bool, says("Whether the same may be tried again.")]
     json_rpc_codes: Annotated[list[int], says("The JSON-RPC codes that it comes with.")]
-    legacy_code: Annotated[str | None, says("The older text's code beside it; null for none.")]
+    legacy_code: Annotated[str | None, says("The code of the older text for the same error; null for none.")]
 
 
 class LegacyRow(TypedDict):

@@ -47,7 +47,7 @@ class Child:
 
     Args:
         name: for the log.
-        command: makes the command line anew for each start (a port may have been taken meanwhile).
+        command: makes a new command line for each start (a port may have been taken meanwhile).
         environment: variables in addition to :func:`child_environment`; no password or key of another process.
         first_line: what it reads first from its standard input: a secret that no other process may see.
     """

@@ -222,7 +222,7 @@ def _known_ports(path: Path) -> dict[str, int]:
     # With other ports referees and sample players would not be the agents that the league knows.
     raise UnusableData(
         f"{path} is damaged: it must be an object of names and ports. Put it back from a backup; or delete it, "
-        "and referees and sample players register anew."
+        "and referees and sample players register again."
     )
 
 

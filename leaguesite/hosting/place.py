@@ -140,7 +140,7 @@ def _refuse_encoding() -> None:
             words = [*_CREATE, *(("--owner", user) if user else ()), name]
             raise CommandError(
                 f"The database has the encoding {encoding}, and what agents say is UTF8. "
-                f"Make it anew: {shlex.join(words)}"
+                f"Create it again: {shlex.join(words)}"
             )
 
 

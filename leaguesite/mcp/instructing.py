@@ -1,4 +1,4 @@
-"""The instructor's tools: rows of the table of actions, for whoever has the API key (our choice; ruling, section 3).
+"""The instructor's tools: rows of the table of actions, for callers with the API key (our choice; ruling, section 3).
 
 Each does what its button and its endpoint do, with the same refusals and the same entry in the log of who did what.
 """

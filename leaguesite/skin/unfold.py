@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 
 def opens_leagues(request: HttpRequest) -> bool:
-    """Whether the user may import a league: whoever may open one."""
+    """Whether the user may import a league: a user that may open one may import one, too."""
     return bool(request.user.has_perm("matches.add_league"))
 
 

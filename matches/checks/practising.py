@@ -69,7 +69,7 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
 
     Args:
         agent: a player.
-        proven: whether whoever asks has shown that it is theirs.
+        proven: whether the person who asks has shown that it is theirs.
         asked_by: their IP address.
         opponent: how strong the house agent is.
         game_type: one that the agent plays; empty for that of its league.

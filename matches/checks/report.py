@@ -94,7 +94,7 @@ class CheckRow(TypedDict):
 
 
 class CheckSoFar(CheckRow):
-    """A check for whoever waits for it: its report is what was found so far."""
+    """A check, for a caller that waits for it: its report is what was found so far."""
 
     ask_again_after_s: Annotated[float | None, says("In how many seconds to ask again; null: it has ended.")]
 

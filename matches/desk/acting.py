@@ -132,7 +132,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Tool:
-    """How an action is offered as a tool of MCP to whoever has the API key (our choice).
+    """How an action is offered as a tool of MCP to callers that have the API key (our choice).
 
     Attributes:
         name: the name of the tool.

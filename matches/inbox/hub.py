@@ -1,7 +1,7 @@
 """The inboxes of a process: messages that a caller waits for, and the lines on which agents fetch them.
 
 An agent that dials out opens a line: a long poll or a socket. What a referee or the league manager has to say to it is
-offered on that line, and its answer goes back to whoever asked (ruling, section 13). Nothing is stored: an inbox holds
+offered on that line, and its answer goes back to the caller (ruling, section 13). Nothing is stored: an inbox holds
 only what a caller still waits for. All of it happens on the event loop of the process; :mod:`matches.inbox.other_hubs`
 connects the hubs of several processes.
 """

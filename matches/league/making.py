@@ -122,7 +122,7 @@ def write_piece(*, league_id: str) -> None:
         seats = _seats(league)
         number = league.rounds.count()
         if seats is None or number != league.rounds.aggregate(last=Max("number"))["last"]:
-            _begin_anew(league)
+            _start_over(league)
             return
         last, written = rounds_of(len(seats)), 0
         while number < last and written < MATCHES_PER_PIECE:
@@ -130,14 +130,14 @@ def write_piece(*, league_id: str) -> None:
             written += write_round(league, seats, number)
         if number == last:
             if league.matches.count() != matches_of(len(seats)):
-                _begin_anew(league)
+                _start_over(league)
                 return
             move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
             record_schedule(league, list(Agent.objects.filter(pk__in=seats)))
             changed(league_id)
 
 
-def _begin_anew(league: League) -> None:
+def _start_over(league: League) -> None:
     """Delete the rounds, so that registration is open again: somebody deleted rows of the schedule by hand."""
     league.rounds.all().delete()
     changed(league.pk)

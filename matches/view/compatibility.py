@@ -34,8 +34,8 @@ MESSAGES = (
 )
 """What players are sent, in the order of a league."""
 MIN_AGENTS, MIN_TOGETHER = 5, 3
-"""The public is told of a message that so many people's agents understood, and of shapes that so many share: what one
-or two do would name them."""
+"""The public sees a message only if the agents of at least MIN_AGENTS people understood it, and a shape only if
+those of at least MIN_TOGETHER did: figures about one or two people would identify them."""
 ROUNDED_TO = 10
 """Per cent to which the public's shares are rounded: a new agent changes none of them visibly."""
 KEPT_S = 60.0
@@ -143,7 +143,7 @@ class Most(NamedTuple):
 
 
 def most(spoken: Iterable[tuple[Mapping[str, str], object]]) -> list[Most]:
-    """What most agents do, so that nobody can be told from it.
+    """What most agents do; nobody can be identified by it.
 
     Args:
         spoken: for each agent, the shapes that it understood, and its owner: several agents of one person that do the
@@ -171,7 +171,7 @@ def _most(kind: MessageType, people: Mapping[str, set[object]]) -> Most | None:
 
 
 class KeptMost:
-    """What most agents of the site do, made again after a minute.
+    """What most agents of the site do, computed again after a minute.
 
     Args:
         clock: monotonic seconds.
@@ -194,7 +194,7 @@ class KeptMost:
             return self._rows
 
     def forget(self) -> None:
-        """Make it anew when it is asked for next."""
+        """Compute it again at the next request."""
         with self._lock:
             self._until = float("-inf")
 

@@ -31,7 +31,7 @@ class Opened:
 
     Attributes:
         agents: the players, in the order of their ids.
-        proven: whether they are shown to belong to whoever looks. A token alone does not show that if the agent was
+        proven: whether they are shown to belong to the visitor. A token alone does not show that if the agent was
             registered from another machine: its address may be that of a school service or of another student's agent.
     """
 

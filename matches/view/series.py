@@ -50,7 +50,7 @@ class SeriesCellRow(TypedDict):
 class SeriesPersonRow(TypedDict):
     """A row of the common table."""
 
-    rank: Annotated[int, says("The place; whoever has the same points and wins shares it.")]
+    rank: Annotated[int, says("The place; people with the same points and wins share it.")]
     display_name: Annotated[str, says("The name of the player in the last of its leagues.")]
     points: Annotated[int, says("The points of all leagues together.")]
     wins: Annotated[int, says("The matches won in all of them.")]

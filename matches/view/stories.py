@@ -1,8 +1,8 @@
 """What people would say of a result: at most one story each, from the table before it and after it. Pure.
 
 Results are told in the order of their rounds, as they stand now: when the instructor corrects one, the stories are made
-anew. A match that was lost for not answering makes no hero: it neither lengthens nor ends a run of wins, and the one
-who was given the win has not beaten anybody.
+again. A match that was lost for not answering makes no story: it neither lengthens nor ends a run of wins, and the
+player that was given the win has not beaten anybody.
 """
 
 from __future__ import annotations

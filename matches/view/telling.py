@@ -18,7 +18,7 @@ from matches.view.sight import View
 from matches.view.stories import Lead, Story, Teller, given_until, in_order
 
 MAX_CACHED = 50
-"""Leagues, as an audience sees them, whose stories are continued rather than told anew."""
+"""Leagues, as an audience sees them, whose stories are continued rather than told from the beginning."""
 BURST_S = 1.0
 """Results of a round that came in within this time of the newest one are told together, the most interesting first."""
 
@@ -70,7 +70,7 @@ def _told(view: View) -> Teller:
     if kept is not None:
         newer = [one for one in moment.outcomes.values() if one.seq > kept[2]]
         newer.sort(key=_place)
-        # A result of an earlier round has been corrected, or came in late: everything after it is told anew.
+        # A result of an earlier round has been corrected, or came in late: everything after it is told again.
         if not newer or _place(newer[0]) > kept[1]:
             return _go_on(key, kept[0], newer, kept[1], kept[2])
     return _go_on(key, _fresh(view), in_order(moment), (0, 0), 0)

@@ -16,7 +16,7 @@ from matches.words.told import told
 
 
 def not_shown_to_be_yours() -> str:
-    """Explains to whoever registered an address from elsewhere why its answers are withheld, and what to do."""
+    """Explains to an owner who registered an address from elsewhere why its answers are withheld, and what to do."""
     return _(
         "What this agent answered is withheld: nobody has shown that it is yours, as it was registered from elsewhere. "
         "Register it from the machine it runs on, with that machine's address as a number, or with your personal code, "

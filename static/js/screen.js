@@ -1,7 +1,7 @@
 // The projector page shows one scene after the other. live.js keeps the scenes up to date; this script chooses one.
 // Keys: space pauses, arrows (and page up/down, as presenters send them) change the scene, up and down choose the large
 // board, a returns to automatic, f enters the full screen. The instructor's phone does the same for all screens of the
-// league: the fragment screen_remote says what it told them.
+// league: the fragment screen_remote has the latest of its commands.
 
 const SCENE_MS = 12000; // long enough to read a part of the table from the back row
 const BOARDS_MS = 24000; // and to follow a game
@@ -136,7 +136,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// ---- a win flashes once, when its board is looked at while it comes in
+// ---- a win flashes once, and only on a page that was open when the win arrived
 
 function flash(changes) {
   if (reducedMotion.matches) return;

@@ -134,7 +134,7 @@ def favouring_even(rng: random.Random) -> Iterator[int]:
 
 
 def repeating(rng: random.Random) -> Iterator[int]:
-    """A generator that begins anew after seven numbers."""
+    """A generator that repeats itself after seven numbers."""
     return cycle([rng.randint(1, 10) for _ in range(7)])
 
 

@@ -200,7 +200,7 @@ if __name__ == "__main__":
     parser = options("A player that knows 004 chapter 8 and nothing else.")
     parser.add_argument("--name", required=True)
     parser.add_argument("--port", type=int, required=True, help="0 picks a free one")
-    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, overwritten")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--register-host", default="localhost", help="the host named in contact_endpoint")
     parser.add_argument("--choice", choices=[*PARITIES, "alternate"], default="even")

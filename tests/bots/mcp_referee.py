@@ -110,7 +110,7 @@ async def main(args: argparse.Namespace) -> int:
 if __name__ == "__main__":
     parser = options("A referee that is a client of MCP and nothing else.")
     parser.add_argument("--name", default="Client Referee")
-    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, overwritten")
     parser.add_argument("--start", choices=STARTS, default=STARTS[0])
     parser.add_argument("--room", type=int, default=4, help="matches at once")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -212,7 +212,7 @@ if __name__ == "__main__":
     parser = options("A referee that knows the course's text and nothing else.")
     parser.add_argument("--name", default="Student Referee")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
-    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, overwritten")
     parser.add_argument("--start", choices=[*STARTS, ANNOUNCEMENT], default=STARTS[0])
     parser.add_argument("--room", type=int, default=4, help="matches at once")
     parser.add_argument("--answer-late", action="store_true", help="answer the start when the match is over")

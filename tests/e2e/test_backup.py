@@ -65,7 +65,7 @@ def pause_after_backup(site: Instructor) -> str:
 
 
 def check_ledger(site: Instructor, head: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Check that the ledger holds with two matches drawn anew, and does not fit a head from after the backup."""
+    """Check that the ledger holds with new draws for two matches, and does not fit a head from after the backup."""
     board = f"{site.url}/leagues/{LEAGUE}/"
     capsys.readouterr()
     assert main(["verify", board]) == 0

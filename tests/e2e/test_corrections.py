@@ -80,7 +80,7 @@ def test_a_match_is_played_again_after_the_end_of_the_league(site: Site, tmp_pat
         assert (league["status"], league["matches_done"]) == ("COMPLETED", 1)
         assert league["champion"]["player_id"] == site.get("/leagues/again/standings")[0]["player_id"]
         wait_for(
-            "both are told the table anew",
+            "both are sent the table again",
             lambda: all(len(points_told(one, n + 1)) >= 3 for n, one in enumerate(players)),
         )
         # Chapter 8 knows no message after the end of the league, so the strict players count these as deviations.

@@ -22,7 +22,7 @@ HTTP_CLAUSES = {"robust.slow_body", "http.content_type", "robust.broken_json", "
 
 @contextmanager
 def site_that_checks(folder: Path) -> Iterator[Site]:
-    """A site that checks whoever registers."""
+    """A site that checks every agent that registers."""
     site = Site(folder / "data", "--no-demo", environment={"LEAGUE_CHECK_ON_REGISTRATION": "1"})
     try:
         yield site

@@ -1,4 +1,4 @@
-"""The folder SHARED of a real site: its files appear, survive a kill, hide what is frozen, and can be written anew."""
+"""The folder SHARED of a real site: its files appear, survive a kill, hide what is frozen, and can be rewritten."""
 
 from __future__ import annotations
 

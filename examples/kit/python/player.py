@@ -32,7 +32,7 @@ LOCK = threading.Lock()  # held while the league is asked to let us in: an early
 STARTED = time.monotonic()
 MAX_BODY = 4_000_000
 STOPS = {
-    401: "The league does not know our auth_token any more: start again to register anew.",
+    401: "The league does not know our auth_token any more: start again to register again.",
     409: "Another program fetches this player's messages now, so this one stops: run only one of them.",
 }
 

@@ -47,7 +47,7 @@ _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
 
 
 def _key(seat: Seat) -> tuple[str, str]:
-    """What a memory belongs to: a registration. Another agent at the same address begins afresh."""
+    """What a memory belongs to: a registration. Another agent at the same address starts with an empty one."""
     return seat.endpoint, seat.registration
 
 

@@ -25,7 +25,7 @@ BIND_RETRY_INTERVAL_S = 0.1
 MIN_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 """Before a door that has ended is started again."""
 STABLE_AFTER_S = 10.0
-"""A door that ran for longer did not fail at its start, so the backoff begins anew."""
+"""A door that ran for longer did not fail at its start, so the backoff starts from the beginning."""
 EXIT_TIMEOUT_S = 2.0
 MAX_UNREAD_BYTES = 16 << 20
 """A door that leaves more unread is killed and started again."""

@@ -53,7 +53,8 @@ class Seat:
         connect_grace_s: seconds within which a player that dials out must have taken a message.
         learned: what else was found out of how it speaks, as :meth:`Memory.shared` gives it.
         registration: names its registration: what was found out of another one does not count.
-        unproven: the token digests that were given to whoever named its address; an answer from there proves them.
+        unproven: the digests of tokens that were given to those who named its address; an answer from there proves
+            them.
         path_secret: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
             hidden wherever tokens are.
     """

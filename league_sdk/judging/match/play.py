@@ -71,7 +71,7 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
 
 
 def _resume(brief: Brief, game: Game, log: MatchLog) -> State:
-    """The state after the moves that earlier attempts recorded; a game with hidden choices begins anew."""
+    """The state after the moves that earlier attempts recorded; a game with hidden choices begins again."""
     state = game.new_state(brief.player_ids)
     for player, move in () if game.hidden else brief.moves:
         state = game.apply(state, player, move)

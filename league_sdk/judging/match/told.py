@@ -20,8 +20,8 @@ class Told:
 
     Attributes:
         league_id, match_id, attempt: of the attempt that was decided.
-        token_digests: SHA-256 of its players' auth_tokens; not of one that whoever named a player's address was given,
-            unless an answer from there showed it: to everybody else a frozen board hides what GAME_OVER told.
+        token_digests: SHA-256 of its players' auth_tokens; not of one that was given to a person who named a player's
+            address, unless an answer from there showed it: to everybody else a frozen board hides what GAME_OVER told.
         result: ``game_result`` of GAME_OVER.
         moves: player and move in order, of a game in turns.
         reached: when it reached which state; ISO 8601.

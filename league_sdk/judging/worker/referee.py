@@ -125,7 +125,7 @@ class Referee:
     def start_match(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Take a match, or say why not; idempotent by league, match and attempt (ruling, section 10).
 
-        A match that is over is played again if it comes in another conversation: the league has begun anew, as the
+        A match that is over is played again if it comes in another conversation: the league was reset, as the
         demo does and a restored backup may.
 
         Raises:

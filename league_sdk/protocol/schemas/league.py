@@ -284,6 +284,6 @@ class LeagueError(FromManager, clause="004 4.10.1", sent_to=("player", "referee"
     )
     original_message_type: Text | None = optional("The message that it answers; left out in chapter 8.")
     error_name: Text | None = optional("The name of the code, by its other name.", "004 2.9.1")
-    legacy_code: LegacyCode | None = optional("The older text's code beside it.", "002 Error Codes")
+    legacy_code: LegacyCode | None = optional("The code of the older text for the same error.", "002 Error Codes")
     message: Text | None = optional("Our addition: the error in a sentence for people.", OURS)
     retryable: bool | None = optional("Whether trying again may help.", "004 2.9.1")

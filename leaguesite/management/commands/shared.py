@@ -1,4 +1,4 @@
-"""``manage.py shared``: write the folder SHARED anew from the database."""
+"""``manage.py shared``: write the folder SHARED again from the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leaguesite.hosting import shared
 
 class Command(BaseCommand):
     help = (
-        "Write data/SHARED anew: every league's files of chapter 9, as the public sees them. "
+        "Write data/SHARED again: every league's files of chapter 9, as the public sees them. "
         "The site may run meanwhile; it keeps them up to date by itself."
     )
     requires_system_checks = []

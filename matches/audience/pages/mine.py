@@ -49,7 +49,7 @@ def context(
     """The page of one agent.
 
     Args:
-        agents: all agents of whoever looks; may be empty.
+        agents: all agents of the visitor; may be empty.
         agent_id: which of them to show; the first one if it is not among them.
         match_id: which match's messages to show; those of the latest one if it is not a match of the agent.
         proven: whether the agents are shown to be theirs; if not, answers are redacted as for the public.

@@ -242,7 +242,7 @@ def _exchange(number: int, step: Mapping[str, Any], agent: Agent) -> Exchange:
     came |= {name: step[name] for name in ("elapsed_ms", "http_status")}
     [exchange] = exchanges([Line(1, asked), Line(1, came)], agent)
     answers = [replace(one, problem=problem, wrong=one.wrong or bool(problem)) for one in exchange.answers]
-    # Nothing is sent again from here: this page is shown to whoever has its address.
+    # Nothing is sent again from here: this page is shown to everyone who has its address.
     return replace(exchange, answers=answers, again=False, whole=exchange.whole or step["sent"] is None)
 
 

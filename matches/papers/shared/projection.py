@@ -54,13 +54,13 @@ class Projection:
         self._stopping = True
 
     def rebuild(self) -> None:
-        """Write everything anew.
+        """Write everything again.
 
         Raises:
             OSError: the folder cannot be written to.
         """
         with self._tree.writing():
-            self._begin_anew()
+            self._start_over()
             self._bring_up_to_date()
 
     def update(self) -> bool:
@@ -81,15 +81,15 @@ class Projection:
         leagues: dict[str, Any] = self._tree.written.get("leagues", {})
         return leagues
 
-    def _begin_anew(self) -> None:
+    def _start_over(self) -> None:
         self._tree.clear()
         self._config, self._known = {}, {}
 
     def _bring_up_to_date(self) -> bool:
         leagues = list(League.objects.filter(demo=False).order_by("created_at", "pk"))
         if not self._continues(leagues):
-            self._begin_anew()
-        written, anew = self._written(), not self._tree.written
+            self._start_over()
+        written, rewritten = self._written(), not self._tree.written
         due = [league for league in leagues if not _is_up_to_date(league, written.get(league.pk))]
         files = {league.pk: LeagueFiles(league, written.get(league.pk, {}).get("upto", 0)) for league in due}
         if not files and self._tree.written.get("site") == site():
@@ -100,7 +100,7 @@ class Projection:
             self._may_go_on()
             one.put(self._tree)
         self._write_config(leagues)
-        if anew:
+        if rewritten:
             self._prune(leagues)
         states = {league_id: one.state() for league_id, one in files.items()}
         self._tree.save({"site": site(), "leagues": written | states})

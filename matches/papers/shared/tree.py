@@ -134,7 +134,7 @@ class Tree:
                     file.unlink()
 
     def clear(self) -> None:
-        """Delete the logs and forget what was written: everything has to be written anew."""
+        """Delete the logs and forget what was written: everything has to be written again."""
         self.written, self._sizes, self._whole = {}, {}, True
         self._save(whole=False)
         for folder in LOGS:

@@ -150,7 +150,7 @@ def test_paths_of_one_server_are_told_apart_also_behind_a_gateway() -> None:
     assert replaced() == {"Beta": "Gamma"}
 
 
-def test_who_has_come_to_the_address_in_another_league_is_there_now() -> None:
+def test_the_agent_that_registered_the_address_last_in_another_league_is_there() -> None:
     ghost = join("Ghost")
     make.open_league("other", registration_code="none")
     join("Living", league="other", code="none")
@@ -216,7 +216,7 @@ def test_a_player_that_the_instructor_added_keeps_its_seat() -> None:
     assert replaced() == {"Thief": "Itself"}
 
 
-def test_who_leaves_its_address_for_a_line_is_not_there_any_more() -> None:
+def test_an_agent_that_leaves_its_address_for_a_line_is_not_there_any_more() -> None:
     first = make.join("Alpha", port=8101)
     assert first.fresh().shown_at is not None
     params = wire.player_request("Alpha", auth_token=first.token)
@@ -254,7 +254,7 @@ def registration_token(name: str, caller: str, endpoint: str | None, token: str 
     return done.auth_token
 
 
-def test_who_waits_longest_does_not_decide_whether_a_league_that_is_over_counts() -> None:
+def test_the_longest_waiting_agent_does_not_decide_whether_a_league_that_is_over_counts() -> None:
     join("Waits since long ago", FAR, f"http://{FAR}:8101/mcp")
     make.open_league("old", registration_code="none")
     join("Old", league="old", code="none")
@@ -263,7 +263,7 @@ def test_who_waits_longest_does_not_decide_whether_a_league_that_is_over_counts(
     assert enters() == ["Behind a proxy now", "Waits since long ago"]
 
 
-def test_who_has_come_to_an_address_since_speaks_for_it_alone() -> None:
+def test_only_the_agent_that_came_to_an_address_last_speaks_for_it() -> None:
     """A student who sat at this machine yesterday kept a token."""
     ghost = join("Ghost")
     assert seats.speak_for(ghost.endpoint_key) == {ghost.pk}

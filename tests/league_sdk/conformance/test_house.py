@@ -35,7 +35,7 @@ async def test_it_thinks_in_one_process_and_ends_with_its_match(game_type: str, 
     assert (process.returncode, house.process) == (-9, None)
 
 
-async def test_who_need_not_search_gets_no_process() -> None:
+async def test_a_house_player_that_need_not_search_gets_no_process() -> None:
     house = HouseApart("medium", house_agent("medium", "connect_four"))
     await moves(house, "connect_four", 2)
     assert house.process is None

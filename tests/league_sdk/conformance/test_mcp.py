@@ -93,7 +93,9 @@ async def test_what_is_wrong_with_an_initialize_is_named(part: str, value: Any, 
         ("capabilities", None, "capabilities in initialize was missing, expected an object"),
     ],
 )
-async def test_an_initialize_that_makes_no_server_of_mcp_is_told_why(part: str, value: Any, difference: str) -> None:
+async def test_a_report_says_why_an_initialize_is_not_that_of_an_mcp_server(
+    part: str, value: Any, difference: str
+) -> None:
     report = await checked(Wrongly(part, value))
     assert "no client of MCP can connect" in clause(report, "mcp.version").why
     assert clause(report, "mcp.greeting").why.startswith(difference)
@@ -101,7 +103,7 @@ async def test_an_initialize_that_makes_no_server_of_mcp_is_told_why(part: str, 
 
 
 class LosesSessions(WithSessions):
-    """Gives a session and does not know it, but for calls of its tools."""
+    """Opens a session and accepts it only in calls of its tools."""
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
@@ -162,7 +164,7 @@ class SlowToGreet(Server):
 
 
 @pytest.mark.parametrize(("kind", "known"), [(Server, "2025-06-18"), (NoHandshake, ""), (SlowToGreet, None)])
-async def test_what_the_league_gets_to_know_is_what_the_server_has_said(kind: type[Server], known: str | None) -> None:
+async def test_the_report_keeps_the_version_that_the_server_answered(kind: type[Server], known: str | None) -> None:
     report = await checked(kind())
     assert report.memory is not None
     assert (report.memory.mcp, report.memory.shared().get("mcp")) == (known, known)

@@ -102,7 +102,7 @@ async def test_a_mistake_is_on_record_and_costs_no_match() -> None:
     assert "tok_" not in str(found["worst"]).replace("tok_…", "")
 
 
-async def test_who_does_not_answer_loses_technically_as_in_a_league() -> None:
+async def test_a_player_that_does_not_answer_loses_technically_as_in_a_league() -> None:
     played = league(Asleep, Random, move_timeout_s=0.01, max_retries=1, retry_base_s=0)
     await played.play(1)
     last = played.table()[-1]

@@ -54,7 +54,7 @@ async def _opens(talk: Talk, session: str) -> Any:
     return reply.body
 
 
-async def test_who_opens_the_most_sessions_loses_its_own_and_those_without_a_stream_first(
+async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without_a_stream_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 4)
@@ -72,7 +72,7 @@ async def test_who_opens_the_most_sessions_loses_its_own_and_those_without_a_str
     talk.server.close()
 
 
-async def test_who_opens_the_most_streams_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_caller_with_the_most_streams_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "MAX_LISTENERS", 3)
     talk = Talk(caller="other")
     streams = [await _opens(talk, await talk.session())]

@@ -253,7 +253,7 @@ async def test_a_stream_begins_with_what_will_be_told_and_tells_that_alone() -> 
     assert len(talk.server.listeners) == 0
 
 
-async def test_who_does_not_read_its_stream_costs_no_more_than_one_message_of_a_kind() -> None:
+async def test_a_client_that_does_not_read_its_stream_costs_no_more_than_one_message_of_a_kind() -> None:
     talk = Talk()
     stream = await _listen(talk, resourceSubscriptions=["test://one"], promptsListChanged=True)
     for _ in range(1_000):

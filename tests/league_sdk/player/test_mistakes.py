@@ -1,4 +1,4 @@
-"""What is said of an exception in a student's code."""
+"""How an exception in a student's code is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def raised(tmp_path: Path, body: str) -> Exception:
     raise AssertionError("nothing was raised")
 
 
-def test_an_exception_is_told_with_the_line_of_the_student(tmp_path: Path) -> None:
+def test_an_exception_is_reported_with_the_line_in_the_students_code(tmp_path: Path) -> None:
     error = raised(tmp_path, "return context['deadline']")
     assert (describe(error), line_of(error)) == ("KeyError: 'deadline'", "mine_of_mistakes.py, line 3")
 

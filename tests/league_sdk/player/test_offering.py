@@ -251,7 +251,7 @@ async def test_the_prompt_completes_the_games_that_the_player_plays(host: Host) 
     assert set(answer["completion"]["values"]) <= set(host.player.plays)
 
 
-async def test_who_listens_is_told_of_a_result_and_of_the_end(host: Host) -> None:
+async def test_a_listener_is_told_of_a_result_and_of_the_end(host: Host) -> None:
     body, headers = stateless("subscriptions/listen", notifications={"resourceSubscriptions": [STATE]})
     async with host.send(body, **headers) as stream:
         assert (await next_message(stream))["method"] == "notifications/subscriptions/acknowledged"

@@ -52,7 +52,7 @@ def test_what_is_refused(client: Client, wish: dict[str, Any], status: int, fiel
     assert not Check.queue.exists()
 
 
-def test_who_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(client: Client) -> None:
+def test_a_caller_that_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     assert post(client, auth_token=token).status_code == 201
     refused = post(client, auth_token=token, opponent="hard")

@@ -61,7 +61,7 @@ def test_a_database_that_is_not_utf8_is_refused_with_the_command_that_makes_one(
     with pytest.raises(CommandError) as refused:
         place.migrate_database()
     assert str(refused.value).endswith(
-        f"Make it anew: createdb --encoding UTF8 --locale C.UTF-8 --template template0 {words}"
+        f"Create it again: createdb --encoding UTF8 --locale C.UTF-8 --template template0 {words}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The folder SHARED of a site: written anew by a command, and switched off."""
+"""The folder SHARED of a site: rewritten by a command, and switched off."""
 
 from __future__ import annotations
 

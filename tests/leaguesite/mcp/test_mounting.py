@@ -219,7 +219,7 @@ def test_other_methods_of_http_are_refused(client: Client) -> None:
     assert client.get("/mcp", headers={"Mcp-Session-Id": "gone", "Accept": "text/event-stream"}).status_code == 404
 
 
-def test_who_reads_too_often_is_told_to_wait(client: Client) -> None:
+def test_a_caller_that_reads_too_often_is_told_to_wait(client: Client) -> None:
     body, headers = stateless("tools/list")
     assert post(client, body, **headers).status_code == 200
     while attempts.count_call(STRANGERS, "127.0.0.1") is None:

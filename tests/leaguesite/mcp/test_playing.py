@@ -130,7 +130,7 @@ async def test_an_illegal_answer_is_refused_and_the_person_is_asked_again(here: 
     asked.cancel()
 
 
-async def test_who_declines_is_asked_again_by_the_next_call(here: Agents) -> None:
+async def test_an_agent_that_declines_is_asked_again_by_the_next_call(here: Agents) -> None:
     token, headers = await seat(here)
     asked = referee(headers, CHOOSE)
     name, _form, state = await question(token)

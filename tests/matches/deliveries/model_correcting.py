@@ -63,7 +63,7 @@ class Correcting(Ledger):
         return self._correct(changes, player=code, out=Out(word, become))
 
     def undo(self, number: int) -> bool:
-        """Everything that it touched is as before it; what was being played begins anew."""
+        """Everything that it touched is as before it; what was being played begins again."""
         made = self.corrections[number - 1]
         if made.undone or any(one.touches & made.touches and not one.undone for one in self.corrections[number:]):
             return False

@@ -20,6 +20,6 @@ def test_the_form_of_a_new_league_asks_which_id_follows_from_its_name(desk: Clie
     assert 'data-next-id="/admin/matches/league/next-id/"' in desk.get(f"{LEAGUES}add/").content.decode()
 
 
-def test_who_may_open_no_league_is_told_no_id() -> None:
+def test_a_user_who_may_open_no_league_sees_no_id() -> None:
     make.open_league("fall")
     assert person("assistant", "fall").get(f"{LEAGUES}next-id/", {"name": "Spring"}).status_code == 403

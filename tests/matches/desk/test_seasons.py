@@ -47,7 +47,7 @@ def test_a_league_that_is_played_shows_no_form_to_delete_it(desk: Client) -> Non
     assert League.objects.filter(pk="fall").exists()
 
 
-def test_who_may_not_open_leagues_is_offered_no_clone() -> None:
+def test_a_user_who_may_not_open_leagues_is_offered_no_clone() -> None:
     make.open_league()
     page = person("instructor", "fall").get(SEASON).content.decode()
     assert 'value="clone"' not in page

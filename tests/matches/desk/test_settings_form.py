@@ -1,4 +1,4 @@
-"""The form of a new league: what is shown, what is made from what was left empty, where an error stands."""
+"""The form of a new league: what is shown, what empty fields become, where errors are shown."""
 
 from __future__ import annotations
 

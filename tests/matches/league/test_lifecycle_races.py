@@ -1,4 +1,4 @@
-"""Two at once: whoever comes second, with what it read before, changes nothing (compare-and-swap)."""
+"""Two changes at once: the second, based on what was read before the first, changes nothing (compare-and-swap)."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_nobody_comes_in_from_the_lobby_beside_the_roster() -> None:
     assert not Agent.objects.filter(league_id="spring").exists()
 
 
-def test_who_clones_a_league_runs_the_new_one_and_must_be_allowed_to_open_leagues() -> None:
+def test_the_user_who_clones_a_league_runs_the_new_one_and_must_be_allowed_to_open_leagues() -> None:
     make.open_league()
     dana = User.objects.create_user("dana", password="x" * 12, is_staff=True)
     staffing.give_role(league_id="fall", username="dana", name="instructor")

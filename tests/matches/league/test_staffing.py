@@ -76,7 +76,7 @@ def test_nobody_takes_their_own_role() -> None:
         staffing.take_role(league_id="fall", role_id=role.pk, by=dana)
 
 
-def test_who_opens_a_league_in_the_admin_runs_it(client: Client) -> None:
+def test_the_user_who_opens_a_league_in_the_admin_runs_it(client: Client) -> None:
     make.open_league("other")
     dana = staff("dana")
     dana.user_permissions.add(Permission.objects.get(codename="add_league"))

@@ -88,7 +88,7 @@ def test_after_the_end_both_envelopes_are_open() -> None:
     assert [(seat.choice, seat.right) for seat in (drawing.a, drawing.b)] == [("2", False), ("5", True)]
 
 
-def test_who_made_no_choice_was_neither_right_nor_wrong() -> None:
+def test_a_player_that_made_no_choice_was_neither_right_nor_wrong() -> None:
     details = {"choices": {"P01": None, "P02": "even"}, "drawn_number": None, "number_parity": None}
     drawing = of("even_odd", details, over=True)
     assert [(seat.choice, seat.right) for seat in (drawing.a, drawing.b)] == [("", None), ("even", None)]

@@ -109,7 +109,7 @@ def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client
     assert (answer.status_code, SENTENCE in answer.content.decode(), len(trials._trials)) == (403, True, 0)
 
 
-def test_who_registers_from_the_machine_of_the_agent_reads_everything(client: Client) -> None:
+def test_a_person_who_registers_from_the_machine_of_the_agent_reads_everything(client: Client) -> None:
     show(client, answered(client, INNER))
     text = text_of(client)
     assert (SECRET in text, SENTENCE in text, 'name="entry"' in text) == (True, False, True)

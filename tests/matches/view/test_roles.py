@@ -405,7 +405,7 @@ def test_a_referee_of_the_site_is_the_superusers(place: make.Setting) -> None:
     assert browser_of("instructor").post(change, {"display_name": "Mine"}).status_code == 403
 
 
-def test_who_owns_an_agent_is_not_for_assistants(place: make.Setting) -> None:
+def test_assistants_do_not_see_who_owns_an_agent(place: make.Setting) -> None:
     change = f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/"
     shown = {who: "owner" in browser_of(who).get(change).context["adminform"].form.fields
              or "field-owner" in browser_of(who).get(change).content.decode()

@@ -68,7 +68,7 @@ def test_a_leader_is_beaten() -> None:
     assert last(*lead, "Dot!Ada") is None
 
 
-def test_who_beats_the_leader_may_take_the_lead_by_it_or_with_a_run() -> None:
+def test_a_player_that_beats_the_leader_may_take_the_lead_by_it_or_with_a_run() -> None:
     assert last("Ada>Bo Cem=Dot", "Bo>Ada Cem>Dot") == (Tale.TAKES_LEAD, "Cem", "Dot", 0, 0)
     run = ["Ada>Bo Cem>Dot", "Ada>Dot Cem>Bo", "Ada>Bo Cem=Dot", "Cem>Ada"]
     assert last(*run) == (Tale.TAKES_LEAD, "Cem", "Ada", 1, 0)

@@ -1,4 +1,4 @@
-"""The stories of a view: continued with each result, told anew after a correction, nothing behind a freeze."""
+"""The stories of a view: continued with each result, told again after a correction, nothing behind a freeze."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ async def test_a_player_has_a_limited_number_of_connections(referee: Referee, li
         assert await ping(connections[1], AT_SEAT) == 200
 
 
-async def test_who_stays_after_a_match_pushes_out_nobody(referee: Referee, link: Link) -> None:
+async def test_a_connection_that_stays_after_a_match_pushes_out_nobody(referee: Referee, link: Link) -> None:
     budgets = Budgets(clock=lambda: 1000.0)
     budgets.open_seats([SEAT_DOOR])
     async with referee_at(referee, link, max_connections=3, budgets=budgets) as connect:

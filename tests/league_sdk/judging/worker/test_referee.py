@@ -70,8 +70,8 @@ async def test_a_match_that_is_over_is_played_again_in_another_conversation(
     await settle()
     if over:
         await stage.over(WIN)
-    anew = START | {"conversation_id": "conv-r1m1-001-anew"}
-    assert [referee.start_match(anew) for _ in range(2)] == [TAKEN, TAKEN]
+    second = START | {"conversation_id": "conv-r1m1-001-again"}
+    assert [referee.start_match(second) for _ in range(2)] == [TAKEN, TAKEN]
     await settle()
     assert (stage.begun, stage.given_up, referee.in_play) == ([KEY, KEY] if over else [KEY], [], 1)
     await stage.over(WIN)

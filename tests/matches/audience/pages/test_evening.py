@@ -85,7 +85,7 @@ def test_nobody_stands_on_the_podium_of_a_table_of_zeros() -> None:
     assert (known.steps, known.champions, known.paths) == ([], [], [])
 
 
-def test_who_was_disqualified_is_not_on_the_podium() -> None:
+def test_a_disqualified_player_is_not_on_the_podium() -> None:
     ended(players=4)
     do("disqualify", player_id="P01", matches_become="keep")
     known = seen()

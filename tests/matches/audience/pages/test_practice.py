@@ -112,7 +112,7 @@ def test_an_ended_match_is_rendered_once(django_assert_num_queries: Any) -> None
         assert pages.fragments(key, "en") == before
 
 
-def test_who_cannot_be_found_has_no_page(client: Client) -> None:
+def test_a_match_that_cannot_be_found_has_no_page(client: Client) -> None:
     unknown = "80d93c06-b331-407f-b326-546a9336a18a"
     assert client.get(f"/practice/{unknown}").status_code == 404
     assert client.get(f"/practice/{unknown}.json").status_code == 404

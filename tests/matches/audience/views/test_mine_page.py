@@ -404,7 +404,7 @@ def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: C
     assert f'<a href="/practice/{practice.pk}">One is being played or waits for its turn.</a>' in text
 
 
-def test_who_may_not_practise_now_is_told_from_when_on(client: Client) -> None:
+def test_an_owner_who_may_not_practise_now_is_told_from_when_on(client: Client) -> None:
     place = make.setting(players=2)
     show(client, place.players[0].token)
     for _ in range(practising.MAX_PER_WINDOW):

@@ -55,7 +55,7 @@ def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -
     assert place.players[0].fresh().state == "ACTIVE"
 
 
-def test_who_had_been_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
+def test_a_player_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
     registration.retire(agent_ids=[place.players[0].agent.pk])
     do("withdraw", player_id="P01", matches_become="void")
     undo(1)

@@ -59,7 +59,7 @@ def seqs(root: Path, league_id: str = "fall") -> list[int]:
 
 
 def assert_like_new(root: Path) -> None:
-    """The files are those that writing everything anew gives."""
+    """The files are those that writing everything again gives."""
     fresh = root.with_name("fresh")
     projection(fresh).rebuild()
     assert content(root) == content(fresh)
@@ -526,13 +526,13 @@ def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, r
     make.playing_on(fall)
     make.finish_round(fall)
     sidecar.update()
-    anew = tmp_path / "anew"
-    projection(anew).rebuild()
+    fresh = tmp_path / "fresh"
+    projection(fresh).rebuild()
 
     def files(folder: Path) -> dict[str, bytes]:
         found = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
         # The logs of a writer that goes on are in the order in which things happened to be written.
         return {str(path.relative_to(folder)): path.read_bytes() for path in found if path.suffix == ".json"}
 
-    assert files(root) == files(anew)
+    assert files(root) == files(fresh)
     assert len(json.loads(files(root)["data/players/P01/history.json"])["matches"]) == 3
