@@ -265,7 +265,7 @@ class Server:
         return False
 
     def ask(self, message: Mapping[str, Any], sent: Callable[[], None]) -> dict[str, Any] | None:
-        """Hand a message of the inbox to the server; what to bring back, None if it did not answer in time."""
+        """Hand a message of the inbox to the server; what to send back, None if it did not answer in time."""
         request, http = message["request"], _mapping(message.get("http"))
         number, call = request["id"], dict(request)
         del call["id"]
@@ -380,8 +380,8 @@ class Outbox:
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[float, bytes]] = {}
 
-    def bring(self, answer: dict[str, Any], seconds: float) -> None:
-        """Bring an answer; returns when the league has it or does not want it, or when the time is over."""
+    def deliver(self, answer: dict[str, Any], seconds: float) -> None:
+        """Deliver an answer; returns when the league has it or does not want it, or when the time is over."""
         number, raw = answer["id"], json.dumps(answer).encode()
         if len(raw) > MAX_ANSWER_BYTES:
             problem = f"its answer is larger than {MAX_ANSWER_BYTES} bytes"
@@ -456,7 +456,7 @@ class Outbox:
 
 
 class Relay:
-    """Fetches the messages of one agent and brings its answers, until it is stopped or taken over.
+    """Fetches the messages of one agent and delivers its answers, until it is stopped or taken over.
 
     Args:
         name: the name of the agent, for the lines that are printed.
@@ -529,7 +529,7 @@ class Relay:
             self._beside(self._relay, message, before, sent)
         elif answer is not None:
             # It was offered again because the answer was lost.
-            self._beside(self._out.bring, answer, seconds_left(message))
+            self._beside(self._out.deliver, answer, seconds_left(message))
 
     def _beside(self, what: Callable[..., None], *about: Any) -> None:
         def run() -> None:
@@ -564,7 +564,7 @@ class Relay:
             say(f"{self.name}: {what} -> HTTP {http['status']} {shown(body)} ({took})")
         with self._lock:
             self._answers[request["id"]] = answer
-        self._out.bring(answer, seconds_left(message))
+        self._out.deliver(answer, seconds_left(message))
 
     def reset(self) -> None:
         """The network has changed, or the machine slept: open new connections at once."""

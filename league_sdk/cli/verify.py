@@ -41,7 +41,7 @@ def verify(
     """
     kept = head.strip().lower() if head is not None else None
     if kept is not None and not is_hash(kept):
-        fail(f"--head {kept!r:.100} is no digest: 64 hex digits are one")
+        fail(f"--head {kept!r:.100} is not a digest, which has 64 hex digits")
     try:
         document = read(source)
         if save is not None:
@@ -89,7 +89,7 @@ def description(found: Verified) -> str:
         "Checked:",
         f"  - {found.events} digests, each of an event and of the digest before it",
         f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; added up they"
-        f" give {'the table that is shown' if found.table_shown else 'the results that stand beside them'}",
+        f" give {'the table that is shown' if found.table_shown else 'the results that are listed with them'}",
         f"  - {counted.get('draws', 0)} drawn numbers follow from seeds that were committed to before the choices",
         f"  - {counted.get('sealed', 0)} results are the verdicts that were sealed",
         "",
@@ -115,7 +115,7 @@ def description(found: Verified) -> str:
             " or judged by a student's referee)"
         ]
     if not found.points_in_chain:
-        lines += ["  - the points for a win or a draw: no event has them, they are the site's word"]
+        lines += ["  - the points for a win or a draw: no event has them, only the site states them"]
     if not found.players_in_chain:
         lines += ["  - who plays, and under which names: no event lists the players, the table does"]
     if found.frozen_after_round is not None:

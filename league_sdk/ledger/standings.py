@@ -65,7 +65,7 @@ class Row:
 
     @property
     def leads(self) -> bool:
-        """Whether it is first with something to show for it: nobody leads a table of zeros."""
+        """Whether it is first and has points: nobody leads a table of zeros."""
         return self.tied_rank == 1 and self.points > 0
 
     def take(self, letter: str, points: int) -> None:

@@ -210,7 +210,7 @@ def _options(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(value: object) -> str:
-    """An id as a sentence shows it: a referee may be a student's, and ids anything."""
+    """An id shortened for a sentence: a student's referee may send any text as an id."""
     return str(value)[:MAX_NAME_CHARS]
 
 

@@ -1,1 +1,1 @@
-"""The looks of the admin."""
+"""The look of the admin."""

@@ -1,6 +1,6 @@
 """How players of a run fetch their messages that dial out: by long poll or by socket, as section 13 has it.
 
-They come back at once from whatever broke, bring an answer until somebody has it, and answer a message that is offered
+They come back at once from whatever broke, deliver an answer until somebody has it, and answer a message that is offered
 twice as they did before. They import nothing of the project.
 """
 
@@ -21,7 +21,7 @@ BACK_AFTER_S = 0.05
 BRING_S = 4.0
 """An answer is brought for so long; nobody waits longer for one."""
 TRY_S = 1.0
-"""One try to bring it, or to open a socket: a process that is stopped answers nothing."""
+"""One try to deliver it, or to open a socket: a process that is stopped answers nothing."""
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 
 
@@ -47,7 +47,7 @@ class Line:
     answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
     odd: list[str] = field(default_factory=list)
     _answers: dict[int, tuple[str, asyncio.Task[dict[str, Any]]]] = field(default_factory=dict)
-    _bringing: set[asyncio.Task[None]] = field(default_factory=set)
+    _delivering: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def keep(self) -> None:
         """Keep it open until cancelled."""
@@ -60,7 +60,7 @@ class Line:
                         await (self._poll(http) if self.way == POLL else self._socket(http))
                     await asyncio.sleep(BACK_AFTER_S)
         finally:
-            for task in (*self._bringing, *(task for _said, task in self._answers.values())):
+            for task in (*self._delivering, *(task for _said, task in self._answers.values())):
                 task.cancel()
 
     async def _poll(self, http: aiohttp.ClientSession) -> None:
@@ -74,9 +74,9 @@ class Line:
                 news = await reply.json()
             after = news["next"]
             for message in news["messages"]:
-                self._take(message["request"], lambda response: self._bring(http, response))
+                self._take(message["request"], lambda response: self._deliver(http, response))
 
-    async def _bring(self, http: aiohttp.ClientSession, response: dict[str, Any]) -> None:
+    async def _deliver(self, http: aiohttp.ClientSession, response: dict[str, Any]) -> None:
         async with asyncio.timeout(BRING_S):
             while True:
                 with contextlib.suppress(*_BROKEN):
@@ -102,23 +102,23 @@ class Line:
         if code in (401, 409, 4401, 4409):
             self.odd.append(f"its line was ended with {code}, and it has no other")
 
-    def _take(self, request: dict[str, Any], bring: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+    def _take(self, request: dict[str, Any], deliver: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         number, said = request["id"], json.dumps(request, sort_keys=True)
         if number not in self._answers:
             self._answers[number] = said, asyncio.create_task(self._answered(request))
         elif self._answers[number][0] != said:
             self.odd.append(f"the id {number} was used for two messages")
-        task = asyncio.create_task(self._brought(self._answers[number][1], bring))
-        self._bringing.add(task)
-        task.add_done_callback(self._bringing.discard)
+        task = asyncio.create_task(self._delivered(self._answers[number][1], deliver))
+        self._delivering.add(task)
+        task.add_done_callback(self._delivering.discard)
 
     async def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
         return await self.answer(request) | {"id": request["id"]}
 
-    async def _brought(
-        self, answering: asyncio.Task[dict[str, Any]], bring: Callable[[dict[str, Any]], Awaitable[None]]
+    async def _delivered(
+        self, answering: asyncio.Task[dict[str, Any]], deliver: Callable[[dict[str, Any]], Awaitable[None]]
     ) -> None:
         response = await asyncio.shield(answering)
         # A socket that broke meanwhile is offered the message again when it is open again.
         with contextlib.suppress(*_BROKEN):
-            await bring(response)
+            await deliver(response)

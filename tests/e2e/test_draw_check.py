@@ -162,7 +162,7 @@ def test_a_commitment_that_differs_is_shown_whole_and_from_left_to_right(client:
 
 
 @pytest.mark.long
-def test_a_reader_checks_the_draw_by_keyboard_and_hears_the_verdict(client: Client) -> None:
+def test_the_draw_is_checked_by_keyboard_and_the_verdict_read_aloud(client: Client) -> None:
     shown = finished(client)
     with chromium() as browser:
         page, _ = opened(browser, PLAIN, shown, reduced_motion="reduce")

@@ -210,7 +210,7 @@ def test_an_answer_waits_behind_none_that_is_slow_on_its_way(places: Any) -> Non
     slow = threading.Thread(target=out.bring, args=({"id": 7}, PATIENCE_S), daemon=True)
     slow.start()
     assert here.wait(PATIENCE_S)
-    out.bring({"id": 8}, PATIENCE_S)
+    out.deliver({"id": 8}, PATIENCE_S)
     assert brought == [[7], [8, 7]]
     stuck.set()
     slow.join(PATIENCE_S)
@@ -230,14 +230,14 @@ def test_a_lonely_answer_that_is_slow_on_its_way_is_brought_once_more(
         again.set()
         return ok({"accepted": 1, "not_awaited": []})
 
-    Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event()).bring({"id": 7}, PATIENCE_S)
+    Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event()).deliver({"id": 7}, PATIENCE_S)
     assert brought == [7, 7]
 
 
 def test_an_answer_whose_time_is_over_is_not_brought(places: Any) -> None:
     brought = list[Any]()
     out = Outbox("Ada", urlsplit(places(brought.append).url), "/inbox", {}, threading.Event())
-    out.bring({"id": 7}, 0.0)
+    out.deliver({"id": 7}, 0.0)
     assert brought == []
 
 

@@ -60,7 +60,7 @@ def test_a_prepared_queryset_gives_the_same_instances(django_assert_num_queries:
     assert Agent.objects.get(pk=one.pk).version == "2.0.0"
 
 
-def test_values_are_told_apart_and_columns_left_out_come_later(
+def test_values_are_distinguished_and_columns_left_out_come_later(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     first, second, third = agent(1), agent(2), agent(3)

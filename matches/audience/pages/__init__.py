@@ -48,7 +48,7 @@ _CHARTS = frozenset({"ranks", "race", "cross", "times"})
 
 
 def charts_of(kind: str) -> frozenset[str]:
-    """The names of a page's fragments that show many rounds at a glance: large, and in no hurry."""
+    """The names of a page's fragments that show many rounds at a glance: they are large, and not urgent."""
     return _CHARTS.intersection(KINDS[kind].fragments) if kind in KINDS else frozenset()
 
 

@@ -140,7 +140,7 @@ def test_another_port_of_a_host_is_another_program_and_another_name_of_it_is_not
     assert replaced() == {"Beta": "Gamma", "Delta": "Gamma"}
 
 
-def test_paths_of_one_server_are_told_apart_also_behind_a_gateway() -> None:
+def test_paths_of_one_server_are_distinguished_also_behind_a_gateway() -> None:
     join("Alpha", endpoint=f"http://{HOME}:80/alpha")
     join("Beta", endpoint=f"http://{HOME}:80/beta")
     assert replaced() == {}

@@ -35,7 +35,7 @@ def understood(house: House, bot: Bot) -> str:
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_a_bot_is_played_without_a_fault_and_hears_the_end(name: str) -> None:
+async def test_a_bot_is_played_without_a_fault_and_is_told_the_end(name: str) -> None:
     house, bot, lost = await played(ALL[name])
     assert lost == [], understood(house, bot)
     assert len(house.asked(bot, "GAME_OVER")) == ROUNDS, understood(house, bot)

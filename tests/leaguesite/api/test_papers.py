@@ -33,7 +33,7 @@ class Files:
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
         return answer.status_code, answer.headers["Content-Type"].partition(";")[0], content
 
-    def bring(self, content: bytes) -> tuple[int, Any]:
+    def import_file(self, content: bytes) -> tuple[int, Any]:
         form = {"file": SimpleUploadedFile("league.json", content)}
         answer = self._client.post("/api/import", form, headers=self._headers)
         return answer.status_code, answer.json()
@@ -81,12 +81,12 @@ def test_the_roster_and_the_evidence(files: Files) -> None:
 def test_a_league_is_imported_from_its_export(files: Files) -> None:
     rich.over()
     document = json.loads(files.get("export/league.json?people=1")[2])
-    assert files.bring(json.dumps(document).encode())[0] == 409
+    assert files.import_file(json.dumps(document).encode())[0] == 409
     document["league"]["league_id"] = "winter"
-    status, done = files.bring(json.dumps(document).encode())
+    status, done = files.import_file(json.dumps(document).encode())
     assert (status, done["league"]["league_id"], done["matches"], done["stopped"]) == (201, "winter", 6, False)
     assert League.objects.get(pk="winter").roles.filter(name=RoleName.INSTRUCTOR).count() == 0
-    status, refused = files.bring(b"{}")
+    status, refused = files.import_file(b"{}")
     assert (status, refused["field"]) == (422, "file")
 
 

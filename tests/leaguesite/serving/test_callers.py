@@ -73,7 +73,7 @@ def register(client: Client, peer: str, **headers: str) -> Any:
 
 
 @pytest.mark.django_db
-def test_behind_a_trusted_proxy_callers_are_told_apart(client: Client, behind_proxy: None) -> None:
+def test_behind_a_trusted_proxy_callers_are_distinguished(client: Client, behind_proxy: None) -> None:
     """localhost is the machine that called, and only that machine registers its agent again."""
     make.open_league("league_2025_even_odd")
     assert register(client, PROXY, **{"X-Forwarded-For": STUDENT})["status"] == "ACCEPTED"

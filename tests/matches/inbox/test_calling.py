@@ -72,7 +72,7 @@ async def checked(pk: int) -> Report:
     return await check_player(subject, InboxLine(pk, GRACE_S))
 
 
-async def test_the_report_is_that_of_every_agent_and_says_what_a_line_cannot_bring() -> None:
+async def test_the_report_is_that_of_every_agent_and_says_what_a_line_cannot_deliver() -> None:
     async with dialling(Agent(), ADA):
         report = await checked(ADA)
     assert found(report) == (set(), set()), report.to_json()

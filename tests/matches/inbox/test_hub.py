@@ -1,4 +1,4 @@
-"""Messages for agents that dial out: offered, handed over, answered, and never to or by somebody else."""
+"""Messages for agents that dial out: offered, handed over and answered, by no other agent than the one they are for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(hub: Hub, agent: int = ADA, **terms: Any) -> asyncio.Task[dict[str, Any]
 
 
 async def settled() -> None:
-    """Until every task has gone as far as it can."""
+    """Wait until every task has gone as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -45,7 +45,7 @@ async def test_a_message_waits_for_the_line_and_its_answer_goes_back_under_the_c
     assert hub.waiting(ADA) == []
 
 
-async def test_an_open_line_hears_of_a_new_message() -> None:
+async def test_an_open_line_is_woken_by_a_new_message() -> None:
     hub = Hub()
     with hub.line(ADA, "websocket", token="t") as line:
         assert hub.due(line) == []
@@ -64,7 +64,7 @@ async def test_an_agent_without_a_line_is_not_connected() -> None:
     assert hub.waiting(ADA) == []
 
 
-async def test_a_message_that_was_taken_and_not_answered_is_told_apart() -> None:
+async def test_a_message_that_was_taken_and_not_answered_has_its_own_error() -> None:
     hub = Hub()
     with hub.line(ADA, "poll", token="t") as line:
         caller = ask(hub, limit_s=0.01)
@@ -79,7 +79,7 @@ async def test_a_message_that_was_taken_and_not_answered_is_told_apart() -> None
     ("then", "outcome"),
     [("the line stays", NotAnswered), ("the line is gone", NotConnected), ("the agent says it has it", NotAnswered)],
 )
-async def test_a_message_that_was_lost_with_its_line_is_told_apart_if_that_matters(
+async def test_a_message_that_was_lost_with_its_line_has_its_own_error_if_that_matters(
     monkeypatch: pytest.MonkeyPatch, then: str, outcome: type[Exception], *, elsewhere: bool
 ) -> None:
     """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
@@ -173,7 +173,7 @@ async def test_a_caller_that_breaks_off_leaves_nothing() -> None:
 
 
 class Wire:
-    """Two hubs of two processes; what one says the other hears at once."""
+    """Two hubs of two processes; each receives at once what the other sends."""
 
     def __init__(self) -> None:
         self.here, self.there = Hub(), Hub()
@@ -279,7 +279,7 @@ async def test_made_up_answers_do_not_fill_the_way_to_the_other_processes() -> N
     assert wire.there.answer(BOB, {"id": 1, "result": {}})
 
 
-async def test_word_of_an_older_line_that_comes_late_ends_no_newer_one() -> None:
+async def test_a_late_notice_of_an_older_line_does_not_end_a_newer_one() -> None:
     hub = Hub()
     with hub.line(1, "poll", token="t") as line:
         assert hub.hear_opened(1, "poll", line.opened_at - 1) == []

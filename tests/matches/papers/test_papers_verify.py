@@ -57,7 +57,7 @@ def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys
         assert main(["verify", str(tmp_path / name), "--head", kept]) == 0
         said = capsys.readouterr().out
         assert said.startswith("HOLDS: league fall")
-        assert "added up they give the results that stand beside them" in said
+        assert "added up they give the results that are listed with them" in said
 
 
 @pytest.mark.parametrize("frozen", [True, False])

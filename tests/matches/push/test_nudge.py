@@ -89,7 +89,7 @@ async def next_of(queue: asyncio.Queue[Any]) -> Any:
         return await queue.get()
 
 
-async def test_the_conductor_hears_a_call_of_another_process(layer: Layer) -> None:
+async def test_the_conductor_receives_a_call_of_another_process(layer: Layer) -> None:
     async with conductor(layer) as woken:
         for due, urgent in (([True], True), ([False], False), ([False, True], True)):
             await layer.group_send(notify.GROUP, {"type": "x", "leagues": {}, "due": due, "from": "another"})

@@ -90,7 +90,7 @@ def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
         ({"elapsed_ms": "12", "limit_ms": []}, "ok", "12 ms of 30 s"),
     ],
 )
-def test_an_answer_in_time_wrong_late_or_missing_is_told_apart(
+def test_answers_in_time_wrong_late_and_missing_are_distinguished(
     changes: dict[str, Any], verdict: str, said: str
 ) -> None:
     lane_rows = rows(call(0, "P01", 0), heard(1, "P01", 0.012, 12) | changes)

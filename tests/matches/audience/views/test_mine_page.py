@@ -127,7 +127,7 @@ def people(league_id: str = "fall") -> None:
     roster.import_csv(league_id=league_id, text=lines)
 
 
-def bring(name: str, code: str, port: int) -> make.Member:
+def register(name: str, code: str, port: int) -> make.Member:
     params = wire.player_request(name, port=port, sender=f"player:{name}", code=code)
     done = entering.register_player(request=read_request(params, kind=Kind.PLAYER, caller="127.0.0.1"), named="fall")
     assert done.agent is not None, done.reason
@@ -137,9 +137,9 @@ def bring(name: str, code: str, port: int) -> make.Member:
 def test_a_personal_code_opens_all_its_agents_and_no_others(client: Client) -> None:
     make.open_league()
     people()
-    bring("One", "dana-code", 8101)
-    bring("Two", "dana-code", 8102)
-    bring("Other", "eli-code", 8103)
+    register("One", "dana-code", 8101)
+    register("Two", "dana-code", 8102)
+    register("Other", "eli-code", 8103)
     assert show(client, "DANA-code").status_code == 303
     text = text_of(client)
     assert re.findall(r'\?agent=(\w+)"', text) == ["P01", "P02"]
