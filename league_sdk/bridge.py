@@ -48,9 +48,9 @@ CONNECT_S = 4.0
 """For opening a connection: one that was begun as the network changed never opens, and nothing else ends it."""
 BACKOFF_S, MAX_BACKOFF_S = 0.25, 15.0
 OUT_LINES, SLOW_S = 3, 1.5
-"""Connections on which answers are brought; one that takes so long is brought on another as well."""
+"""Connections on which answers are delivered; an answer that takes this long is sent on another as well."""
 SLEPT_S = 10.0
-"""A clock that jumps so far was that of a laptop that slept: its connections are dead, and may not know it."""
+"""A clock that jumps this far belongs to a laptop that slept: its connections are dead, and may not report it."""
 ORDER_S = 2.0
 """A message waits so long for the one before it to be sent to the agent."""
 MAX_KNOWN, MAX_AT_ONCE = 500, 64
@@ -357,14 +357,14 @@ class Outbox:
     """Answers of one agent on their way to the league.
 
     On a bad network a request may take seconds, and no answer waits behind it: each one takes along whatever else is on
-    its way, and what takes long is brought on another connection, too. The league counts an answer once.
+    its way, and what takes long is sent on another connection, too. The league counts an answer once.
 
     Args:
         name: the name of the agent, for the lines that are printed.
         league: the league's address.
         path: the path of the inbox.
         headers: the headers of every request.
-        stopped: nothing is brought any more.
+        stopped: nothing is delivered any more.
     """
 
     def __init__(

@@ -107,7 +107,7 @@ def check(
 
 
 def _report(wanted: _Wanted) -> Report:
-    """Check what is meant.
+    """Check the agent that the command line names.
 
     Raises:
         typer.Exit: it cannot be checked.

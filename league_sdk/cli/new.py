@@ -80,7 +80,7 @@ class Steps:
 def _new_class(file: Path, address: str) -> Steps:
     """Write a class with the methods that decide."""
     if file.suffix != ".py":
-        fail(f"{file} is no Python file: mine.py is one.")
+        fail(f"{file} is not a Python file, such as mine.py.")
     _write(file.parent, {file.name: starter().read_text(encoding="utf-8").replace("mine.py", str(file))})
     commands = (
         (f"league local {file}", "plays a whole league on this machine"),

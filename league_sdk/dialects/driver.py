@@ -62,7 +62,7 @@ class Driver(Generic[R, E]):
         pace: awaited before every request but the first.
         sleep: waits for some seconds of ``now``.
         wire: the requests so far, for the transcript.
-        said: the agent's own words in a reply that was no answer: the first that say more than "unknown method".
+        said: the agent's own words in a reply that was not an answer: the first that say more than "unknown method".
     """
 
     hunt: Hunt

@@ -30,7 +30,7 @@ _TOOL_WORDS: dict[str, tuple[str, ...]] = {
     MessageType.LEAGUE_COMPLETED: ("league complete", "league end", "champion"),
 }
 """Words in the name or the description of a tool for this message."""
-_HUMP = re.compile(r"[_\W]+|(?<=[a-z0-9])(?=[A-Z])")
+_WORD_BOUNDARY = re.compile(r"[_\W]+|(?<=[a-z0-9])(?=[A-Z])")
 """The boundary between two words of a name in camelCase, snake_case or any other style."""
 _NAME_WEIGHT = 3
 """A word in a tool's name counts as much as three in its description."""
@@ -46,7 +46,7 @@ class Tool:
 
     def says(self, kind: str) -> int:
         """How much it looks like the tool for a message type: a score."""
-        name, described = _HUMP.sub(" ", self.name).lower(), self.description.lower()
+        name, described = _WORD_BOUNDARY.sub(" ", self.name).lower(), self.description.lower()
         words = _TOOL_WORDS.get(kind, ())
         return sum(_NAME_WEIGHT * (word in name) + (word in described) for word in words)
 

@@ -130,7 +130,7 @@ _MAX_DEPTH = 4
 _NOT_OURS = frozenset({"protocolVersion"})
 """Fields of MCP that must not be read as ours."""
 _OTHER_CASE = re.compile(r"[a-z0-9][A-Z]|-|^[A-Z]", re.ASCII)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
 
 
 def _with_snake_case(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _with_snake_case(fields: Mapping[str, Any]) -> dict[str, Any]:
             and name not in _NOT_OURS
             and _OTHER_CASE.search(name)
         ):
-            both.setdefault(_HUMP.sub("_", name).replace("-", "_").lower(), fields[name])
+            both.setdefault(_WORD_BOUNDARY.sub("_", name).replace("-", "_").lower(), fields[name])
     return both
 
 

@@ -243,7 +243,7 @@ def _verdict(status: str, winner: str | None) -> str:
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{value!r:.40} is no integer")
+        raise ValueError(f"{value!r:.40} is not an integer")
     return value
 
 

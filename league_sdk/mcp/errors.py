@@ -51,7 +51,7 @@ class McpError(Exception):
 
 
 class BadRequest(McpError):
-    """The body is no request."""
+    """The body is not a request."""
 
     code = -32600
     handshake_status = 400

@@ -18,7 +18,7 @@ class Mistake:
     Attributes:
         method: ``choose``, ``move`` or a hook.
         problem: what happened, such as ``KeyError: 'deadline'``.
-        where: file and line, such as ``mine.py, line 12``; empty if it was no exception.
+        where: file and line, such as ``mine.py, line 12``; empty if it was not an exception.
         match_id: in which match.
     """
 

@@ -18,7 +18,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.dispatch import Post
 
 CALL_WAIT_S = 10.0
-"""The league pings an agent as soon as it has registered."""
+"""Seconds to wait for a call of the league, which pings an agent as soon as it has registered."""
 
 
 async def keep_reachable(
@@ -42,7 +42,7 @@ async def keep_reachable(
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(call_wait_s):
                     await player.called.wait()
-        # A league without inboxes does not ping who registers, either: it calls when a match begins.
+        # A league without inboxes does not ping an agent that registers, either: it calls when a match begins.
         if player.inbox is None or (call_wait_s > 0 and player.called.is_set()):
             return
         say(f"{player.name}: the league did not call {endpoint} within {call_wait_s:g} s, so messages are fetched, too")

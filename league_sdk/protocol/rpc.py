@@ -54,7 +54,7 @@ def _no_constant(name: str) -> Any:
 
 def depth_ok(value: Any, left: int) -> bool:
     """Whether decoded JSON is nested at most ``left`` levels deep."""
-    # Most values are no containers: a call for each of them would cost more than decoding the JSON.
+    # Most values are not containers: a call for each of them would cost more than decoding the JSON.
     if type(value) not in _CONTAINERS:
         return True
     if left <= 0:

@@ -106,5 +106,5 @@ class LanguageModel(Careful):
         if str(problem) not in self._said:
             self._said.add(str(problem))
             detail = f": {problem.detail}" if problem.detail else ""
-            says = "%s: %s%s; a plain strategy decides (this is said once)"
+            says = "%s: %s%s; a plain strategy decides (reported only once)"
             logger.warning(says, self.settings.name, problem, detail)

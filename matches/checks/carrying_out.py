@@ -217,7 +217,7 @@ class Checker:
             if isinstance(report, dict):
                 _end_practice(job, report)
             elif job.is_overtaken() and (report is None or not report.can_play) and not job.opponent:
-                # A match of the agent comes first; what the check found until then is no verdict.
+                # A match of the agent comes first; what the check found until then is not a verdict.
                 runs.give_back([(job.check_id, job.run)])
             elif report is None:
                 runs.fail(check_id=job.check_id, run=job.run, problem=problem)

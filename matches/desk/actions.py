@@ -286,8 +286,8 @@ ROWS: tuple[DeskAction, ...] = (
         _("%(host)s is marked as a gateway: under each path there is a program of its own."),
         Click(""), api=_MARK, signed=account),
     DeskAction("take-back", GATEWAY, EDIT, partial(verbs.mark, gateway=False),
-        _("%(host)s is no gateway any more: at each port there is one program, whatever the path."),
-        Click(_("%(host)s is no gateway")), api=_MARK, signed=account),
+        _("%(host)s is not a gateway any more: at each port there is one program, whatever the path."),
+        Click(_("%(host)s is not a gateway")), api=_MARK, signed=account),
 
     DeskAction("start", PLAN, RUN, verbs.plan_start,
         _("The start is planned. A pause, or a start by hand before it, calls it off."),

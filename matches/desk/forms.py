@@ -52,7 +52,7 @@ class PlanForm(forms.Form):
         except (ValueError, OverflowError):
             # OverflowError: a time at the very beginning of year 1 or end of year 9999 has no equivalent in UTC.
             pass
-        raise forms.ValidationError(_("This is no time: choose a date and a time."))
+        raise forms.ValidationError(_("This is not a time: choose a date and a time."))
 
 
 class FreezeForm(forms.Form):

@@ -99,7 +99,8 @@ def report(
 def _has_sealed(match: Match, referee: Agent) -> bool:
     """Whether this referee has sealed the verdict of a match.
 
-    The id alone is no proof: a referee registered at a league's own address may have the id of a referee of the site.
+    The id alone proves nothing: a referee registered at a league's own address may have the id of one of
+    the site.
     """
     return match.seal is not None and referee.site_key and referee.code == match.seal["referee_id"]
 

@@ -197,7 +197,7 @@ def _without_winner(
 
 
 def _by_player(value: object) -> list[tuple[Any, Any]]:
-    """The items of an object with an entry for each of the two players; empty if the value is no object."""
+    """The items of an object with an entry for each of the two players; empty if the value is not an object."""
     return list(value.items())[:2] if isinstance(value, Mapping) else []
 
 

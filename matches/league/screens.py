@@ -1,6 +1,6 @@
 """The screens of a league: what the instructor's phone tells every projector that shows them. All of it is our choice.
 
-It is no event: it changes nothing that was played, and is not in the ledger.
+It is not an event: it changes nothing that was played, and is not in the ledger.
 """
 
 from __future__ import annotations

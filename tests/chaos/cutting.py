@@ -19,7 +19,7 @@ from tests.chaos import plan
 
 _PART_BYTES = 65_536
 _OPENED = b"HTTP/1.1 101"
-_BRINGS, _RECEIPT, _MESSAGE = b"POST ", b'"accepted"', b'"jsonrpc"'
+_DELIVERS, _RECEIPT, _MESSAGE = b"POST ", b'"accepted"', b'"jsonrpc"'
 
 
 class _Cut(Exception):
@@ -120,14 +120,14 @@ class _Connection:
     async def carry_up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what the player sends: polls and answers."""
         while part := await reader.read(_PART_BYTES):
-            brings = self._is_socket or part.startswith(_BRINGS)
-            if brings:
+            delivers = self._is_socket or part.startswith(_DELIVERS)
+            if delivers:
                 await self._step(plan.BRINGING)
             writer.write(part)
             await writer.drain()
             if self._is_socket:
                 await self._step(plan.AFTER_BRINGING)
-            elif not brings:
+            elif not delivers:
                 await self._step(plan.BEFORE_TAKING)
 
     async def carry_down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

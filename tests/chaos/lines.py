@@ -1,7 +1,7 @@
 """How players of a run fetch their messages that dial out: by long poll or by socket, as section 13 has it.
 
-They come back at once from whatever broke, deliver an answer until somebody has it, and answer a message that is offered
-twice as they did before. They import nothing of the project.
+They come back at once from whatever broke, deliver an answer until a process has it, and answer a message that is
+offered twice as they did before. They import nothing of the project.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import aiohttp
 
 PUSH, POLL, SOCKET = "push", "poll", "websocket"
 BACK_AFTER_S = 0.05
-BRING_S = 4.0
-"""An answer is brought for so long; nobody waits longer for one."""
+DELIVER_S = 4.0
+"""How long delivery of an answer is tried; no caller waits longer for one."""
 TRY_S = 1.0
 """One try to deliver it, or to open a socket: a process that is stopped answers nothing."""
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
@@ -77,7 +77,7 @@ class Line:
                 self._take(message["request"], lambda response: self._deliver(http, response))
 
     async def _deliver(self, http: aiohttp.ClientSession, response: dict[str, Any]) -> None:
-        async with asyncio.timeout(BRING_S):
+        async with asyncio.timeout(DELIVER_S):
             while True:
                 with contextlib.suppress(*_BROKEN):
                     url, body = f"{self.rng.choice(self.addresses)}/inbox", {"responses": [response]}

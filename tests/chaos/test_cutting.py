@@ -1,4 +1,4 @@
-"""A player that dials out brings its answer wherever its connections are cut, and each cut is told."""
+"""A player that dials out delivers its answer wherever its connections are cut, and each cut is recorded."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Inbox:
     """The inbox of a site for one agent, with one message in it."""
 
     def __init__(self) -> None:
-        self.brought: list[Any] = []
+        self.delivered: list[Any] = []
         self.answered = asyncio.Event()
 
     def take(self, response: Any) -> None:
-        self.brought.append(response)
+        self.delivered.append(response)
         self.answered.set()
 
     async def poll(self, request: web.Request) -> web.Response:
@@ -77,7 +77,7 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
     assert set(told) == {point}
     # It was asked once, however often the message was offered; the answer may have come in twice.
     assert asked == [REQUEST]
-    assert {str(one) for one in inbox.brought} == {str({"jsonrpc": "2.0", "result": "even", "id": 7})}
+    assert {str(one) for one in inbox.delivered} == {str({"jsonrpc": "2.0", "result": "even", "id": 7})}
     assert line.odd == []
 
 

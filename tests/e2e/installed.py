@@ -16,7 +16,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | {
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    """Run a command to its end; what it printed."""
+    """Run a command to its end; returns what it printed."""
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
@@ -30,7 +30,8 @@ def build(folder: Path, *sources: Path) -> list[Path]:
 
 
 def install(wheels: list[Path], folder: Path) -> Path:
-    """Install wheels into a new environment, with the locked versions of what they need; where its programs are."""
+    """Install wheels into a new environment, with the locked versions of what they need;
+    returns the folder of its programs."""
     run(sys.executable, "-m", "venv", "venv", folder=folder)
     (folder / "pins.txt").write_text(pins(), encoding="utf-8")
     programs = folder / "venv" / "bin"

@@ -99,7 +99,7 @@ class Scaled:
         self.manage("prepare")
 
     def manage(self, *words: str) -> str:
-        """Run a ``manage.py`` command to its end; what it printed."""
+        """Run a ``manage.py`` command to its end; returns what it printed."""
         done = subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=ROOT,

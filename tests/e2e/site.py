@@ -247,7 +247,7 @@ def command_line(pid: int) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and is no zombie."""
+    """Whether a process is there and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

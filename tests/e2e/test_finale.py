@@ -28,7 +28,7 @@ def projector(site: Site, browser: Browser, errors: list[str], **options: object
 
 
 def moves(page: Page) -> bool:
-    """Whether anything on the stage moves now; a tint of changed numbers is no motion."""
+    """Whether anything on the stage moves now; a tint of changed numbers is not motion."""
     return bool(page.evaluate(MOVING))
 
 

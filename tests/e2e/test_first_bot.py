@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def league(folder: Path, *words: str) -> str:
-    """Run a command of ``league`` in a folder; what it printed."""
+    """Run a command of ``league`` in a folder; returns what it printed."""
     program, environment = checkout()
     done = subprocess.run([*program, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -98,8 +98,8 @@ def test_an_instructor_lets_the_matches_behind_one_port_run_at_once(tmp_path: Pa
                 gateway.may_choose.set()
                 expect(page.locator(".desk-now")).to_contain_text("Round 1 is over")
 
-                click(page, "127.0.0.1 is no gateway")
-                expect_message(page, "127.0.0.1 is no gateway any more")
+                click(page, "127.0.0.1 is not a gateway")
+                expect_message(page, "127.0.0.1 is not a gateway any more")
                 expect(page.locator("#desk-gateways")).to_have_count(0)
                 expect(page.locator("#desk-shared")).to_contain_text("2 matches of round 2 in a row")
             assert site.get("/gateways") == []

@@ -46,7 +46,7 @@ KNOWN = {
 @cache
 def document() -> Any:
     load_all_checks()
-    # It changes what it is given.
+    # The loader changes the document that it is given.
     return schemathesis.openapi.from_dict(copy.deepcopy(strict()))
 
 

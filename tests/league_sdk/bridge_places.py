@@ -103,24 +103,24 @@ class League:
         wants: how many messages must be answered before the 409.
 
     Attributes:
-        brought: the responses that came.
+        delivered: the responses that came.
         all_here: set when ``wants`` messages were answered.
         refusals: what is answered to the first responses in place of taking them.
     """
 
     def __init__(self, *polls: Said | list[dict[str, Any]], wants: int = 1) -> None:
         self._polls, self._wants = list(polls), wants
-        self.brought: list[dict[str, Any]] = []
+        self.delivered: list[dict[str, Any]] = []
         self.all_here = threading.Event()
         self.refusals: list[Said] = []
 
     def __call__(self, asked: Asked) -> Said:
-        """Answer a poll, or take what is brought."""
+        """Answer a poll, or take what is delivered."""
         if asked.verb == "POST":
             if self.refusals:
                 return self.refusals.pop(0)
-            self.brought += asked.json["responses"]
-            if len({one["id"] for one in self.brought}) >= self._wants:
+            self.delivered += asked.json["responses"]
+            if len({one["id"] for one in self.delivered}) >= self._wants:
                 self.all_here.set()
             return ok({"accepted": 1, "not_awaited": []})
         assert asked.headers["Authorization"] == f"Bearer {TOKEN}"

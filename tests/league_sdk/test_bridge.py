@@ -23,9 +23,9 @@ def test_a_message_goes_to_the_agent_as_it_was_sent_and_its_reply_comes_back(pla
     assert relayed(places(said), agent.url) == TAKEN_OVER
     [asked] = agent.asked
     assert (asked.target, asked.json) == ("/mcp", message()["request"] | {"id": 1001})
-    [brought] = said.brought
-    assert (brought["id"], brought["http"]["status"]) == (7, 200)
-    assert json.loads(brought["http"]["body"])["result"] == {"parity_choice": "even"}
+    [delivered] = said.delivered
+    assert (delivered["id"], delivered["http"]["status"]) == (7, 200)
+    assert json.loads(delivered["http"]["body"])["result"] == {"parity_choice": "even"}
 
 
 def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> None:
@@ -36,7 +36,7 @@ def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> No
     [asked] = agent.asked
     assert (asked.target, asked.headers["mcp-session-id"], asked.headers["authorization"]) == ("/mcp/", "s1", None)
     assert (asked.headers["mcp-method"], asked.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
-    assert (said.brought[0]["http"]["status"], said.brought[0]["http"]["body"]) == (404, "Not Found")
+    assert (said.delivered[0]["http"]["status"], said.delivered[0]["http"]["body"]) == (404, "Not Found")
 
 
 def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> N
 def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes) -> None:
     agent, said = places(lambda asked: (500, body)), League([message()])
     relayed(places(said), agent.url)
-    http = said.brought[0]["http"]
+    http = said.delivered[0]["http"]
     assert http["status"] == 500
     assert http.get("base64") == "//4=" if body == b"\xff\xfe" else http["body"] == body.decode()
 
@@ -59,13 +59,13 @@ def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes
 def test_a_body_that_is_too_large_is_named_and_not_sent(places: Any) -> None:
     agent, said = places(lambda asked: (200, b"x" * 100_000)), League([message()])
     relayed(places(said), agent.url)
-    assert "larger than" in said.brought[0]["http"]["problem"]
+    assert "larger than" in said.delivered[0]["http"]["problem"]
 
 
 def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) -> None:
     agent, said = places(lambda asked: (200, b"\x01" * 50_000)), League([message()])
     relayed(places(said), agent.url)
-    assert "larger than" in said.brought[0]["http"]["problem"]
+    assert "larger than" in said.delivered[0]["http"]["problem"]
 
 
 def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,14 +73,14 @@ def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFix
     gone.close()
     said = League([message()])
     relayed(places(said), gone.url)
-    assert said.brought[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
+    assert said.delivered[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
     assert "did not answer: http" in capsys.readouterr().out
 
 
 def test_an_agent_that_hangs_up_is_named(places: Any) -> None:
     said = League([message()])
     relayed(places(said), places(lambda asked: None).url)
-    assert said.brought[0]["http"]["sent"] is True
+    assert said.delivered[0]["http"]["sent"] is True
 
 
 def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) -> None:
@@ -94,7 +94,7 @@ def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) 
     said = League([message(7, 0.3, id=1), message(8)])
     relayed(places(said), places(agent).url)
     never.set()
-    assert [one["id"] for one in said.brought] == [8]
+    assert [one["id"] for one in said.delivered] == [8]
 
 
 @pytest.mark.parametrize("news", [[5], [{"request": []}], [{"request": {"id": "7"}}]])
@@ -126,7 +126,9 @@ def test_a_bridge_prints_no_secret(capsys: pytest.CaptureFixture[str], secret: s
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
-def test_a_line_that_a_terminal_cannot_show_ends_nothing(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+def test_a_line_that_a_terminal_cannot_show_does_not_end_the_bridge(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
     out = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding=encoding))
     bridge.say("שלום… a")
@@ -142,7 +144,7 @@ def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pyt
     relayed(places(said), agent.url)
     assert "accept" in (printed := capsys.readouterr().out)
     assert "my-own-secret" not in printed
-    assert "my-own-secret" in said.brought[0]["http"]["body"]
+    assert "my-own-secret" in said.delivered[0]["http"]["body"]
 
 
 def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
@@ -152,7 +154,7 @@ def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
     assert [asked.json["id"] for asked in agent.asked] == list(range(1, 31))
 
 
-def test_a_league_cannot_make_a_bridge_do_more_at_once_than_there_is_room_for(
+def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
     places: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bridge, "MAX_AT_ONCE", 3)
@@ -176,14 +178,14 @@ def test_a_league_cannot_make_a_bridge_do_more_at_once_than_there_is_room_for(
     release.set()
     running.join(PATIENCE_S)
     assert max_calls <= 3
-    assert {one["id"] for one in said.brought} == set(range(1, 41))
+    assert {one["id"] for one in said.delivered} == set(range(1, 41))
 
 
-def test_news_that_are_too_large_are_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
     agent, said = places(lambda asked: ok({})), League((200, b" " * 100_000), [message()])
     assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert len(said.brought) == 1
+    assert len(said.delivered) == 1
 
 
 @pytest.mark.parametrize("path", ["http://192.0.2.1:22/", "//192.0.2.1/", "@192.0.2.1/", "/a\r\nX: y", "", "/\u05d0"])
@@ -191,54 +193,52 @@ def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, p
     agent = places(lambda asked: ok({}))
     said = League([message(path=path), message(8)], wants=2)
     assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert {one["id"] for one in said.brought} == {7, 8}
+    assert {one["id"] for one in said.delivered} == {7, 8}
     assert all(asked.headers["X"] is None for asked in agent.asked)
 
 
-def test_an_answer_waits_behind_none_that_is_slow_on_its_way(places: Any) -> None:
-    """On a bad network a request may take seconds: the next answer goes beside it, and takes it along."""
-    stuck, brought, here = threading.Event(), list[list[int]](), threading.Event()
+def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
+    """On a bad network a request may take seconds: the next one goes on another connection, with the first in it."""
+    stuck, delivered, here = threading.Event(), list[list[int]](), threading.Event()
 
     def league(asked: Asked) -> tuple[int, bytes]:
-        brought.append([one["id"] for one in asked.json["responses"]])
+        delivered.append([one["id"] for one in asked.json["responses"]])
         here.set()
-        if len(brought) == 1:
+        if len(delivered) == 1:
             stuck.wait(PATIENCE_S)
         return ok({"accepted": 1, "not_awaited": []})
 
     out = Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event())
-    slow = threading.Thread(target=out.bring, args=({"id": 7}, PATIENCE_S), daemon=True)
+    slow = threading.Thread(target=out.deliver, args=({"id": 7}, PATIENCE_S), daemon=True)
     slow.start()
     assert here.wait(PATIENCE_S)
     out.deliver({"id": 8}, PATIENCE_S)
-    assert brought == [[7], [8, 7]]
+    assert delivered == [[7], [8, 7]]
     stuck.set()
     slow.join(PATIENCE_S)
     assert not slow.is_alive()
 
 
-def test_a_lonely_answer_that_is_slow_on_its_way_is_brought_once_more(
-    places: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_single_slow_answer_is_sent_once_more(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "SLOW_S", 0.01)
-    again, brought = threading.Event(), list[int]()
+    again, delivered = threading.Event(), list[int]()
 
     def league(asked: Asked) -> tuple[int, bytes]:
-        brought.append(asked.json["responses"][0]["id"])
-        if len(brought) == 1:
-            assert again.wait(PATIENCE_S), "it was not brought again"
+        delivered.append(asked.json["responses"][0]["id"])
+        if len(delivered) == 1:
+            assert again.wait(PATIENCE_S), "it was not sent again"
         again.set()
         return ok({"accepted": 1, "not_awaited": []})
 
     Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event()).deliver({"id": 7}, PATIENCE_S)
-    assert brought == [7, 7]
+    assert delivered == [7, 7]
 
 
-def test_an_answer_whose_time_is_over_is_not_brought(places: Any) -> None:
-    brought = list[Any]()
-    out = Outbox("Ada", urlsplit(places(brought.append).url), "/inbox", {}, threading.Event())
+def test_an_answer_whose_time_is_over_is_not_sent(places: Any) -> None:
+    delivered = list[Any]()
+    out = Outbox("Ada", urlsplit(places(delivered.append).url), "/inbox", {}, threading.Event())
     out.deliver({"id": 7}, 0.0)
-    assert brought == []
+    assert delivered == []
 
 
 def test_the_bridge_has_only_syntax_of_python_3_9() -> None:

@@ -1,7 +1,7 @@
 """What MCP demands of the form of a server's answers: the first thing that is otherwise, in words. No I/O.
 
 Clients of MCP read answers strictly: one tool without ``inputSchema`` makes most of them refuse the whole list. What
-the specification leaves open is no difference.
+the specification leaves open is not a difference.
 """
 
 from __future__ import annotations

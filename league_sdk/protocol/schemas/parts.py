@@ -75,7 +75,7 @@ def _check_stamp(value: str) -> str:
 
 def _refuse_null(value: Any) -> Any:
     if value is None:
-        raise PydanticCustomError("nothing", "null is no choice")
+        raise PydanticCustomError("nothing", "null is not a choice")
     return value
 
 

@@ -44,7 +44,7 @@ def test_a_students_referee_stays_trusted_at_its_address_and_not_elsewhere() -> 
     assert (moved.code, moved.trusted) == ("REF01", False)
 
 
-def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_registers() -> None:
+def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_referee_registers() -> None:
     """Names and ports of the site's referees are predictable: a stranger may register under the next one."""
     params = referee_request("Referee 1", port=8001, endpoint="http://10.9.9.9:8001/mcp")
     request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")

@@ -176,7 +176,7 @@ UNKNOWN = "It did not answer {} in time: whether its session is over is not know
         (200, None, Verdict.SKIPPED, UNKNOWN.format("tools/list")),
     ],
 )
-async def test_what_delete_does_is_told_as_advice(
+async def test_what_delete_does_is_reported_as_advice(
     deleted: int | None, after: int | None, verdict: Verdict, why: str
 ) -> None:
     agent = Ends(deleted, after)
@@ -229,7 +229,7 @@ async def test_a_server_of_both_eras_is_checked_in_both() -> None:
 
 
 class Hostile(Noted):
-    """Gives a session without end: another huge one with every answer; it never answers DELETE."""
+    """Gives another huge session id with every answer, and never answers DELETE."""
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method == "DELETE":

@@ -104,7 +104,7 @@ async def test_a_plain_strategy_decides_when_the_model_does_not(
         assert await ask(strategy, game, state) == 8
         assert await strategy.choose(PARITIES, {"game_type": "even_odd"}) in PARITIES
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert warnings == [f"stub: {cause}; a plain strategy decides (this is said once)"]
+    assert warnings == [f"stub: {cause}; a plain strategy decides (reported only once)"]
 
 
 async def test_a_deadline_that_is_too_near_leaves_the_model_alone(

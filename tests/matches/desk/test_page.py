@@ -328,11 +328,11 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
     [
         ({}, "Start at: This field is required."),
         ({"when": "soon"}, "Start at: Enter a valid date/time."),
-        ({"when": "2030-01-01T10:00", "utc": "soon"}, "This is no time: choose a date and a time."),
-        ({"when": "2030-01-01T10:00", "utc": "2030-13-41T10:00:00Z"}, "This is no time: choose a date and a time."),
+        ({"when": "2030-01-01T10:00", "utc": "soon"}, "This is not a time: choose a date and a time."),
+        ({"when": "2030-01-01T10:00", "utc": "2030-13-41T10:00:00Z"}, "This is not a time: choose a date and a time."),
         (
             {"when": "2030-01-01T10:00", "utc": "0001-01-01T00:00:00+14:00"},
-            "This is no time: choose a date and a time.",
+            "This is not a time: choose a date and a time.",
         ),
         ({"when": "2020-01-01T10:00"}, "This time is over: choose a later one."),
     ],

@@ -113,7 +113,7 @@ def test_a_button_marks_a_gateway_and_another_removes_the_mark(
     assert (gateway.host, gateway.players, gateway.back.value) == (HOST, "P01, P02, P03, P04", HOST)
     mark(desk)
     said = take_back(desk)
-    assert said == "192.0.2.7 is no gateway any more: at each port there is one program, whatever the path."
+    assert said == "192.0.2.7 is not a gateway any more: at each port there is one program, whatever the path."
     assert (programs.gateways(), len(about(desk))) == (frozenset(), 1)
     on_record = Event.objects.filter(kind="gateway_changed").order_by("seq").values_list("data", flat=True)
     assert list(on_record) == [{"host": HOST, "gateway": mark, "user": "instructor"} for mark in (True, False)]

@@ -43,7 +43,7 @@ async def test_a_short_metrics_key_cannot_be_guessed(referee: Referee, link: Lin
             return answer.status
 
         assert await come("Bearer 4711") == 200
-        # A request without a key is no guess.
+        # A request without a key is not a guess.
         assert [await come("") for _ in range(3)] == [401] * 3
         assert [await come(f"Bearer {number}") for number in range(101)] == [401] * 100 + [429]
         assert await come("Bearer 4711") == 429
