@@ -19,7 +19,7 @@ from storage.inside import QuickLoad
 MAX_EMAIL_CHARS = 254
 MAX_PERSONAL_CODE_CHARS = 32
 MAX_LINE_AGE = timedelta(seconds=60)
-"""A line that was not written down again for so long belonged to a process that was killed."""
+"""A line that was not renewed for this long belonged to a process that was killed."""
 MAX_LOOK_CHARS = 200
 """A look may be longer than its name, as "m" is replaced by "rn"; the rest is cut off."""
 

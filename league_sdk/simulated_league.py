@@ -79,7 +79,7 @@ class SimulatedLeague:
         referee_endpoint: the address to which the player may POST its answers.
         join_s, move_s: seconds until the deadlines in the messages.
         first_round: by default a random number that is above those of a class, whose matches a player may remember, and
-            that nobody guesses: whoever names the match in an answer was told of it.
+            that nobody guesses: only a program that was told of the match can name it in an answer.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class SimulatedLeague:
 
         Args:
             match: the match that is over.
-            status: TECHNICAL_LOSS, CANCELLED, or as what the match should end, WIN or DRAW, where the game allows it.
+            status: TECHNICAL_LOSS, CANCELLED, or how the match should end, WIN or DRAW, where the game allows it.
             choice: the player's choice, if it was asked.
         """
         result = self._played(match, status, choice) if status in ("WIN", "DRAW") else self._broken_off(match, status)

@@ -45,7 +45,8 @@ Host = Annotated[str, typer.Option(metavar="HOST", help="This machine's address,
 DialOut = Annotated[bool, typer.Option("--dial-out", help="Open no port: fetch messages from the league.")]
 Listen = Annotated[bool, typer.Option("--listen", help="Never fetch messages, though the league does not call.")]
 CallWait = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="Without a call of the league for so long, fetch messages, too.")
+    float,
+    typer.Option(metavar="SECONDS", min=0, help="Without a call of the league for this long, fetch messages, too."),
 ]
 LeagueId = Annotated[str | None, typer.Option(metavar="ID", help="Which league, when there are several.")]
 Code = Annotated[

@@ -65,7 +65,7 @@ class KeptSessions:
         await self._end([kept] if (kept := self._kept.get(id(holder))) is not None else [])
 
     async def end_idle(self) -> None:
-        """End the sessions that nobody has used for so long."""
+        """End the sessions that nobody has used for this long."""
         before = self._now() - self._idle_s
         await self._end([kept for kept in self._kept.values() if kept.used_at <= before])
 

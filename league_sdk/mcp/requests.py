@@ -15,7 +15,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.dispatch import NOT_DECODED, Reply
 
 KEEP_ALIVE_S = 15.0
-"""A stream that is silent for so long gets a comment, which proxies count as traffic."""
+"""A stream that is silent for this long gets a comment, which proxies count as traffic."""
 MAX_WAITING_MESSAGES = 256
 """A function that sends more before the client has read them waits."""
 MAX_ID_CHARS = 200

@@ -17,7 +17,7 @@ from league_sdk.mcp.requests import Mailbox, RequestId
 MAX_SESSIONS = 2_000
 """Above this limit the caller with the most sessions loses one of its own."""
 IDLE_S = 1_800.0
-"""A session that is not used for so long is forgotten; the client initialises again."""
+"""A session that is not used for this long is forgotten; the client initialises again."""
 
 
 @dataclass(eq=False)

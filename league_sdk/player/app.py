@@ -77,7 +77,7 @@ def _parser(own_strategy: bool, *, known: Collection[str], dry_run: bool = False
         type=float,
         default=CALL_WAIT_S,
         metavar="SECONDS",
-        help="without a call of the league for so long after registering, fetch messages, too (%(default)g)",
+        help="without a call of the league for this long after registering, fetch messages, too (%(default)g)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
     parser.add_argument("--port", type=int, default=8101, help="0 is a free one; with --count the first of N")

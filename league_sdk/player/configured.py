@@ -27,7 +27,7 @@ def given_on(arguments: Sequence[str]) -> dict[str, Any]:
     try:
         options = parser.parse_known_args(arguments)[0]
     except argparse.ArgumentError:
-        # The command line's own parser tells it.
+        # The command line's own parser reports it.
         return {}
     return options_of(options.config, options.player)
 
@@ -73,7 +73,7 @@ def options_of(folder: Path | None, player_id: str | None) -> dict[str, Any]:
 
 
 def _address(player: PlayerConfig, at: str) -> dict[str, Any]:
-    """Host and port; nothing for a player whose address is not told, as in what a site writes."""
+    """Host and port; nothing for a player whose address is not given, as in what a site writes."""
     if not player.default_endpoint:
         return {}
     host = port = None

@@ -6,7 +6,7 @@ one. If no pattern says anything, choose what was drawn more often at all.
 
 What it can gain: it finds a draw that repeats itself, such as one that takes turns or a generator that is broken, and
 is then right nearly always. It also notices a draw that favours one parity, but a plain count (frequency.py) does so
-better: whoever looks for many patterns finds some by chance.
+better: a search for many patterns finds some by chance.
 
 What it cannot gain: anything from a fair draw, where what came next says nothing about what comes next now. It finds
 "patterns" there all the same, because every row of coin tosses has some: with them it is right as often as a coin

@@ -63,7 +63,7 @@ def perform(call: Call) -> dict[str, Any] | Deferred | Held:
 
 
 def _check(call: Call, method: Method) -> None:
-    """Check what can be wrong with a call whoever sends it."""
+    """Check what can be wrong with a call by any caller."""
     check_protocol(call.params)
     for field in () if call.filled else method.required:
         if call.params.get(field) in (None, ""):

@@ -36,7 +36,7 @@ CLAIM_TIMEOUT_S, PRACTICE_CLAIM_TIMEOUT_S = 150.0, 330.0
 RESERVED_FOR_CHECKS = RESERVED_FOR_LEAGUES + 1
 """A practice match never takes the last place that a check could have."""
 MAX_MATCH_DELAY_S = 30.0
-"""An agent under check gets no match for so long at most, as a slow agent could delay its round by its own check."""
+"""An agent under check gets no match for at most this long, as a slow agent could delay its round by its own check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _pinned(job: Job, check: Check, behind: Program) -> Job:
     name = programs.looked_up(check.endpoint)
     job = replace(job, pinned=((name, behind.addresses),) if name else ())
     if job.agent is not None:
-        # A practice match is over when the line is gone: whoever has a line need not be who is at the address.
+        # A practice match is over when the line is gone: the program on a line need not be the one at the address.
         alone = check.is_practice or check.agent is None or check.agent.is_inbox_only
         return replace(job, keys=frozenset() if alone else behind.keys)
     runs.called_programs[check.pk] = behind.keys

@@ -35,7 +35,7 @@ class Presence:
     Args:
         hub: whose lines are written down.
         executor: a thread for database work.
-        linger_s: a line that was closed counts as open for so long, as a poll is followed by the next.
+        linger_s: a line that was closed counts as open for this long, as a poll is followed by the next.
     """
 
     def __init__(self, hub: Hub, executor: Executor, *, linger_s: float = LINGER_S) -> None:

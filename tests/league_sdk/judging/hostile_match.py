@@ -36,9 +36,9 @@ HASTY_S = 1.0
 
 
 class Leaping(Clock):
-    """A clock that goes forward when the referee waits between two tries, so that nobody does.
+    """A clock that goes forward when the referee waits between two tries, so that the test need not wait.
 
-    It needs a canary that watches nothing: the real one would let the time fly.
+    It needs a canary that watches nothing: the real one would report the jumps as stalls.
     """
 
     def __init__(self) -> None:

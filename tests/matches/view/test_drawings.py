@@ -1,4 +1,4 @@
-"""What drawings show: every game before, in and after a match; malformed facts of referees; no secret before the end."""
+"""What drawings show: every game before, in and after a match; malformed facts of referees; no secret too early."""
 
 from __future__ import annotations
 
