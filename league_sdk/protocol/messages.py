@@ -46,6 +46,7 @@ METHODS: dict[MessageType, str] = {
 """The canonical method of every message that is sent as a request."""
 
 START_MATCH = "start_match"
+START_MATCHES = "start_matches"
 REPORT_PROGRESS = "report_progress"
 WRAPPER_METHOD = "mcp_message"
 """004 5.11.2: a method for any message; the message type inside says which it is."""

@@ -189,6 +189,11 @@ def call(method: str, params: Mapping[str, Any], rpc_id: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": rpc_id}
 
 
+def encoded_call(method: str, params: bytes, rpc_id: int) -> bytes:
+    """Encode a request whose ``params`` are encoded already."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b,"id":%d}' % (dumps(method), params, rpc_id)
+
+
 def result(rpc_id: Any, value: Any) -> dict[str, Any]:
     """Build a successful reply."""
     return {"jsonrpc": "2.0", "result": value, "id": rpc_id}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from league_sdk.dialects import shapes, starts
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.limits import MAX_BODY_BYTES
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
 from league_sdk.rules.draws import commitment
@@ -30,13 +31,15 @@ from matches.observing import telemetry
 from matches.view import queries, sight
 from storage.prepared import Prepared
 
+MAX_STARTS_BYTES = MAX_BODY_BYTES - 4096
+"""Of the starts in one call; the rest is for the message around them."""
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
 """Endings of the settings that a start for a student's referee also contains outside ``settings``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One spelling of a start; ``way`` is its name, empty for a referee of ours."""
+    """One spelling of a start for a student's referee; ``way`` is its name."""
 
     way: str
     body: bytes
@@ -48,7 +51,8 @@ class Start:
     """A match to be started at its referee.
 
     Attributes:
-        tries: the spellings in the order to try them; one for a referee of ours.
+        message: for a referee of ours, what ``start_match`` says, encoded.
+        tries: for a student's referee, the spellings in the order to try them.
         limit_s: seconds for all tries together; for a referee of ours counted from the assignment.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
@@ -62,9 +66,10 @@ class Start:
     attempt: int
     referee_pk: int
     endpoint: str
-    tries: tuple[Try, ...]
     limit_s: float
     lease_s: float
+    message: bytes = field(default=b"", repr=False)
+    tries: tuple[Try, ...] = ()
     lease_until: datetime | None = None
     foreign: bool = False
     sent_before: bool = False
@@ -118,15 +123,16 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
             message = _start_match(
                 match, referee, digests, tables[match.league_id], policy | programs.pins(*_seats(match))
             )
-            tries: tuple[Try, ...] = (Try("", rpc.dumps(rpc.call(START_MATCH, message, match.pk)), match.pk),)
+            encoded, tries = rpc.dumps(message), tuple[Try, ...]()
         else:
-            tries = _foreign_tries(match, referee)
+            encoded, tries = b"", _foreign_tries(match, referee)
         result.append(
             Start(
                 match_pk=match.pk,
                 attempt=match.attempt,
                 referee_pk=referee.pk,
                 endpoint=referee.endpoint,
+                message=encoded,
                 tries=tries,
                 limit_s=rules.start_limit_s() if referee.sends_progress else rules.generic_timeout_s,
                 lease_s=play.lease_s_of(match, referee),
@@ -140,6 +146,21 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
             )
         )
     return result
+
+
+def in_calls(starts: Iterable[Start]) -> list[list[Start]]:
+    """Divide starts into calls: those of one referee of ours travel together, as far as a body may be that long."""
+    calls: list[list[Start]] = []
+    open_calls: dict[int, tuple[list[Start], int]] = {}
+    for start in starts:
+        together, size = open_calls.get(start.referee_pk, ([], 0))
+        size += len(start.message)
+        if start.foreign or not together or size > MAX_STARTS_BYTES:
+            together, size = [], len(start.message)
+            calls.append(together)
+        together.append(start)
+        open_calls[start.referee_pk] = together, size
+    return calls
 
 
 def _policy_for_players() -> EndpointPolicy:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from league_sdk.transport.client import CallFailed, Client, NotReached, Reply
 from matches.checks.carrying_out import InThread
 from matches.conducting import sending
 from matches.conducting.due import Plan
-from matches.conducting.outgoing import Ping, Start
+from matches.conducting.outgoing import Ping, Start, in_calls
 from matches.conducting.parcels import Parcel
 from matches.conducting.telling import Found, Telling
 from matches.conducting.waking import MIN_SUSPENSION_S, Waker
@@ -123,8 +124,8 @@ class Sender:
 
     def send(self, plan: Plan) -> None:
         """Start sending all of a plan; returns at once."""
-        for start in plan.starts:
-            self._spawn(self._start(start, plan.made_at))
+        for together in in_calls(plan.starts):
+            self._spawn(self._start(together, plan.made_at))
         for agent_pk, parcels in plan.parcels.items():
             self._busy.add(agent_pk)
             self._delivering += 1
@@ -160,35 +161,41 @@ class Sender:
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("what was to be sent failed here", exc_info=error)
 
-    async def _start(self, start: Start, given_at: float) -> None:
-        """Send start_match. If it is not taken, the match goes to another referee; if in doubt, after its lease.
+    async def _start(self, together: Sequence[Start], given_at: float, *, again: bool = False) -> None:
+        """Send starts to one referee. What it does not take goes to another one; what is in doubt is sent once more.
 
         Args:
-            given_at: when the match was assigned, or earlier, in monotonic seconds.
+            given_at: when the matches were assigned, or earlier, in monotonic seconds.
+            again: this is the second try: what is in doubt now goes to another referee when its lease is over.
         """
-        for last in (False, True):
-            if time.monotonic() - given_at > min(MIN_SUSPENSION_S, start.limit_s / 2):
-                # The attempt may be over by now; if it is not, renew its lease.
-                renewed = await self._in_thread(partial(_renew, start))
-                if renewed is None:
-                    return
-                start, given_at = renewed
-            limit_s = start.limit_s if start.foreign else start.limit_s - (time.monotonic() - given_at)
-            if limit_s <= 0:
-                logger.warning("a start came too late to be sent; its match waits until its lease is over")
-                return
-            with telemetry.sending(start.about) as sent:
-                result = await sending.send_start(AgentLine(self._client, start.referee_pk), start, limit_s=limit_s)
+        limit_s = min(start.limit_s for start in together)
+        waited_s = time.monotonic() - given_at
+        if waited_s > min(MIN_SUSPENSION_S, limit_s / 2):
+            # The attempts may be over by now; those that are not get a new lease.
+            for start in together:
+                self._spawn(self._start_renewed(start, again=again))
+            return
+        if not together[0].foreign:
+            limit_s -= waited_s
+        line = AgentLine(self._client, together[0].referee_pk)
+        with ExitStack() as records:
+            sent = [records.enter_context(telemetry.sending(start.about)) for start in together]
+            results = await sending.send_starts(line, together, limit_s=limit_s)
+            for one, result in zip(sent, results, strict=True):
                 if result.problem:
-                    sent.failed(result.cause, str(result.problem))
+                    one.failed(result.cause, str(result.problem))
+        for start, result in zip(together, results, strict=True):
             if not result.in_doubt:
                 self._started(start, result)
-                return
-            # Do not give it to another referee now: two might play it, and tell its players two results.
-            renewed = None if last else await self._in_thread(partial(_renew, start))
-            if renewed is None:
-                return
-            start, given_at = replace(renewed[0], sent_before=True), renewed[1]
+            elif not again:
+                # Do not give it to another referee now: two might play it, and tell its players two results.
+                self._spawn(self._start_renewed(replace(start, sent_before=True), again=True))
+
+    async def _start_renewed(self, start: Start, *, again: bool) -> None:
+        """Send a start with a new lease, if its match is still the referee's to start."""
+        renewed = await self._in_thread(partial(_renew, start))
+        if renewed is not None:
+            await self._start([renewed[0]], renewed[1], again=again)
 
     def _started(self, start: Start, result: sending.StartResult) -> None:
         if result.way:

@@ -5,8 +5,11 @@ It uses no database: the outcome is returned to the conductor.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any
@@ -14,9 +17,11 @@ from typing import Any
 from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
 from league_sdk.dialects.driver import Driver, Failed
+from league_sdk.protocol import rpc
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.messages import START_MATCH, MessageType
+from league_sdk.protocol.messages import START_MATCH, START_MATCHES, MessageType
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
 from league_sdk.transport.client import CallFailed, Line, NotReached, TimedOut
@@ -43,11 +48,18 @@ class StartResult:
     in_doubt: bool = False
 
 
-async def send_start(client: Line, start: Start, *, limit_s: float) -> StartResult:
-    """Start a match at its referee within ``limit_s`` seconds, in as many spellings as needed (ruling, section 10)."""
-    return await (
-        _send_start_to_foreign(client, start, limit_s) if start.foreign else _send_start_to_own(client, start, limit_s)
-    )
+async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) -> list[StartResult]:
+    """Start matches at their referee within ``limit_s`` seconds (ruling, section 10); the outcome of each, in order.
+
+    Args:
+        starts: one start for a student's referee, in as many spellings as needed; any number for a referee of ours.
+    """
+    first = starts[0]
+    if first.foreign:
+        return [await _send_start_to_foreign(client, first, limit_s)]
+    if len(starts) == 1:
+        return [await _send_start_to_own(client, first, limit_s)]
+    return await _send_starts_to_own(client, starts, limit_s)
 
 
 def _bearer(token: str) -> dict[str, Any]:
@@ -60,12 +72,11 @@ def _not_called(error: CallFailed) -> StartResult:
 
 
 async def _send_start_to_own(client: Line, start: Start, limit_s: float) -> StartResult:
+    body = rpc.encoded_call(START_MATCH, start.message, start.match_pk)
     try:
-        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=limit_s, **_bearer(start.bearer))
+        reply = await client.post(start.endpoint, body, limit_s=limit_s, **_bearer(start.bearer))
     except CallFailed as error:
-        # A connection that was not accepted in time does not mean that the referee is gone.
-        unknown = error.connected or start.sent_before or isinstance(error, TimedOut)
-        return replace(_not_called(error), in_doubt=unknown)
+        return _no_answer(error, start)
     if not isinstance(reply.body, dict) or reply.body.keys().isdisjoint(("result", "error")):
         # Perhaps the answer of a proxy that has passed the start on and timed out.
         return StartResult(note(Code.NO_REFEREE_REPLY, status=reply.status), in_doubt=True)
@@ -74,14 +85,58 @@ async def _send_start_to_own(client: Line, start: Start, limit_s: float) -> Star
         return StartResult()
     # ``accepted: false`` means that the referee is busy, and E012 that it has just registered again and expects another
     # token; any other answer means that it cannot take this match.
-    refused = not isinstance(result, dict) and not _knows_another_token(reply.body)
+    refused = not isinstance(result, dict) and _error_code(reply.body) != TokenInvalid.error_code
     return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), refused=refused)
 
 
-def _knows_another_token(body: Any) -> bool:
+async def _send_starts_to_own(client: Line, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
+    """Start several matches in one call. A referee of an earlier version does not know it, and gets one call each."""
+    first, end = starts[0], time.monotonic() + limit_s
+    try:
+        reply = await client.post(first.endpoint, _together(starts), limit_s=limit_s, **_bearer(first.bearer))
+    except CallFailed as error:
+        return [_no_answer(error, start) for start in starts]
+    result = reply.body.get("result") if isinstance(reply.body, dict) else None
+    answers = result.get("matches") if isinstance(result, dict) else None
+    if isinstance(answers, list) and len(answers) == len(starts):
+        return [_taken(answer) for answer in answers]
+    # An error starts nothing. Without a reply of the referee, it may have started them: it takes no match twice.
+    sent = [replace(start, sent_before=start.sent_before or _error_code(reply.body) is None) for start in starts]
+    return await asyncio.gather(*(_send_start_to_own(client, one, max(0.001, end - time.monotonic())) for one in sent))
+
+
+def _together(starts: Sequence[Start]) -> bytes:
+    """A call of ``start_matches``, made of messages that are encoded already."""
+    around = envelope(
+        START_MATCHES.upper(),
+        sender=LEAGUE_MANAGER,
+        conversation_id=f"conv-starts-{starts[0].match_pk}",
+        now=datetime.now(UTC),
+        auth_token=starts[0].bearer,
+    )
+    params = b'%b,"matches":[%b]}' % (rpc.dumps(around)[:-1], b",".join(start.message for start in starts))
+    return rpc.encoded_call(START_MATCHES, params, starts[0].match_pk)
+
+
+def _taken(answer: Any) -> StartResult:
+    """The outcome of one of several starts, by the same rules as for one that is sent alone."""
+    said = answer if isinstance(answer, dict) else {}
+    if said.get("accepted") is True:
+        return StartResult()
+    refused = said.get("accepted") is not False or said.get("error_code") not in (None, TokenInvalid.error_code)
+    return StartResult(_refusal(START_MATCH, str(answer)[:120]), refused=refused)
+
+
+def _no_answer(error: CallFailed, start: Start) -> StartResult:
+    # A connection that was not accepted in time does not mean that the referee is gone.
+    unknown = error.connected or start.sent_before or isinstance(error, TimedOut)
+    return replace(_not_called(error), in_doubt=unknown)
+
+
+def _error_code(body: Any) -> Any:
     error = body.get("error") if isinstance(body, dict) else None
     data = error.get("data") if isinstance(error, dict) else None
-    return isinstance(data, dict) and data.get("error_code") == TokenInvalid.error_code
+    return data.get("error_code") if isinstance(data, dict) else None
 
 
 async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> StartResult:

@@ -11,9 +11,8 @@ from league_sdk.dialects.inbound import Inbound
 from league_sdk.judging.door.answering import Judging, answer_here
 from league_sdk.judging.door.budgets import Budgets
 from league_sdk.judging.door.connections import Connection, address_of
-from league_sdk.judging.door.tools import FOR_JUDGING, NOTIFICATIONS
+from league_sdk.judging.door.tools import FOR_JUDGING, NOTIFICATIONS, STARTS
 from league_sdk.protocol.errors import TokenInvalid
-from league_sdk.protocol.messages import START_MATCH
 
 READ_TURNS = 3
 """Turns that the event loop needs after a pause of the process to read a request and its end."""
@@ -62,9 +61,9 @@ class Call:
         return await self._judging.perform(asked.name, asked.message, self._sender_waits)
 
     def _is_for_judging(self, asked: Inbound) -> bool:
-        if asked.name == START_MATCH and not self._budgets.is_league(asked.message.get("auth_token")):
+        if asked.name in STARTS and not self._budgets.is_league(asked.message.get("auth_token")):
             raise TokenInvalid(
-                "start_match is taken from the league manager only.",
+                "Matches are started for the league manager only.",
                 field="auth_token",
                 expected="the league_token of this referee",
             )

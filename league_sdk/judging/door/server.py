@@ -16,13 +16,14 @@ from league_sdk.judging.door.tools import (
     FINALIZE_MATCH,
     GET_MATCH_STATE,
     NOTIFICATIONS,
+    STARTS,
 )
 from league_sdk.judging.observing import metrics, telemetry
 from league_sdk.judging.worker.league_link import LeagueLink
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol import SDK_VERSION, tokens
 from league_sdk.protocol.errors import InternalError, LeagueError
-from league_sdk.protocol.messages import START_MATCH
+from league_sdk.protocol.messages import START_MATCH, START_MATCHES
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ class RefereeServer:
         self._begun = time.monotonic()
         self._handlers: dict[str, Handler] = {
             START_MATCH: referee.start_match,
+            START_MATCHES: referee.start_matches,
             GET_MATCH_STATE: referee.shown.state,
             COLLECT_CHOICES: lambda message: referee.shown.told(message).choices(),
             DRAW_NUMBER: lambda message: referee.shown.told(message).draw(),
@@ -138,8 +140,8 @@ class RefereeServer:
     async def _perform(self, name: str, message: dict[str, Any], sender_waits: SenderWaits) -> dict[str, Any]:
         if name in ANSWERS:
             return await self._referee.callback(name, message)
-        if name == START_MATCH and not await sender_waits():
-            # This process was stopped for a while, and another referee has the match by now.
+        if name in STARTS and not await sender_waits():
+            # This process was stopped for a while, and another referee has the match by now. Nobody reads this answer.
             return {"accepted": False, "reason": "whoever gave this match has not waited for the answer"}
         return self._handlers[name](message)
 

@@ -14,13 +14,15 @@ from league_sdk.dialects.words import ANSWERS
 from league_sdk.judging.door.answers import SCHEMAS
 from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.protocol import own_tools
-from league_sdk.protocol.messages import START_MATCH, MessageType
+from league_sdk.protocol.messages import START_MATCH, START_MATCHES, MessageType
 
 GET_MATCH_STATE = "get_match_state"
 COLLECT_CHOICES, DRAW_NUMBER, FINALIZE_MATCH = "collect_choices", "draw_number", "finalize_match"
 NOTIFICATIONS = frozenset({MessageType.ROUND_ANNOUNCEMENT, MessageType.LEAGUE_COMPLETED})
 """Messages that need no action; those of the league manager are passed on to judging, which logs them."""
-FOR_JUDGING = frozenset({START_MATCH, GET_MATCH_STATE, COLLECT_CHOICES, DRAW_NUMBER, FINALIZE_MATCH, *ANSWERS})
+STARTS = frozenset({START_MATCH, START_MATCHES})
+"""Taken from the league manager only."""
+FOR_JUDGING = frozenset({*STARTS, GET_MATCH_STATE, COLLECT_CHOICES, DRAW_NUMBER, FINALIZE_MATCH, *ANSWERS})
 NAMES = sorted([*FOR_JUDGING, "ping", *own_tools.LIST_NAMES, *NOTIFICATIONS])
 
 _TEXT = {"type": "string"}

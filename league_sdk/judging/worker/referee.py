@@ -20,7 +20,7 @@ from league_sdk.judging.worker.league_link import LeagueLink, Refused
 from league_sdk.judging.worker.match_runner import Dependencies, MatchRunner, SealRefused
 from league_sdk.judging.worker.shown import MatchesShown
 from league_sdk.protocol import tokens
-from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
+from league_sdk.protocol.errors import InternalError, InvalidFormat, LeagueError, TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import Code, note
 from league_sdk.rules.registry import games
@@ -136,7 +136,7 @@ class Referee:
         token = params.get("auth_token")
         if identity is None or not isinstance(token, str) or not tokens.same(token, identity.league_token):
             raise TokenInvalid(
-                "start_match is taken from the league manager only.",
+                "Matches are started for the league manager only.",
                 field="auth_token",
                 expected="the league_token of this referee",
             )
@@ -167,6 +167,30 @@ class Referee:
         self._canary.start()
         match.task = asyncio.create_task(self._play(match), name=f"match {brief.match_id}")
         return {"accepted": True, "reason": None}
+
+    def start_matches(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Take or refuse each of several matches, as :meth:`start_match` would; a refused one changes no other.
+
+        Raises:
+            InvalidFormat: E002, ``matches`` is no list of objects.
+        """
+        matches = params.get("matches")
+        if not isinstance(matches, list) or not all(isinstance(one, dict) for one in matches):
+            expected = "a list of what start_match would have said of each match"
+            raise InvalidFormat("There are no matches to start.", field="matches", seen=matches, expected=expected)
+        return {"matches": [self._taken(one) for one in matches]}
+
+    def _taken(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether one of several matches is taken: the answer of ``start_match``, or its error as fields."""
+        try:
+            return self.start_match(params)
+        except LeagueError as error:
+            return {"accepted": False, "reason": error.message, "error_code": error.error_code}
+        except Exception:
+            # The other matches of the call may have begun: their answer must not be lost with this one.
+            logger.exception("a match was not started")
+            failed = InternalError("The referee failed; nothing was changed.")
+            return {"accepted": False, "reason": failed.message, "error_code": failed.error_code}
 
     async def callback(self, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
         """Take an answer that a player sends by a POST of its own; forward it if the match is played elsewhere.

@@ -1,7 +1,7 @@
 """What a referee and the league manager say to each other: a match begins, goes on, has a result.
 
-Only MATCH_RESULT_REPORT is the course's (004 4.6.2, 8.7.6); ``start_match`` and ``report_progress`` are ours, and so
-are the answers.
+Only MATCH_RESULT_REPORT is the course's (004 4.6.2, 8.7.6); ``start_match``, ``start_matches`` and ``report_progress``
+are ours, and so are the answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.league_settings import LeagueSettings
-from league_sdk.protocol.messages import REPORT_PROGRESS, START_MATCH
+from league_sdk.protocol.messages import REPORT_PROGRESS, START_MATCH, START_MATCHES
 from league_sdk.protocol.schemas.game import Attempt, Standings
 from league_sdk.protocol.schemas.parts import (
     OURS,
@@ -167,6 +167,27 @@ class StartMatchAnswer(Message, clause=OURS, sent_by=("referee",), sent_to=("lea
 
     accepted: bool = field("Whether it takes the match.")
     reason: str | None = optional("Why not.")
+
+
+class StartMatches(FromManager, clause=OURS, sent_to=("referee",), method=START_MATCHES, answer="START_MATCHES_ANSWER"):
+    """The league manager gives several matches to a referee of the site in one call."""
+
+    auth_token: Token = field("The referee's own league_token, as in each of them.")
+    matches: list[StartMatch] = field("What start_match would have said of each match.")
+
+
+class TakenMatch(Part, clause=OURS):
+    """Whether a referee takes one of several matches."""
+
+    accepted: bool = field("Whether it takes the match.")
+    reason: str | None = optional("Why not.")
+    error_code: ErrorCode | None = optional("The error with which start_match would have been answered.")
+
+
+class StartMatchesAnswer(Message, clause=OURS, sent_by=("referee",), sent_to=("league_manager",)):
+    """Which matches a referee takes."""
+
+    matches: list[TakenMatch] = field("One for each match given, in their order.")
 
 
 class MatchProgress(Part, clause=OURS):

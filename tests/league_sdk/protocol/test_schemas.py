@@ -62,6 +62,7 @@ def test_every_message_has_its_method_and_a_known_answer() -> None:
     methods = {name: model.method for name, model in schemas.MODELS.items() if model.method}
     assert methods == {str(kind): method for kind, method in METHODS.items()} | {
         "START_MATCH": "start_match",
+        "START_MATCHES": "start_matches",
         "REPORT_PROGRESS": "report_progress",
     }
     assert {model.answer for model in schemas.MODELS.values()} - set(schemas.MODELS) == {None}

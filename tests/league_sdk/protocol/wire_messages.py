@@ -8,7 +8,15 @@ from league_sdk.protocol import schemas
 from tests.league_sdk.judging.starts import START
 from tests.places import SAMPLES
 
-OURS = ["MATCH_RESULT_ACK", "START_MATCH", "START_MATCH_ANSWER", "REPORT_PROGRESS", "REPORT_PROGRESS_ANSWER"]
+OURS = [
+    "MATCH_RESULT_ACK",
+    "START_MATCH",
+    "START_MATCH_ANSWER",
+    "START_MATCHES",
+    "START_MATCHES_ANSWER",
+    "REPORT_PROGRESS",
+    "REPORT_PROGRESS_ANSWER",
+]
 HEAD = {
     "protocol": "league.v2",
     "sender": "referee:REF01",
@@ -30,6 +38,19 @@ MESSAGES: dict[str, Any] = {
     },
     "START_MATCH": START,
     "START_MATCH_ANSWER": {"accepted": True, "reason": None},
+    "START_MATCHES": HEAD
+    | {
+        "message_type": "START_MATCHES",
+        "sender": "league_manager:LM01",
+        "auth_token": START["auth_token"],
+        "matches": [START, copy.deepcopy(START) | {"match_id": "R1M2"}],
+    },
+    "START_MATCHES_ANSWER": {
+        "matches": [
+            {"accepted": True, "reason": None},
+            {"accepted": False, "reason": "this referee plays 32 matches already"},
+        ]
+    },
     "REPORT_PROGRESS": HEAD
     | {
         "message_type": "report_progress",

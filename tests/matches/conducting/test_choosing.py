@@ -53,7 +53,7 @@ def open_lines(agents: list[Agent], lines: ExitStack) -> None:
 
 
 def endpoints(starts: list[Start]) -> set[str]:
-    params = [json.loads(start.tries[0].body)["params"] for start in starts]
+    params = [json.loads(start.message) for start in starts]
     return {seat["endpoint"] for one in params for seat in (one["player_A"], one["player_B"])}
 
 

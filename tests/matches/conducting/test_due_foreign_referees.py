@@ -263,6 +263,6 @@ async def test_a_referee_that_answers_only_after_the_match_keeps_the_match() -> 
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True)
 
     tries = tuple(outgoing.Try(f"canonical:{method}", method.encode(), 1) for method in starts.METHODS)
-    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", tries, 10, 60, foreign=True)
-    assert await sending.send_start(Slow(), start, limit_s=10) == sending.StartResult()
+    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=tries, foreign=True)
+    assert await sending.send_starts(Slow(), [start], limit_s=10) == [sending.StartResult()]
     assert asked_with == [b"start_match"]

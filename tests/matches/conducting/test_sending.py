@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from league_sdk.dialects.hunt import Hunt, Memory
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Broken, NotReached, Reply, TimedOut
-from matches.conducting import sending
-from matches.conducting.outgoing import Start, Try
+from matches.conducting import outgoing, sending
+from matches.conducting.outgoing import Start
 from matches.conducting.parcels import Parcel
 
 URL = "http://127.0.0.1:8001/mcp"
@@ -88,27 +89,97 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
 async def test_a_start_is_in_doubt_until_the_referee_has_answered(
     end: Exception | Reply, sent_before: bool, in_doubt: bool
 ) -> None:
-    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
-    offered = await sending.send_start(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
+    start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", sent_before=sent_before)
+    [offered] = await sending.send_starts(Scripted(end), [start], limit_s=2.0)  # type: ignore[arg-type]
     assert offered.in_doubt == in_doubt
 
 
-class Asked:
-    """Replaces the HTTP client: records the headers of each call."""
+def starts(count: int = 3, **more: Any) -> list[Start]:
+    """Starts of several matches at one referee of ours."""
+    return [Start(n, 1, 1, URL, 2.0, 8.0, b'{"match_id":"R1M%d"}' % n, **more) for n in range(1, count + 1)]
 
-    def __init__(self) -> None:
+
+TAKEN = {"accepted": True, "reason": None}
+BUSY = {"accepted": False, "reason": "this referee plays 32 matches already"}
+REFUSED = {"accepted": False, "reason": "settings is wrong.", "error_code": "E002"}
+ANOTHER_TOKEN = {
+    "accepted": False,
+    "reason": "start_match is not taken.",
+    "error_code": "E012",
+}
+
+
+async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() -> None:
+    client = Asked(said(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
+    offered = await sending.send_starts(client, starts(5, bearer="tok_1"), limit_s=2.0)  # type: ignore[arg-type]
+    assert [(one.problem == "", one.refused, one.in_doubt) for one in offered] == [
+        (True, False, False),
+        (False, False, False),
+        (False, True, False),
+        (False, False, False),
+        (False, True, False),
+    ]
+    [call] = client.calls
+    assert (call["method"], call["params"]["auth_token"]) == ("start_matches", "tok_1")
+    assert call["params"]["matches"] == [{"match_id": f"R1M{n}"} for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(("end", "in_doubt"), [(GONE, False), (CUT_OFF, True), (SILENT, True)])
+async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_not(
+    end: Exception, in_doubt: bool
+) -> None:
+    offered = await sending.send_starts(Scripted(end), starts(), limit_s=2.0)  # type: ignore[arg-type]
+    assert [one.in_doubt for one in offered] == [in_doubt] * 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        # An earlier version of our referee, an answer for too few matches, a proxy that gave up.
+        said(error={"code": -32601, "message": "This referee has no such method.", "data": {"error_code": "E002"}}),
+        said(result={"matches": [TAKEN]}),
+        Reply(504, "<html>Gateway Time-out</html>", "", 0.0),
+    ],
+)
+async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer: Reply) -> None:
+    client = Asked(answer, said(result=TAKEN))
+    offered = await sending.send_starts(client, starts(), limit_s=2.0)  # type: ignore[arg-type]
+    assert offered == [sending.StartResult()] * 3
+    assert [call["method"] for call in client.calls] == ["start_matches", *["start_match"] * 3]
+    assert [call["params"] for call in client.calls[1:]] == [{"match_id": f"R1M{n}"} for n in range(1, 4)]
+
+
+def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() -> None:
+    def start(number: int, referee: int, size: int = 10, *, foreign: bool = False) -> Start:
+        return Start(number, 1, referee, URL, 2.0, 8.0, b"x" * size, foreign=foreign)
+
+    large = outgoing.MAX_STARTS_BYTES // 2 + 1
+    given = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, foreign=True), start(5, 3, foreign=True)]
+    given += [start(6, 2, large), start(7, 2, large), start(8, 2)]
+    calls = [[one.match_pk for one in call] for call in outgoing.in_calls(given)]
+    assert calls == [[1, 3], [2, 6], [4], [5], [7, 8]]
+    assert outgoing.in_calls([]) == []
+
+
+class Asked:
+    """Replaces the HTTP client: records each call, and gives one answer after the other; the last one again and again."""
+
+    def __init__(self, *answers: Reply) -> None:
+        self.answers = list(answers)
         self.headers: list[Any] = []
+        self.calls: list[Any] = []
 
     async def post(self, url: str, body: bytes, *, limit_s: float, headers: Any = None) -> Reply:
         self.headers.append(headers)
-        return said(result={"accepted": True})
+        self.calls.append(json.loads(body) if body else None)
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
 @pytest.mark.parametrize(("bearer", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
 async def test_requests_to_our_referees_carry_an_authorization_header(bearer: str, headers: Any) -> None:
     """The door of a referee serves the league manager first, and must recognise it before it reads the body."""
-    client = Asked()
-    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, bearer=bearer)
-    await sending.send_start(client, start, limit_s=2.0)  # type: ignore[arg-type]
+    client = Asked(said(result={"accepted": True}))
+    start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", bearer=bearer)
+    await sending.send_starts(client, [start], limit_s=2.0)  # type: ignore[arg-type]
     await sending.send_broadcast(client, Parcel(7, URL, b"", 10.0, bearer=bearer))  # type: ignore[arg-type]
     assert client.headers == [headers, headers]

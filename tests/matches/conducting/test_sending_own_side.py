@@ -103,10 +103,9 @@ async def test_a_start_that_fails_is_blamed_on_the_league_only_if_its_own_machin
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise NotReached("no connection", connected=False, cause=Cause.LEAGUE if ours else Cause.CONNECT)
 
-    start = Start(
-        1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("canonical:start_match", b"", 1),), 1.0, 8.0, foreign=foreign
-    )
-    offered = await sending.send_start(Down(), start, limit_s=1.0)  # type: ignore[arg-type]
+    tries = (Try("canonical:start_match", b"", 1),)
+    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", 1.0, 8.0, b"{}", tries, foreign=foreign)
+    [offered] = await sending.send_starts(Down(), [start], limit_s=1.0)  # type: ignore[arg-type]
     assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if ours else "REFEREE")
 
 
@@ -115,8 +114,9 @@ async def test_a_start_that_a_referee_does_not_answer_is_blamed_on_the_referee()
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise TimedOut("no answer within 1 s", connected=True)
 
-    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("", b"", 1),), 1.0, 8.0)
-    assert (await sending.send_start(Silent(), start, limit_s=1.0)).cause == "REFEREE"  # type: ignore[arg-type]
+    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", 1.0, 8.0, b"{}")
+    [offered] = await sending.send_starts(Silent(), [start], limit_s=1.0)  # type: ignore[arg-type]
+    assert offered.cause == "REFEREE"
 
 
 # A player that is not called any more -------------------------------------------------------------

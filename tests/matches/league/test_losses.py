@@ -67,7 +67,7 @@ def test_a_match_with_recorded_moves_is_not_started_again_by_a_students_referee(
     assert (league.match("R1M1").state, league.match("R1M1").moves) == ("READY", moved)
     Agent.objects.filter(pk=league.referees[0].agent.pk).update(state="ACTIVE", problem="", heard_at=timezone.now())
     [start] = make.look().starts
-    assert json.loads(start.tries[0].body)["params"]["moves"] == moved
+    assert json.loads(start.message)["moves"] == moved
     assert league.match("R1M1").referee == league.referees[0].agent
 
 
@@ -80,7 +80,7 @@ def test_a_start_planned_before_its_referee_restarted_has_an_old_token() -> None
     assert place.states()["R1M1"] == "READY"
     assert credentials.league_token(again.fresh()) != old
     [start] = make.look().starts
-    assert json.loads(start.tries[0].body)["params"]["auth_token"] == credentials.league_token(again.fresh())
+    assert json.loads(start.message)["auth_token"] == credentials.league_token(again.fresh())
 
 
 def test_a_start_that_is_sent_again_renews_the_lease() -> None:

@@ -146,7 +146,7 @@ def test_a_suspended_player_is_marked_for_one_invitation() -> None:
     make.open_current("fall")
     marks = {}
     for start in make.look().starts:
-        params = json.loads(start.tries[0].body)["params"]
+        params = json.loads(start.message)
         marks |= {params[seat]["id"]: params[seat]["suspended"] for seat in ("player_A", "player_B")}
     assert marks == {"P01": True, "P02": False, "P03": False, "P04": False}
 

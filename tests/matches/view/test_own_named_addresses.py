@@ -133,7 +133,7 @@ def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client
     Agent.objects.filter(kind="referee").update(site_key=ours)
     match = Match.objects.get()
     start = outgoing.starts_of([outgoing.Chosen(match, match.referee, named=True)])[0]
-    seats = json.loads(start.tries[0].body)["params"]
+    seats = json.loads(start.message)
     assert seats["player_A"]["unproven_sha256"] == [tokens.digest(token)]
     assert "unproven_sha256" not in seats["player_B"]
     make.report(match, "P01", proofs={player: tokens.digest(token)})

@@ -55,6 +55,9 @@ async def test_a_start_is_taken_only_while_its_sender_waits(referee: Referee, li
     async with lined(referee, link) as (line, budgets, _):
         hung_up = await line.perform("start_match", dict(START), gone)
         assert hung_up["accepted"] is False and "has not waited" in hung_up["reason"]
+        together = {"auth_token": LEAGUE_TOKEN, "matches": [dict(START)]}
+        assert await line.perform("start_matches", together, gone) == hung_up
+        assert referee.in_play == 0
         assert await line.perform("start_match", dict(START), there) == {"accepted": True, "reason": None}
         assert budgets.caller("/mcp", f"Bearer {LEAGUE_TOKEN}") == LEAGUE
         secrets = referee.open_seats
