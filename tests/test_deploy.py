@@ -1,4 +1,4 @@
-"""What stands in deploy/ starts commands that exist, with arguments and variables that they know."""
+"""The files in deploy/ start commands that exist, with arguments and variables that these know."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False, timeout=60
     )
-    # Units of the machine that it comes across are not ours to judge.
+    # It also reports units of this machine, which are not tested here.
     assert [line for line in done.stderr.splitlines() if "leaguesite" in line and "Failed to prepare" not in line] == []
 
 

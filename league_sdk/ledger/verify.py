@@ -33,7 +33,7 @@ class Verified:
         last_seq: the number of the last one; 0 without events.
         kept_at: the number of the event whose digest the reader had kept; None when no digest was given.
         frozen_after_round: the last round that the public sees; None without a freeze.
-        points_in_chain: whether the points of the league are in the chain, not only beside it.
+        points_in_chain: whether the points of the league are in the chain, not only in the document.
         players_in_chain: the same of its players.
         table_shown: whether a table was compared; otherwise the results beside the events were compared.
         counted: how many facts were checked, and how many older events do not have, by name.
@@ -61,7 +61,7 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
         head: a digest that was kept earlier, 64 hex digits; one of the events must have it.
 
     Raises:
-        NotALedger: it is no ledger, or only a part of one.
+        NotALedger: it is not a ledger, or only a part of one.
         Broken: names the first wrong event.
     """
     if isinstance(document, dict) and document.get("format") == LEAGUE_FORMAT:
@@ -182,7 +182,7 @@ def _scoring(shown: Points, recount: Recount) -> Scoring:
 def _same_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
     names = {line.player_id: line.display_name for line in lines}
     if len(names) != len(lines):
-        raise Broken("the table", problem="a player stands in it twice.", seen=len(lines), expected=len(names))
+        raise Broken("the table", problem="a player is in it twice.", seen=len(lines), expected=len(names))
     _same_names(names, recount)
     for line, row in zip(lines, recount.rows(names, scoring), strict=True):
         expected = _line(row)

@@ -48,7 +48,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 def output_schema(answer: dict[str, Any], refusal: dict[str, Any]) -> dict[str, Any]:
-    """The ``outputSchema`` of a tool: of its answer, or of the refusal in its place; some clients hold both against it.
+    """The ``outputSchema`` of a tool: for its answer, or the refusal in its place; some clients check both against it.
 
     Args:
         answer: the schema of what the tool answers.

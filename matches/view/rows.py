@@ -222,8 +222,8 @@ class Fault(TypedDict):
 class MatchResult(TypedDict):
     """How a match ended. A game may add fields; `drawn_number` to `choices` are those of even_odd."""
 
-    drawn_number: NotRequired[Annotated[int | None, says("The number drawn, 1 to 10; null when it came to no draw.")]]
-    number_parity: NotRequired[Annotated[str | None, says("Its parity, even or odd; null when it came to no draw.")]]
+    drawn_number: NotRequired[Annotated[int | None, says("The number drawn, 1 to 10; null when none was drawn.")]]
+    number_parity: NotRequired[Annotated[str | None, says("Its parity, even or odd; null when none was drawn.")]]
     choices: NotRequired[Annotated[dict[str, Any], says("The choice of each player by id; null where none came.")]]
     status: Annotated[str, one_of(ResultStatus), says("How it ended.")]
     winner_player_id: Annotated[str | None, says("The id of the winner; null without one.")]

@@ -18,7 +18,7 @@ from matches.league.corrections.plans import DISQUALIFY, KEEP, LOSE, POINTS, REP
 from matches.view.sight import View
 
 _SILENCES = frozenset({Cause.DEADLINE, Cause.CONNECT, Cause.NAME_LOOKUP})
-"""Causes of a player that was never heard."""
+"""The causes of a player's silence."""
 
 
 def kind_label(kind: str) -> str:

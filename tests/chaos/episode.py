@@ -73,7 +73,7 @@ class Episode:
         number: from 0.
         seed: the seed of the run.
         cutters: through which players that dial out find the site, one for each of its addresses.
-        kills: the faults end after so many.
+        kills: the number of kills after which the faults end.
         within_s: seconds within which a league must go on after the last fault.
     """
 

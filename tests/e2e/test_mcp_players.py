@@ -40,7 +40,7 @@ GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
 """The players that open a session after ``initialize``; with some of them the league needs no session."""
 PLAIN = 2
 ROUNDS = len(CAST) + PLAIN - 1
-HEARD = {
+RECEIVED = {
     "FastMcp4": (
         *("receive_invitation", "pick_parity", "game_over"),
         *("new_round", "standings_table", "end_of_round", "league_completed"),
@@ -59,14 +59,14 @@ CANONICAL = (
 
 @dataclass
 class Student:
-    """One player: what it was sent, and what its tools heard."""
+    """One player: what it was sent, and what its tools received."""
 
     name: str
     folder: Path
     endpoint: str = ""
     requests: list[Recorded] = field(default_factory=list)
 
-    def heard(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         """Every call of its tools, with the arguments."""
         path = self.folder / f"{self.name}.jsonl"
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
@@ -123,7 +123,7 @@ def check(site: Site, one: Student) -> None:
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["unchecked", "checked"])
-def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast(
+def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadcast(
     sdks: Path, tmp_path: Path, checked: bool
 ) -> None:
     site, folder = Site(tmp_path / "data", "--no-demo"), tmp_path / "players"
@@ -142,8 +142,8 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast
             check(site, one)
         site.play_to_the_end("sdk")
         for one in students:
-            last = HEARD.get(one.name, CANONICAL)[-1]
-            wait_for(f"{one.name} heard the end", lambda one=one, last=last: last in str(one.heard()[-1:]))
+            last = RECEIVED.get(one.name, CANONICAL)[-1]
+            wait_for(f"{one.name} was told the end", lambda one=one, last=last: last in str(one.received()[-1:]))
 
         matches = [site.get(f"/leagues/sdk/matches/{one['match_id']}") for one in site.get("/leagues/sdk/matches")]
         assert [fault for match in matches for fault in match["result"]["faults"]] == []
@@ -152,8 +152,8 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast
         assert site.stop() == 0
 
     for one in students:
-        names = HEARD.get(one.name, CANONICAL)
-        counts = Counter(call["tool"] for call in one.heard())
+        names = RECEIVED.get(one.name, CANONICAL)
+        counts = Counter(call["tool"] for call in one.received())
         assert counts == dict.fromkeys(names[:-1], ROUNDS) | {names[-1]: 1}, one.name
         opened = {request.gave for request in one.requests if request.method == "initialize"} - {""}
         closed = {request.session for request in one.requests if request.verb == "DELETE"}

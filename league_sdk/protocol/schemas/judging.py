@@ -44,7 +44,7 @@ Progress = Annotated[str, one_of((*IN_PLAY, HANDED_BACK))]
 class ResultDetails(Part, clause="004 4.6.2"):
     """What happened in the game."""
 
-    drawn_number: int | None = optional("The number drawn; null when it came to no draw.")
+    drawn_number: int | None = optional("The number drawn; null when none was drawn.")
     number_parity: Parity | None = optional("Its parity, as in GAME_OVER.", OURS)
     choices: dict[str, Any] | None = optional("What each player chose, by id.")
 
@@ -98,8 +98,10 @@ class MatchResultReport(FromReferee, clause="004 4.6.2", sent_to=("league_manage
     dials_out: bool | None = optional("It had a line open when the match was given out.")
     connect_grace_s: float | None = optional("Seconds within which a player that dials out must take a message.")
     learned: dict[str, Any] | None = optional("What else was found out of how players speak, by id.", OURS)
-    registrations: dict[str, str] | None = optional("By player, the registration that this was found out of.", OURS)
-    found_at: dict[str, str] | None = optional("By player, the path at which its server was found.", OURS)
+    registrations: dict[str, str] | None = optional(
+        "For each player, the registration that this was found out of.", OURS
+    )
+    found_at: dict[str, str] | None = optional("For each player, the path at which its server was found.", OURS)
     lifecycle: list[Any] | None = optional("The states of the match, each with its time.", OURS)
     transcript: list[Any] | None = optional("The messages that were not reported before.", OURS)
 

@@ -30,7 +30,7 @@ from matches.words import states
 
 
 class NotYours(ActionRefused):
-    """The session does not prove that the agent is theirs."""
+    """The session does not prove that the agent is the visitor's."""
 
     status = 403
 
