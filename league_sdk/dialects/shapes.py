@@ -226,7 +226,7 @@ def order(dialect: str, spoken: Mapping[str, str], message_type: str) -> list[st
 
 
 def signature(shape: str, message_type: str) -> tuple[str, str]:
-    """A key that two shapes share if they send this message in the same form; some shapes differ for some types only."""
+    """A key that two shapes share if they send this message in the same form; some shapes differ for some types."""
     family = "plain" if shape in _PLAIN_FAMILY else shape
     if shape == MOVES_HANDLE and message_type not in _MOVE_CALLS:
         family = "league_handle"

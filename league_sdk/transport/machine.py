@@ -73,7 +73,7 @@ _HOST_BITS = 0b11
 """The first and the last address of any network end in two equal bits; other addresses need no further check."""
 
 
-def is_no_host(address: IP) -> bool:
+def is_network_or_broadcast(address: IP) -> bool:
     """Whether an address is that of a whole network this machine is in: its broadcast or its network address."""
     if address.version != 4 or int(address) & _HOST_BITS not in (0, _HOST_BITS):
         return False

@@ -178,7 +178,7 @@ class EndpointPolicy(BaseModel, frozen=True):
         network = _never(ip) or _first(ip, self.refused_networks)
         if network is not None:
             raise Forbidden(f"addresses in {network} are not called")
-        if machine.is_no_host(ip):
+        if machine.is_network_or_broadcast(ip):
             raise Forbidden(f"{ip} is the address of a whole network, not of one machine")
         if self.networks is not None and _first(ip, self.networks) is None:
             raise Forbidden(f"only addresses in {', '.join(self.networks) or 'no network'} are called")

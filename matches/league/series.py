@@ -28,7 +28,7 @@ def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None
 
     Args:
         series_name: the name of a new series, or another name for one that is there; empty: its id, or as it is.
-        by: who does it; None for a script with the API key. Only who may edit a league of a series adds to it.
+        by: who does it; None for a script with the API key. Only a user who may edit a league of a series adds to it.
 
     Raises:
         NotFound: no such league.
@@ -58,7 +58,7 @@ def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None
 
 
 def leave(*, league_id: str) -> League:
-    """Take a league out of its series; a series without leagues is gone.
+    """Take a league out of its series; a series without leagues is deleted.
 
     Raises:
         NotFound: no such league.

@@ -6,7 +6,7 @@ const main = document.querySelector("main");
 const table = () => main.querySelector("table.cross");
 const cellsOf = (row) => [...row.cells].map((cell) => [...cell.querySelectorAll("a")]);
 
-// What a redrawn table has lost is set again; what is right already is not touched, so that this comes to rest.
+// Sets again what a redrawn table has lost. Correct attributes are left alone, or the observer would call this without end.
 function rove(wanted = null) {
   const links = [...(table()?.tBodies[0]?.querySelectorAll("a") ?? [])];
   const stop = wanted ?? (links.includes(document.activeElement) ? document.activeElement : links.find((link) => link.getAttribute("tabindex") === "0") ?? links[0]);

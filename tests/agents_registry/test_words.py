@@ -41,7 +41,7 @@ def test_reach_says_what_a_call_found_and_what_the_owner_has_to_do(found: str, m
     assert (known.found, known.mend) == (found, mend)
 
 
-def test_an_agent_that_knows_no_ping_and_plays_is_no_other_program() -> None:
+def test_an_agent_that_knows_no_ping_and_plays_is_not_another_program() -> None:
     agent = make.setting(players=1).players[0].agent
     registration.note_ping(agent_id=agent.pk, problem="", found=OTHER)
     agent.refresh_from_db()

@@ -46,7 +46,7 @@ class Mark(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A link to another moment; without an address if it would not move."""
+    """A link to another moment; without an address if that is the shown one."""
 
     name: str
     label: str

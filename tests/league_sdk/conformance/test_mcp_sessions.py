@@ -190,7 +190,7 @@ async def test_what_delete_does_is_reported_as_advice(
     assert agent.deleted.count(asked) == 1
 
 
-async def test_a_session_in_every_answer_is_no_mistake() -> None:
+async def test_a_session_in_every_answer_is_not_a_mistake() -> None:
     assert having(await checked(Repeats()), Verdict.CONFORMS) >= OF_SESSIONS
 
 

@@ -94,7 +94,7 @@ def choice(value: Any, elapsed_s: float = 2.0) -> CallResult:
 
 
 class Clock:
-    """Time that passes when everyone waits, straight to the first who is due."""
+    """Time that passes only when every task waits, and then at once to the earliest end of a wait."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

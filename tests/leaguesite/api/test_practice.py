@@ -59,7 +59,7 @@ def test_a_caller_that_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(cl
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
 
 
-def test_a_check_is_no_practice_match_and_the_other_way_round(client: Client) -> None:
+def test_a_check_is_not_a_practice_match_and_the_other_way_round(client: Client) -> None:
     place = make.setting(players=2)
     practice = post(client, auth_token=place.players[0].token).json()["practice_id"]
     check = client.post("/api/checks", {"auth_token": place.players[1].token}, content_type="application/json").json()

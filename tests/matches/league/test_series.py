@@ -1,4 +1,4 @@
-"""Leagues in series: put in, taken out, by whom; a series without leagues is gone."""
+"""Leagues in series: put in, taken out, by whom; a series without leagues is deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def order(series_id: str) -> list[str]:
     return list(leagues.order_by("series_place").values_list("pk", flat=True))
 
 
-def test_a_series_is_made_by_its_first_league_and_gone_with_its_last() -> None:
+def test_a_series_is_made_by_its_first_league_and_deleted_with_its_last() -> None:
     assert series.put(league_id="one", series_id="course", series_name="The course").display_name == "The course"
     series.put(league_id="three", series_id="course")
     series.put(league_id="two", series_id="course", series_name="Course")
@@ -79,7 +79,7 @@ def test_nobody_adds_to_the_series_of_another_instructor() -> None:
     assert order("course") == ["one", "two"]
 
 
-def test_a_series_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_series_has_a_limit_of_leagues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(series, "MAX_LEAGUES", 1)
     series.put(league_id="one", series_id="course")
     series.put(league_id="one", series_id="course")

@@ -89,7 +89,7 @@ async def test_prometheus_can_parse_the_metrics(referee: Referee, link: Link) ->
     assert samples["process_resident_memory_bytes",] > 1e6
 
 
-async def test_the_name_of_an_unknown_call_is_no_metric_label(referee: Referee, link: Link) -> None:
+async def test_the_name_of_an_unknown_call_is_not_a_metric_label(referee: Referee, link: Link) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": 'x"} 1\nforged 1', "params": {}}
     async with TestClient(TestServer(application(referee, link, (KEY,)))) as client:  # type: ignore[arg-type]
         await client.post("/mcp", json=body)
