@@ -28,20 +28,20 @@ def is_usable(translations: object) -> bool:
 
 
 def translated(
-    text: str, brought: Iterable[Mapping[str, str]], quote: Callable[[str], str] = str, *, filling: str = WORD
+    text: str, translations: Iterable[Mapping[str, str]], quote: Callable[[str], str] = str, *, filling: str = WORD
 ) -> str | None:
-    """A sentence of a game in another language; None if no game has brought it.
+    """A sentence of a game in another language; None if no game has a translation of it.
 
     Args:
         text: in English, with or without a full stop; the translation ends in the same way.
-        brought: for each game, its English sentences with places, and their translations.
+        translations: for each game, its English sentences with places, and their translations.
         quote: turns the word that fills a place into its form in the translation, for example isolated.
         filling: a regular expression for what may fill a place.
     """
     wanted = text.rstrip(".")
     if len(wanted) > MAX_CHARS:
         return None
-    for sentences in brought:
+    for sentences in translations:
         for english, other in sentences.items():
             match = _pattern(english.rstrip("."), filling).fullmatch(wanted)
             if match is not None:

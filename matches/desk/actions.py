@@ -199,7 +199,7 @@ ROWS: tuple[DeskAction, ...] = (
         in_archive=True),
     DeskAction("clone", LEAGUE, EDIT, seasons.clone, verbs.cloned_sentence, signed=account,
         api=Endpoint("/leagues/{league_id}/clone", "clone",
-            "Open a new league like another one: game, and as asked settings and roster. Nothing played comes along.",
+            "Open a new league like another one: game, and as asked settings and roster. No results are copied.",
             options.Clone, status=201, module="seasons"),
         in_archive=True),
     DeskAction("put_in_series", LEAGUE, EDIT, series.put, verbs.series_sentence, signed=account,

@@ -82,7 +82,7 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
 ) -> League:
     """Open a new league like another one: its game, and as asked its settings and the people on its roster.
 
-    Nothing of what was played comes along, and no agent.
+    No results and no agents are copied.
 
     Args:
         league_id: the league to follow.

@@ -1,4 +1,4 @@
-"""Notes on a page: a game from elsewhere may have brought its sentences in the reader's language."""
+"""Notes on a page: a game from a package may have its sentences in the reader's language."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from league_sdk.rules.registry import games
 
 
 def in_its_words(text: str) -> str:
-    """A sentence of a game in the words that the game has brought for this language; else as it is, quoted."""
+    """A sentence of a game in the game's own translation into this language; else as it is, quoted."""
     language = (get_language() or "").partition("-")[0]
-    brought = wording.translated(text, (game.translations.get(language, {}) for game in games().values()), isolated)
-    return words.in_other_words(text) if brought is None else brought
+    found = wording.translated(text, (game.translations.get(language, {}) for game in games().values()), isolated)
+    return words.in_other_words(text) if found is None else found
 
 
 VOICES = Voices(quote=isolated, other=in_its_words)

@@ -1,4 +1,4 @@
-"""An instructor holds a league by the tools of MCP alone, and nobody else does."""
+"""An instructor runs a league by the tools of MCP alone, and nobody else can."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAGUE = "evening"
 WHY = "the projector failed"
 
 
-def test_an_instructor_holds_a_league_by_tools(tmp_path: Path) -> None:
+def test_an_instructor_runs_a_league_by_tools(tmp_path: Path) -> None:
     with ExitStack() as stack:
         site = Site(tmp_path / "data", "--no-demo")
         stack.callback(site.close)

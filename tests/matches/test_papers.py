@@ -75,7 +75,7 @@ def test_no_cell_is_a_formula() -> None:
         ("", ""),
     ],
 )
-def test_a_cell(cell: object, shown: object) -> None:
+def test_a_cell_is_written_as_a_spreadsheet_shows_it(cell: object, shown: object) -> None:
     assert tables.escape(cell) == shown
 
 

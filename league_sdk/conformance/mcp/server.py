@@ -119,7 +119,7 @@ async def in_each_era(server: Server) -> tuple[Server, ...]:
 
 def judge_greeting(verdicts: Verdicts, servers: Sequence[Server]) -> None:
     """Judge whether clients of MCP can connect: the first answers of a server, in each era that it serves."""
-    # One that is known by a list of versions beside an error has no result to be judged.
+    # A server recognised by the list of versions in its error has no result to be judged.
     greetings = [
         (server.exchanges[method], forms.wrong_greeting(method, result))
         for server in servers

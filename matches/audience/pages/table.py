@@ -80,7 +80,7 @@ class BoardRow:
 
     @property
     def tagged(self) -> bool:
-        """Whether a word stands behind the name."""
+        """Whether a tag follows the name."""
         away = self.row.out is not None or self.agent_state in (AgentState.SUSPENDED, AgentState.SHUTDOWN)
         return away or self.unveiled or self.behind or self.ready is not None
 
@@ -88,7 +88,7 @@ class BoardRow:
     def drawn(self) -> str:
         """The line as HTML; kept by everything that it shows, as one result changes two lines of many."""
         figures = (tuple(value) if isinstance(value, list) else value for value in _figures(self.row))
-        shown = (*figures, *_beside_the_figures(self), get_language())
+        shown = (*figures, *_other_values(self), get_language())
         with _lock:
             html = _lines.get(shown)
         if html is None:
@@ -99,7 +99,7 @@ class BoardRow:
 
 
 _figures = attrgetter(*(one.name for one in fields(Row)))
-_beside_the_figures = attrgetter(*(one.name for one in fields(BoardRow) if one.name != "row"))
+_other_values = attrgetter(*(one.name for one in fields(BoardRow) if one.name != "row"))
 _lock = threading.Lock()
 _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
