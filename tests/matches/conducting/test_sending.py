@@ -162,7 +162,7 @@ def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() ->
 
 
 class Asked:
-    """Replaces the HTTP client: records each call, and gives one answer after the other; the last one again and again."""
+    """Replaces the HTTP client: records each call, and gives the answers in order; the last one repeatedly."""
 
     def __init__(self, *answers: Reply) -> None:
         self.answers = list(answers)
