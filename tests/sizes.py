@@ -7,6 +7,10 @@ marks the others ``exhaustive``; one that draws its cases, or makes many rows, h
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 
 CI = bool(os.environ.get("LEAGUE_CI"))
 
@@ -17,3 +21,20 @@ MANY_ROWS = 300 if CI else 30
 def examples(count: int) -> int:
     """The number of examples that hypothesis draws: ``count`` in CI, else a quarter of it, but at least one."""
     return count if CI else max(1, count // 4)
+
+
+def sampled(cases: Iterable[Any], every: int = 4) -> list[Any]:
+    """Cases to parametrize a test with; `make test` tries the first and every so many after it.
+
+    Args:
+        cases: what a test has as its argument, or tuples of its arguments.
+
+    Returns:
+        All of them, and those between marked ``exhaustive``.
+    """
+    return [
+        pytest.param(
+            *(case if type(case) is tuple else (case,)), marks=pytest.mark.exhaustive if number % every else ()
+        )
+        for number, case in enumerate(cases)
+    ]

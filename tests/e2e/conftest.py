@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.e2e.browser import chromium
+from tests.e2e.capabilities import CAPABILITIES
 from tests.e2e.site import Site
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a second end-to-end test of a capability in `make test`, which would take too long with them."""
+    here = Path(__file__).parent
+    names = Counter(
+        f"{item.path.name}::{getattr(item, 'originalname', item.name)}"
+        for item in items
+        if item.path.parent == here and not item.get_closest_marker("long")
+    )
+    refused = sorted(name for name, count in names.items() if count > 1 or name not in CAPABILITIES.values())
+    if refused:
+        raise pytest.UsageError(f"mark these tests, or their variants but one, long: {', '.join(refused)}")
 
 
 @pytest.fixture(scope="session")

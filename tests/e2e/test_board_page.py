@@ -15,7 +15,7 @@ from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 LEAGUE_NUMBERS = count(1)
 VIEWPORTS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
@@ -57,7 +57,6 @@ def opened(browser: Browser, address: str, errors: list[str], **context_options:
     return page
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("view", VIEWPORTS)
 def test_a_spectator_copies_the_whole_ledger_hash_and_it_stays_visible(
     site: Site, league: str, browser: Browser, view: str
@@ -145,7 +144,6 @@ def test_a_result_moves_rows_and_redraws_the_charts(site: Site, league: str, bro
     assert errors == []
 
 
-@pytest.mark.long
 def test_a_spectator_follows_a_player_through_the_charts_by_keyboard(site: Site, league: str, browser: Browser) -> None:
     play_round(site, league, 1)
     errors: list[str] = []
@@ -203,7 +201,6 @@ def test_the_board_tells_a_returning_visitor_what_changed(site: Site, league: st
     assert errors == []
 
 
-@pytest.mark.long
 def test_the_site_remembers_the_choice_between_light_and_dark(browser: Browser, site: Site) -> None:
     context = browser.new_context(color_scheme="light")
     page, other = context.new_page(), context.new_page()

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from tests.e2e.browser import collect_errors, log_in
 from tests.e2e.site import Site, league_with_players
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 LEAGUE = "clicked"
 
 

@@ -13,7 +13,7 @@ from tests import factories as make
 from tests.e2e import walls
 from tests.e2e.browser import chromium
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
 PLAYERS = 12
 OVERLAPS = """plot => {

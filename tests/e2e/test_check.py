@@ -17,7 +17,7 @@ from tests.e2e.site import ROOT, Site, bots, league_with_players, wait_for
 from tests.e2e.test_strangers import GROUPS
 from tests.e2e.test_zoo import REGISTERING, cast_of, first_referee_port
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "examined"
 
 
@@ -40,7 +40,6 @@ def clauses_with(report: dict[str, Any], verdict: str) -> list[str]:
     return [clause["id"] for clause in report["clauses"] if clause["verdict"] == verdict]
 
 
-@pytest.mark.long
 def test_our_own_site_conforms_in_every_clause(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo", "--referees", "0")
     try:
@@ -112,7 +111,6 @@ def checking_site(folder: Path, league_id: str) -> Iterator[Site]:
         site.close()
 
 
-@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(2))
 def test_every_agent_of_the_zoo_that_plays_passes_the_check(tmp_path: Path, number: int) -> None:
@@ -125,7 +123,6 @@ def test_every_agent_of_the_zoo_that_plays_passes_the_check(tmp_path: Path, numb
         assert unable(site, "zoo", len(names)) == {}
 
 
-@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(4))
 def test_every_stranger_that_is_played_passes_the_check(tmp_path: Path, number: int) -> None:

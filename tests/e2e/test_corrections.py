@@ -63,6 +63,7 @@ def test_an_instructor_sets_a_result_by_hand_and_undoes_it(site: Site, browser: 
         expect(public.locator("#fragment-feed")).to_contain_text(UNDO_REASON)
 
 
+@pytest.mark.long
 def test_a_match_is_played_again_after_the_end_of_the_league(site: Site, tmp_path: Path) -> None:
     with league_with_players(site, "again", 2, tmp_path) as players:
         site.play_to_the_end("again")

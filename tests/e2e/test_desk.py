@@ -152,6 +152,7 @@ def _plan_and_call_off(page: Page) -> None:
     expect(page.locator(".desk-planned")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_league_starts_by_itself_at_its_planned_time(site: Site, browser: Browser, tmp_path: Path) -> None:
     with (
         league_with_players(site, "planned", 2, tmp_path),

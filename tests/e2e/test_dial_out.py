@@ -20,7 +20,7 @@ MESSAGES_OF_A_ROUND = [
 ]
 
 
-@pytest.mark.parametrize("way", ["poll", "websocket"])
+@pytest.mark.parametrize("way", ["poll", pytest.param("websocket", marks=pytest.mark.long)])
 def test_a_league_of_players_that_dial_out(tmp_path: Path, way: str) -> None:
     with site_with_players(tmp_path, 4, player_options=("--choice", "alternate", "--dial", way)) as (site, players):
         site.play_to_the_end(LEAGUE)

@@ -15,7 +15,7 @@ from league_sdk.conformance.clauses.player import PLAYER
 from tests.e2e.scaled import scaled_site
 from tests.e2e.site import Instructor, Player, Site, league_with_players, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 HTTP_CLAUSES = {"robust.slow_body", "http.content_type", "robust.broken_json", "robust.batch", "robust.notification"}
 
@@ -148,7 +148,6 @@ def test_my_agent_says_why_a_player_that_dials_out_lost_and_sends_a_request_agai
         assert [one["message_type"] for one in sent_again] == ["CHOOSE_PARITY_CALL"]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("way", ["poll", "websocket"])
 def test_no_player_loses_a_point_when_its_match_starts_during_its_check(tmp_path: Path, way: str) -> None:
     """Each choice takes three seconds, so the league starts while the players' first checks still run."""
@@ -166,7 +165,6 @@ def test_no_player_loses_a_point_when_its_match_starts_during_its_check(tmp_path
         assert site.stop() == 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("way", ["poll", "websocket"])
 def test_an_agent_is_checked_whichever_processes_its_line_the_request_and_the_check_are_at(
     tmp_path: Path, way: str

@@ -15,7 +15,7 @@ from league_sdk.player.app import EXIT_ENDED
 from tests.e2e.site import Instructor, Site, site_with_players
 from tests.places import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 
 
@@ -83,7 +83,6 @@ def test_players_of_the_sdk_dial_out_by_option_or_when_the_league_cannot_call_th
         site.close()
 
 
-@pytest.mark.long
 def test_a_second_program_takes_over_and_the_first_says_so_and_ends(tmp_path: Path) -> None:
     options = ("--dial-out", "--data", str(tmp_path / "dialling"))
     site = Site(tmp_path / "data", "--no-demo")

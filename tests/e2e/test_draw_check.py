@@ -96,7 +96,7 @@ def check_draw(page: Page) -> dict[str, str]:
     return {str(one.get_attribute("data-step")): str(one.get_attribute("data-verdict")) for one in steps.all()}
 
 
-@pytest.mark.parametrize("origin", [SECURE, PLAIN])
+@pytest.mark.parametrize("origin", [SECURE, pytest.param(PLAIN, marks=pytest.mark.long)])
 def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None:
     shown, drawn = finished(client), Drawn()
     with chromium() as browser:
@@ -121,6 +121,7 @@ def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None
         assert errors == []
 
 
+@pytest.mark.long
 def test_the_page_finds_a_number_wrong_that_was_tampered_with(client: Client) -> None:
     drawn = Drawn()
     other = 1 + drawn.number % 10

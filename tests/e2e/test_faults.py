@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.site import Player, Site, is_running, league_with_players, site_with_players, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "faulty"
 QUICK = {"referee_lease_s": 2, "retry_base_s": 0.05}
 
@@ -53,7 +53,6 @@ def check_that_all_counted_once(site: Site, players: list[Player], matches: int)
         }
 
 
-@pytest.mark.long
 def test_a_match_whose_referee_is_killed_is_played_again_and_counts_once(tmp_path: Path) -> None:
     options = ("--league-id", LEAGUE, "--delay-choice", "1.5")
     with site_with_players(tmp_path, 4, league=LEAGUE, settings={"referee_lease_s": 2}, player_options=options) as (
@@ -75,7 +74,6 @@ def test_a_match_whose_referee_is_killed_is_played_again_and_counts_once(tmp_pat
 
 
 # With two spare files the referee gets furthest before it fails.
-@pytest.mark.long
 @pytest.mark.parametrize("spare", [0, 1, 2])
 def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Path, spare: int) -> None:
     """With one spare file the referee can still be given matches; with two it can call one player, but not both."""
@@ -88,7 +86,6 @@ def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Pa
         check_that_all_counted_once(site, players, matches=6)
 
 
-@pytest.mark.long
 def test_a_killed_host_finishes_its_league_after_a_restart(tmp_path: Path) -> None:
     # A referee sends heartbeats once a second, so players must think for longer to be seen thinking.
     options = ("--league-id", LEAGUE, "--delay-choice", "3")
@@ -139,7 +136,6 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
         site.close()
 
 
-@pytest.mark.long
 def test_a_paused_league_stays_paused_over_a_restart(stopped: Stopped) -> None:
     site = stopped.site
     assert site.get("/leagues/resting")["paused"] is True

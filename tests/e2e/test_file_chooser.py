@@ -15,7 +15,7 @@ from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site
 from tests.e2e.test_every_page import violations
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 LEAGUE = "chooser"
 SEND = "form:has([data-file]) button.next"
 ROSTER, IMPORT = f"/admin/matches/league/{LEAGUE}/roster/", "/admin/matches/league/import/"

@@ -9,7 +9,7 @@ from tests.e2e import walls
 from tests.e2e.browser import chromium
 from tests.e2e.test_wall_fits import MISFITS, SIZES
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
 NAMES = ("Ada", "Long Name Agent of the Third Group 4", "נועה בן־דוד ממכללת ירושלים, הסוכן", "Bo")
 SCENES = {"champion", "podium", "path", "figures"}

@@ -18,7 +18,7 @@ from tests.e2e.newcomer import checkout
 from tests.e2e.site import Site, free_port, wait_for
 from tests.mcp_suite.tools import absent
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
 SDKS = "LEAGUE_TEST_MCP_SDKS"
 
 
@@ -91,7 +91,6 @@ def test_the_commands_with_the_sdk_bring_a_player(site: Site, tmp_path: Path) ->
             player.terminate()
 
 
-@pytest.mark.long
 def test_the_program_with_an_mcp_sdk_passes_the_check(site: Site, tmp_path: Path) -> None:
     python = Path(os.environ.get(SDKS, "nowhere")) / "python1" / "bin" / "python"
     if not python.exists():

@@ -132,6 +132,7 @@ def check_the_moves(match: dict[str, Any], game_type: str) -> None:
         assert match["winner"] == moves_made[-1][0]
 
 
+@pytest.mark.long
 def test_the_page_and_the_api_show_moves_while_a_match_is_played(site: Site) -> None:
     """The players think for long, so the public page and the API show moves of a match that is not over."""
     site.create("slow", "connect_four")

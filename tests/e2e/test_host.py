@@ -26,12 +26,11 @@ from tests.e2e.site import (
 )
 from tests.e2e.sockets import Watcher
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 CLASS_SIZE = 300
 
 
-@pytest.mark.long
 def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_address(
     site: Site, tmp_path: Path
 ) -> None:
@@ -57,7 +56,6 @@ def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_ad
             far.close()
 
 
-@pytest.mark.long
 def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # One generated key in 64 begins with a dash, as an option of a command does.
     monkeypatch.setenv("LEAGUE_DEMO_KEY", f"-{'d3' * 20}")
@@ -78,7 +76,6 @@ def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch
 
 
 # Long: like the test before, but an instructor's click ends the demo.
-@pytest.mark.long
 def test_an_instructor_stops_the_demo_for_good(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "RUNNING")
@@ -91,7 +88,6 @@ def test_an_instructor_stops_the_demo_for_good(tmp_path: Path) -> None:
 
 
 # Long: the pause between two demos alone takes longer than most tests.
-@pytest.mark.long
 def test_the_demo_is_played_again_after_its_end(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "COMPLETED")
@@ -119,7 +115,6 @@ def test_the_site_refuses_bodies_over_64_kib_even_if_they_never_end(site: Site) 
     assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
 
 
-@pytest.mark.long
 @needs(CLASS_SIZE)
 def test_a_class_that_connects_at_once_while_the_site_is_busy_is_served(site: Site) -> None:
     with ExitStack() as stack:
@@ -136,7 +131,6 @@ def test_a_class_that_connects_at_once_while_the_site_is_busy_is_served(site: Si
         assert {caller.recv(12) for caller in callers} == {b"HTTP/1.1 200"}
 
 
-@pytest.mark.long
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -149,7 +143,6 @@ def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
             assert all(one > port for one in ports)
 
 
-@pytest.mark.long
 def test_the_host_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

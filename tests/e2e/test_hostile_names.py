@@ -14,7 +14,7 @@ from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site
 from tests.e2e.test_every_page import violations
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 SCREENS = {390: 844, 1366: 768, 1920: 1080}
 PAGES = {
     "index": "/",
@@ -73,7 +73,6 @@ def wrong_on(page: Page, where: str) -> list[str]:
     return [f"{where}: {one}" for one in too_wide_by + cut_off(page)]
 
 
-@pytest.mark.long
 def test_no_name_breaks_a_page_on_a_phone(place: Site, browser: Browser) -> None:
     errors: list[str] = []
     page = instructor(browser, place, errors, viewport={"width": 390, "height": SCREENS[390]})
@@ -131,7 +130,6 @@ def test_the_cross_table_is_one_stop_and_the_arrows_go_on_in_it(place: Site, bro
     expect(last).to_be_focused()
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "he")])
 def test_no_name_breaks_a_page_anywhere(place: Site, browser: Browser, scheme: str, language: str) -> None:

@@ -12,6 +12,7 @@ from tests.e2e.kits import KitPlayer
 from tests.e2e.site import Site, wait_for
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.e2e,
     pytest.mark.timeout(300),
     pytest.mark.parametrize("language", kits.each("python", "javascript")),

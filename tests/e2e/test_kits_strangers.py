@@ -20,7 +20,12 @@ from tests.e2e.ports import free_port
 from tests.e2e.pretending import LEAGUE_TOKEN, TOKEN, Came, Pretender, Says, accepted, pretender
 from tests.e2e.site import wait_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), pytest.mark.parametrize("language", kits.each("python"))]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize("language", kits.each("python")),
+]
 INVITATION = {
     "message_type": "GAME_INVITATION",
     "match_id": "R1M1",

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.site import API_KEY, PASSWORD, Site, site_with_players, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 LEAGUE = "league_2025_even_odd"
 REQUIRED_FIELDS = ("timestamp", "level", "component", "agent_id", "event_type", "message")

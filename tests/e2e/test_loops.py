@@ -18,7 +18,7 @@ import pytest
 from matches.audience import loops
 from tests.e2e.site import Player, Site, league_with_players
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(120)]
 LOOPS = {
     "Python": ([sys.executable], "loop.py"),
     "JavaScript": (["node"], "loop.mjs"),

@@ -18,7 +18,7 @@ from tests.e2e.pictures import too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
 from tests.e2e.test_wall_fits import MISFITS, SIZES
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 LEAGUE = "lucky"
 
 

@@ -51,7 +51,7 @@ def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
         site.wait_until("silent", "COMPLETED")
 
 
-@pytest.mark.parametrize("viewport", VIEWPORTS)
+@pytest.mark.parametrize("viewport", ["phone", pytest.param("projector", marks=pytest.mark.long)])
 def test_the_page_says_why_a_point_was_lost(site: Site, browser: Browser, viewport: str) -> None:
     page, errors = open_page(browser, f"{site.url}/leagues/silent/matches/R1M1/", viewport)
     loser = site.get("/leagues/silent/matches/R1M1")["result"]["faults"][0]["player_id"]
@@ -116,6 +116,7 @@ def test_a_browser_without_scripts_shows_the_board_and_the_messages(site: Site, 
     expect(page.locator("body")).to_contain_text('"message_type": "GAME_INVITATION"')
 
 
+@pytest.mark.long
 def test_new_moves_do_not_disturb_what_a_reader_looks_at(site: Site, browser: Browser) -> None:
     site.create("thinking", "connect_four")
     with sdk_players(site, "thinking", "connect_four", "--think", "0.4"):

@@ -19,7 +19,7 @@ from league_sdk.mcp.versions import META
 from tests.e2e.site import PATIENCE_S, ROOT, Site, site_with_players
 from tests.league_sdk.mcp.talking import handshake, stateless
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 BOTH = "application/json, text/event-stream"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.mcp_tools import Tools
 from tests.e2e.site import API_KEY, Player, Site, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "evening"
 WHY = "the projector failed"
 

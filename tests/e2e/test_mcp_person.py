@@ -15,7 +15,7 @@ from tests.e2e.mcp_tools import Tools
 from tests.e2e.site import PATIENCE_S, Site
 from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 CLICK = {"action": "accept", "content": {"move": "odd"}}
 CAN = {"elicitation": {}}

@@ -100,6 +100,7 @@ def test_a_league_of_players_that_are_clients_of_mcp(tmp_path: Path) -> None:
         site.close()
 
 
+@pytest.mark.long
 def test_an_agent_has_itself_checked_by_a_tool(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 2) as (site, players):
         tools = Tools(site.url, players[0].auth_token())

@@ -115,7 +115,7 @@ async def _over(referee: LoneReferee, match: str) -> dict[str, Any]:
     return referee.league.results[match]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", ["stateless", pytest.param("handshake", marks=pytest.mark.long)])
 async def test_players_learn_of_their_match_by_mcp_what_they_may_and_when(tmp_path: Path, era: str) -> None:
     players = Curious()
     urls = await players.first.start(), await players.second.start()

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.newcomer import LEAGUE, Newcomer, checkout, follow
 from tests.e2e.site import Site
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_a_newcomer_has_played_a_match(tmp_path: Path) -> None:

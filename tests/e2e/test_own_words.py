@@ -15,7 +15,7 @@ from tests.e2e.site import Site, league_with_players
 from tests.e2e.test_every_page import violations
 from tests.e2e.test_join_page import PHONE, PROJECTOR
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 WORDS = "KeyError: 'deadline'"
 
 

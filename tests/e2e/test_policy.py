@@ -96,6 +96,7 @@ class OtherSite(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
+@pytest.mark.long
 def test_another_site_may_frame_the_embedded_table_and_nothing_else(site: Site, browser: Browser) -> None:
     page = browser.new_context().new_page()
     with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.browser import collect_errors, log_in
 from tests.e2e.site import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 ZONE = "Asia/Kathmandu"
 """A quarter of an hour off every other zone, so that its minutes are no other's."""
 SHOWN = re.compile(r"(\d\d:\d\d)(?::\d\d)? \((\d\d:\d\d)(?::\d\d)? UTC\)$")

@@ -25,7 +25,7 @@ from league_sdk.protocol import rpc
 from tests.bots.hostile.base import JOIN, MOVE, Agent, Asked, Behaviour, Talk, message, post, result
 from tests.e2e.lone_referee import LoneReferee, refereed
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEASE_S = 4.0
 HEARTBEATS = 3
 """How many heartbeats the test waits for during the flood; without news a referee sends four in a lease."""
@@ -162,7 +162,6 @@ async def ending(pid: int) -> AsyncIterator[None]:
         os.close(watched)
 
 
-@pytest.mark.long
 async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_path: Path) -> None:
     late, other, last = LatePlayer(), Agent(), Agent()
     first, second, third = await late.agent.start(), await other.start(), await last.start()
@@ -192,7 +191,6 @@ async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_p
     assert outcomes["429"] + outcomes["closed"] >= REFUSALS
 
 
-@pytest.mark.long
 async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +221,6 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
     assert "SECRET-OF-THE-SITE" not in environment
 
 
-@pytest.mark.long
 async def test_a_stopped_referee_does_not_play_a_match_whose_sender_has_hung_up(tmp_path: Path) -> None:
     first, second = Agent(), Agent()
     urls = await first.start(), await second.start()

@@ -136,6 +136,7 @@ def test_a_hundred_tiles_fit_on_the_projector(site: Site, browser: Browser) -> N
     assert errors == []
 
 
+@pytest.mark.long
 def test_the_screen_shows_each_unveiled_place_at_once(site: Site, browser: Browser, tmp_path: Path) -> None:
     with league_with_players(site, "unveiled", 4, tmp_path):
         errors: list[str] = []

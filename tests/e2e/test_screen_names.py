@@ -10,7 +10,7 @@ from tests.e2e import walls
 from tests.e2e.browser import chromium
 from tests.e2e.test_wall_fits import MISFITS, SIZES
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
 NAMES = ("Turing's Revenge", "נועה בן־דוד", "Parity Queen", "הסוכן של דני")
 ROUNDS = 5

@@ -12,7 +12,7 @@ from tests.e2e import walls
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, too_wide
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
 EVENINGS = 12
 OUT_OF_SIGHT = """table => {

@@ -23,7 +23,7 @@ from tests.e2e.ports import free_port
 from tests.e2e.site import UNHURRIED, Player, Site, site_with_players, wait_for
 from tests.places import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "on_disk"
 
 

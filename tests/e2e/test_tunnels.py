@@ -113,8 +113,10 @@ def live_page(url: str, certificate: Path, origin: str) -> int:
     return 101
 
 
-USUAL = ["cloudflared", "codespaces"]
-OTHERS = [pytest.param(kind, marks=pytest.mark.long) for kind in ("caddy", "ngrok", "funnel", "plain", "silent")]
+USUAL = ["cloudflared"]
+OTHERS = [
+    pytest.param(kind, marks=pytest.mark.long) for kind in ("codespaces", "caddy", "ngrok", "funnel", "plain", "silent")
+]
 
 
 @pytest.mark.parametrize("kind", USUAL + OTHERS)
@@ -152,6 +154,7 @@ def test_behind_a_usual_tunnel_links_logins_and_live_pages_are_right(
         assert sockets == [101, 403]
 
 
+@pytest.mark.long
 def test_the_site_sends_browsers_to_https_except_those_on_its_own_machine(tunnelled: Site) -> None:
     assert httpx.get(f"{tunnelled.url}/", trust_env=False).status_code == 200
     with proxy(tunnelled, "--as", "caddy", "--name", NAME) as plain:
@@ -160,6 +163,7 @@ def test_the_site_sends_browsers_to_https_except_those_on_its_own_machine(tunnel
         assert register(plain, "By http")["status"] == "ACCEPTED"
 
 
+@pytest.mark.long
 def test_players_at_home_play_a_league_through_a_tunnel(
     tunnelled: Site, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

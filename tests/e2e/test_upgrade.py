@@ -58,11 +58,16 @@ def is_over(site: Site, path: str) -> bool:
     return site.get(path)["state"] in ("DONE", "FAILED")
 
 
+@pytest.mark.long
 def test_there_is_a_data_folder_of_an_older_version() -> None:
     assert SAMPLES != []
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "sample",
+    [*(pytest.param(one, marks=pytest.mark.long) for one in SAMPLES[:-1]), *SAMPLES[-1:]],
+    ids=lambda path: path.name,
+)
 def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path, sample: Path) -> None:
     ports = unpack(sample, tmp_path / "data")
     with closing(sqlite3.connect(tmp_path / "data/league.sqlite3")) as database:

@@ -12,7 +12,7 @@ from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site, wait_for
 from tests.e2e.test_games import sdk_players
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 PROJECTOR = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
 DISCS = (

@@ -11,7 +11,7 @@ from tests.e2e import walls
 from tests.e2e.browser import chromium
 from tests.e2e.test_every_page import violations
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
 OTHERS = ("tic_tac_toe", "even_odd", "even_odd_numbers")
 SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}

@@ -27,7 +27,7 @@ from tests.e2e import bridges
 from tests.e2e.ports import free_port
 from tests.e2e.site import PASSWORD, UNHURRIED, Instructor, Site, bots, command_line, wait_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 PATIENCE_S = 400.0
 ALL = BOTS | mixtures()
 REGISTERING = [name for name, kind in ALL.items() if kind.enters is not entries.never]

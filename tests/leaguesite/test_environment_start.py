@@ -92,6 +92,7 @@ def test_prepare_says_what_is_wrong_with_the_environment_or_the_data_folder(tmp_
     refused(manage(data, "prepare"), "league.sqlite3 cannot be used", "backup")
 
 
+@pytest.mark.exhaustive
 def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path: Path) -> None:
     command = ("host", "--port", "0", "--no-demo", "--referees", "0")
     (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')

@@ -18,6 +18,7 @@ from aiohttp import ClientSession, web
 from tests.bots.base import bound, listening
 from tests.league_sdk.player.samples import CHOICE, OVER
 from tests.places import ROOT
+from tests.sizes import sampled
 
 TOKEN, LEAGUE_TOKEN = "tok_" + "a" * 32, "tok_" + "b" * 32
 MINE = "class Mine:\n    def choose(self, options, context):\n        return context['deadlin']\n"
@@ -166,18 +167,23 @@ async def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [
-        (["--league", "nowhere"], "--league: 'nowhere' is not an address"),
-        (["--game", "chess"], "There is no game 'chess' here"),
-        (["--dial-out", "--listen"], "--dial-out and --listen exclude each other."),
-        (
-            ["--player", "P02"],
-            "--player names a player of agents/agents_config.json: say",
-        ),
-        (["--config", "none"], "cannot be read: No such file"),
-        (["--config", str(ROOT / "examples" / "config"), "--player", "P09"], "field players has no 'P09', only: P01"),
-        (["--name", "x" * 5000], "--name has 1 to "),
-    ],
+    sampled(
+        [
+            (["--league", "nowhere"], "--league: 'nowhere' is not an address"),
+            (["--game", "chess"], "There is no game 'chess' here"),
+            (["--dial-out", "--listen"], "--dial-out and --listen exclude each other."),
+            (
+                ["--player", "P02"],
+                "--player names a player of agents/agents_config.json: say",
+            ),
+            (["--config", "none"], "cannot be read: No such file"),
+            (
+                ["--config", str(ROOT / "examples" / "config"), "--player", "P09"],
+                "field players has no 'P09', only: P01",
+            ),
+            (["--name", "x" * 5000], "--name has 1 to "),
+        ]
+    ),
 )
 async def test_a_wrong_command_line_is_refused(arguments: list[str], sentence: str, tmp_path: Path) -> None:
     async with playing(tmp_path, *arguments) as player:

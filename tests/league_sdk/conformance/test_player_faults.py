@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.league_sdk.conformance.agents import NAMES, Agent, Params, Wrong, checked, found, stamp
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
@@ -48,7 +49,7 @@ def named(value: Any) -> str:
     return str(value) if isinstance(value, dict) else getattr(value, "__name__", "")
 
 
-@pytest.mark.parametrize(("says", "fails", "tolerated"), SAID, ids=named)
+@pytest.mark.parametrize(("says", "fails", "tolerated"), sampled(SAID), ids=named)
 async def test_a_wrong_field_in_an_answer_is_reported_and_nothing_else(
     says: dict[str, Params], fails: set[str], tolerated: set[str]
 ) -> None:
@@ -144,7 +145,7 @@ DONE: list[tuple[type[Agent], set[str], set[str]]] = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("kind", "fails", "tolerated"), DONE, ids=named)
+@pytest.mark.parametrize(("kind", "fails", "tolerated"), sampled(DONE), ids=named)
 async def test_wrong_behaviour_is_reported_and_nothing_else(
     kind: type[Agent], fails: set[str], tolerated: set[str]
 ) -> None:

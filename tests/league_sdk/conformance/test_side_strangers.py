@@ -38,6 +38,7 @@ from tests.bots.strangers.base import Reply, Stranger
 from tests.bots.strangers.cast import STRANGERS
 from tests.bots.words import CHOOSE, INVITE
 from tests.league_sdk.conformance.blamed import blamed
+from tests.sizes import sampled
 
 LEAGUE, LEAGUE_ID = "http://127.0.0.1:9/mcp", "league_2025_even_odd"
 RULES = LeagueSettings(
@@ -167,7 +168,7 @@ async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
             await who.stop()
 
 
-@pytest.mark.parametrize("kind", PLAYS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", sampled(PLAYS), ids=lambda kind: kind.__name__)
 async def test_a_stranger_that_a_referee_plays_passes_the_check(kind: type[Stranger], tmp_path: Path) -> None:
     report, lost = await both(kind, tmp_path)
     assert (report.can_play, lost) == (True, []), report.summary

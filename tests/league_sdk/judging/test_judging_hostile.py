@@ -17,6 +17,7 @@ from tests.bots.hostile.base import JOIN, MOVE, Behaviour
 from tests.bots.hostile.cast import HOSTILE
 from tests.league_sdk.judging.hostile_match import HASTY_S, A, B, Ended, Leaping, play
 from tests.league_sdk.transport.conftest import FakeLookups
+from tests.sizes import sampled
 
 OPTIONS = 'parity_choice must be exactly "even" or "odd"'
 NO_HTTP = BROKEN = "the connection broke off (Client"
@@ -156,7 +157,7 @@ def test_every_hostile_behaviour_is_tested() -> None:
     assert [one.name for one in HOSTILE.values() if not one.says.endswith(".")] == []
 
 
-@pytest.mark.parametrize("name", sorted(LOST))
+@pytest.mark.parametrize("name", sampled(sorted(LOST)))
 async def test_a_hostile_behaviour_costs_its_agent_the_match(name: str) -> None:
     code, cause, detail = LOST[name]
     limits: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import mixtures
 from tests.bots.zoo.registering import Chapter8
 from tests.league_sdk.judging.zoo_match import House, meet, ready
+from tests.sizes import sampled
 
 ALL = BOTS | mixtures()
 ROUNDS = 3
@@ -34,7 +35,7 @@ def understood(house: House, bot: Bot) -> str:
     return f"{bot.__doc__}\n" + "\n".join(lines[:30])
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sampled(ALL))
 async def test_a_bot_is_played_without_a_fault_and_is_told_the_end(name: str) -> None:
     house, bot, lost = await played(ALL[name])
     assert lost == [], understood(house, bot)

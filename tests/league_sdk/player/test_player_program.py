@@ -179,7 +179,7 @@ async def said(process: asyncio.subprocess.Process) -> str:
     return (await process.stdout.readline()).decode()
 
 
-@pytest.mark.parametrize("end", ["SIGTERM", "stdin"])
+@pytest.mark.parametrize("end", ["SIGTERM", pytest.param("stdin", marks=pytest.mark.exhaustive)])
 async def test_a_process_registers_several_players_at_their_own_ports(
     league: tuple[str, list[Any], list[web.Response]], end: str
 ) -> None:

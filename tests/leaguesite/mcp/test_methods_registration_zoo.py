@@ -15,6 +15,7 @@ from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.entries import Post, Received
 from tests.bots.zoo.mixed import mixtures
 from tests.factories import open_league
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 ALL = BOTS | mixtures()
@@ -38,7 +39,7 @@ def register(client: Client, kind: type[Bot]) -> Bot:
     return bot
 
 
-@pytest.mark.parametrize("name", [name for name, kind in ALL.items() if kind.enters is not entries.never])
+@pytest.mark.parametrize("name", sampled(name for name, kind in ALL.items() if kind.enters is not entries.never))
 def test_a_bot_of_the_zoo_registers(client: Client, name: str) -> None:
     open_league()
     bot = register(client, ALL[name])

@@ -15,6 +15,7 @@ from matches.league import outbox
 from matches.models import Delivery
 from tests import factories as make
 from tests import wire
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +38,7 @@ def rows() -> int:
 
 
 @pytest.mark.parametrize("container", ["message", "envelope", "payload"])
-@pytest.mark.parametrize("depth", [1, 4, 5, 12])
+@pytest.mark.parametrize("depth", sampled([1, 4, 5, 12]))
 def test_no_wrapping_lets_a_player_answer_for_another(client: Client, container: str, depth: int) -> None:
     world = make.playing(players=2)
     inner: dict[str, Any] = {"relayed_for": "P02", "parity_choice": "even"}

@@ -15,6 +15,7 @@ from matches.conducting import due, parcels
 from matches.league import lifecycle, opening, outbox
 from matches.models import Delivery
 from tests import factories as make
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +102,7 @@ def without_ids_of_the_moment(body: dict[str, Any]) -> str:
     return re.sub(r'"message_id": "[^"]+"', "", json.dumps(body, sort_keys=True))
 
 
-@pytest.mark.parametrize("shape", shapes.SHAPES)
+@pytest.mark.parametrize("shape", sampled(shapes.SHAPES))
 def test_a_broadcast_is_sent_in_the_dialect_of_its_receiver(shape: str) -> None:
     place = make.setting(players=2)
     plain, other = place.players

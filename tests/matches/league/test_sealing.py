@@ -23,6 +23,7 @@ from matches.models import Event, League, Match
 from tests import factories as make
 from tests import wire
 from tests.matches.correcting import do
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -117,7 +118,7 @@ def test_a_referee_that_could_not_tell_the_end_is_not_asked_again_while_there_is
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("again", ENDS)
+@pytest.mark.parametrize("again", sampled(ENDS))
 def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
     end: Callable[[make.Setting], None], again: Callable[[make.Setting], None]
 ) -> None:

@@ -16,6 +16,7 @@ from tests import factories as make
 from tests.matches.correcting import do
 from tests.matches.league.test_sealing import LATER, seal_of
 from tests.matches.races import Other, assert_rows_agree, before, tried
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "wrong game started"
@@ -72,7 +73,7 @@ def settle() -> None:
         lose_lease()
 
 
-@pytest.mark.parametrize(("does", "holder", "name"), GAPS)
+@pytest.mark.parametrize(("does", "holder", "name"), sampled(GAPS, 3))
 def test_a_verdict_is_sealed_in_the_middle_of_another_action(
     monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], holder: Any, name: str
 ) -> None:
@@ -99,7 +100,7 @@ def test_a_verdict_is_sealed_in_the_middle_of_another_action(
 
 
 @pytest.mark.parametrize("does", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
-@pytest.mark.parametrize("name", ["listed", "note_heartbeat"])
+@pytest.mark.parametrize("name", ["listed", pytest.param("note_heartbeat", marks=pytest.mark.exhaustive)])
 def test_another_action_comes_while_a_verdict_is_being_sealed(
     monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], name: str
 ) -> None:

@@ -8,6 +8,7 @@ import json
 import operator
 import re
 import zipfile
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
 from tests.matches.papers.exporting import archived, emptied, exported, packed, refusal, taken, unpacked
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -45,8 +47,7 @@ def shown() -> dict[str, Any]:
 # There and back ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("people", [True, False])
-@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize(("people", "frozen"), sampled(product((True, False), repeat=2)))
 def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: bool) -> None:
     rich.over(frozen=frozen)
     before, seen = exported(people=people), shown()

@@ -20,6 +20,7 @@ from tests.clock import Clock
 from tests.leaguesite.script import Script
 from tests.leaguesite.serving.asgi import Held, answered, begin
 from tests.matches.agent_server import Agents
+from tests.sizes import sampled
 
 
 def ask(client: Client, tool: str, **more: Any) -> dict[str, Any]:
@@ -149,17 +150,19 @@ def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client, monkeyp
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("params", "field"),
-    [
-        ({"limit": 0}, "limit"),
-        ({"limit": True}, "limit"),
-        ({"limit": 1.5}, "limit"),
-        ({"limit": "1e3"}, "limit"),
-        ({"limit": lists.MAX_ROWS + 1}, "limit"),
-        ({"cursor": 3}, "cursor"),
-        ({"cursor": "-1"}, "cursor"),
-        ({"cursor": "1.2.3"}, "cursor"),
-        ({"cursor": "9" * 40}, "cursor"),
-    ],
+    sampled(
+        [
+            ({"limit": 0}, "limit"),
+            ({"limit": True}, "limit"),
+            ({"limit": 1.5}, "limit"),
+            ({"limit": "1e3"}, "limit"),
+            ({"limit": lists.MAX_ROWS + 1}, "limit"),
+            ({"cursor": 3}, "cursor"),
+            ({"cursor": "-1"}, "cursor"),
+            ({"cursor": "1.2.3"}, "cursor"),
+            ({"cursor": "9" * 40}, "cursor"),
+        ]
+    ),
 )
 def test_a_malformed_limit_or_cursor_is_refused(client: Client, params: dict[str, Any], field: str) -> None:
     make.playing(players=2)

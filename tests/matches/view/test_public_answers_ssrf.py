@@ -111,6 +111,7 @@ async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[
     return await asyncio.gather(*(played(answers, params) for answers in ANSWERS.values()))
 
 
+@pytest.mark.exhaustive
 def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(client: Client) -> None:
     place = make.playing()
     match = place.match("R1M1")
@@ -154,6 +155,7 @@ def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(
     assert readers == []
 
 
+@pytest.mark.exhaustive
 def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client) -> None:
     """A check's report, the last problem of an agent, a referee that would not begin."""
     place = make.playing()

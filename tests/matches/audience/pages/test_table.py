@@ -15,6 +15,7 @@ from matches.models import League
 from matches.view import sight
 from matches.view.readiness import Readiness, Ready
 from tests import factories as make
+from tests.sizes import sampled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -57,7 +58,7 @@ CHANGES = {
 """Another value of each attribute of a line."""
 
 
-@pytest.mark.parametrize("name", [one.name for one in fields(table.BoardRow) if one.name != "row"])
+@pytest.mark.parametrize("name", sampled(one.name for one in fields(table.BoardRow) if one.name != "row"))
 def test_every_attribute_belongs_to_what_a_line_shows(name: str) -> None:
     place = make.playing(players=4)
     make.finish_round(place)

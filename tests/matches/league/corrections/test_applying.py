@@ -26,6 +26,7 @@ from tests.matches.correcting import (
     undo,
 )
 from tests.matches.races import before
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,9 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("kind", "changes"), KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize("ended", [False, True], ids=["running", "completed"])
+@pytest.mark.parametrize(
+    "ended", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["running", "completed"]
+)
 def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
     place: make.Setting, kind: str, changes: dict[str, Any], ended: bool
 ) -> None:
@@ -151,7 +154,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "changes", "sentence"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("kind", "changes", "sentence"), sampled(REFUSED.values()), ids=REFUSED)
 def test_what_cannot_be_done_is_refused_and_changes_nothing(
     place: make.Setting, kind: str, changes: dict[str, Any], sentence: str
 ) -> None:
