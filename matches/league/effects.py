@@ -56,12 +56,16 @@ def _append(league_id: str, salt: str, kind: str, at: datetime, data: dict[str, 
     return link if swap(League, news, pk=league_id, event_seq=head.event_seq) else None
 
 
-def changed(league_id: str, *match_ids: str, urgent: bool = True) -> None:
-    """After commit, tell browsers that show this league or these matches, and wake the conductor."""
-    shown(league_id, *match_ids)
+def changed(league_id: str, *match_ids: str, urgent: bool = True, result: bool = False) -> None:
+    """After commit, tell browsers that show this league or these matches, and wake the conductor.
+
+    Args:
+        result: a match has ended.
+    """
+    shown(league_id, *match_ids, result=result)
     transaction.on_commit(lambda: nudge(urgent=urgent))
 
 
-def shown(league_id: str, *match_ids: str) -> None:
+def shown(league_id: str, *match_ids: str, result: bool = False) -> None:
     """After commit, tell browsers only. For changes that give the conductor nothing to do."""
-    transaction.on_commit(lambda: notify.push(league_id, match_ids))
+    transaction.on_commit(lambda: notify.push(league_id, match_ids, result=result))

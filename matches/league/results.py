@@ -86,7 +86,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
         **revealed(match, details),
     )
     # Not urgent: a referee has room again. The end of a round, which is urgent, wakes the conductor itself.
-    changed(match.league_id, match.match_id, urgent=False)
+    changed(match.league_id, match.match_id, urgent=False, result=True)
     return True
 
 

@@ -11,8 +11,9 @@ import asyncio
 import gzip
 import json
 import logging
+import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +37,11 @@ class Pace:
     """Intervals of the hub, in seconds.
 
     Attributes:
-        spacing_s: the shortest time between two renderings of one page. A page that turned out to be unchanged after
-            a look at the rows may be rendered again at once.
+        spacing_s: the shortest time between the beginnings of two renderings of one page. A page that turned out to be
+            unchanged after a look at the rows may be rendered again at once.
+        results_spacing_s: the same for a page with a new result.
+        gathering_s: how long a new result waits for others before its page is rendered. The matches of a round end
+            together, so one rendering shows most of their results.
         rows_interval_s: between two reads of the leagues' rows, in case a message was lost. Pages whose rows changed
             are rendered again, so that no browser shows an outdated match for longer than five seconds.
         look_interval_s: every page with listeners is rendered again after this time, even if nothing is known to have
@@ -46,7 +50,9 @@ class Pace:
             what the table beside them already says.
     """
 
-    spacing_s: float = 0.1
+    spacing_s: float = 0.3
+    results_spacing_s: float = 0.12
+    gathering_s: float = 0.05
     rows_interval_s: float = 2.0
     look_interval_s: float = 4.0
     charts_interval_s: float = 2.0
@@ -84,7 +90,9 @@ class Page:
         self.seq = 0
         self.listeners: set[Listener] = set()
         self.dirty = asyncio.Event()
+        self.has_result = asyncio.Event()
         self.doubtful = False
+        self.rendered_at = -math.inf
         self.charts_at: float | None = None
         self.charts_left_out = False
         self.task: asyncio.Task[None] | None = None
@@ -98,12 +106,15 @@ class Page:
         """Whether the page has never been rendered, or may have changed since."""
         return self.seq == 0 or self.dirty.is_set()
 
-    def mark(self, *, doubtful: bool) -> None:
+    def mark(self, *, doubtful: bool, result: bool = False) -> None:
         """Have the page rendered again.
 
         Args:
             doubtful: a message may have told of the change before, so that the page may be up to date already.
+            result: a match has ended, which people wait for.
         """
+        if result:
+            self.has_result.set()
         self.doubtful = doubtful and (self.doubtful or not self.dirty.is_set())
         self.dirty.set()
 
@@ -221,7 +232,7 @@ class Hub:
     async def _follow(self) -> None:
         """Mark pages as changed when the channel layer or the rows say so."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._listen(lambda message: self._mark(message["leagues"])))
+            tasks.create_task(self._listen(self._hear))
             tasks.create_task(self._look_at_rows())
 
     async def _look_at_rows(self) -> None:
@@ -236,33 +247,49 @@ class Hub:
             except Exception:
                 logger.exception("the rows of leagues could not be read; they are read again after the interval")
 
-    def _mark(self, leagues: dict[str, list[str]], *, doubtful: bool = False) -> None:
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        # A process of an earlier version does not say which leagues have results.
+        self._mark(message["leagues"], results=message.get("results", ()))
+
+    def _mark(self, leagues: dict[str, list[str]], *, doubtful: bool = False, results: Collection[str] = ()) -> None:
         """Have the pages of changed leagues rendered again.
 
         Args:
             leagues: ids of leagues, each with the ids of its changed matches; without any, everything may have changed.
             doubtful: see :meth:`Page.mark`.
+            results: the leagues in which a match has ended.
         """
         for (key, _), page in self._pages.items():
             topic = key.topic
             if topic is None:
-                page.mark(doubtful=doubtful)
+                page.mark(doubtful=doubtful, result=bool(results))
                 continue
             matches = leagues.get(topic)
             if matches is not None and (key.kind != "match" or key.item in matches or not matches):
-                page.mark(doubtful=doubtful)
+                page.mark(doubtful=doubtful, result=topic in results)
         self._turns.go_on()
 
     async def _keep(self, page: Page) -> None:
-        """Render a page when it has changed, and at every look interval; pause ``spacing_s`` after each rendering."""
+        """Render a page when it has changed, at its pace, and at every look interval."""
         while True:
             try:
                 async with asyncio.timeout(self._until_look_s(page)):
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
-            if await self._render(page):
-                await asyncio.sleep(self._pace.spacing_s)
+            else:
+                await self._until_due(page)
+            await self._render(page)
+
+    async def _until_due(self, page: Page) -> None:
+        """Wait until a page that has changed may be rendered again; a result shortens the wait."""
+        try:
+            async with asyncio.timeout(page.rendered_at + self._pace.spacing_s - self._clock()):
+                await page.has_result.wait()
+        except TimeoutError:
+            return
+        left_s = page.rendered_at + self._pace.results_spacing_s - self._clock()
+        await asyncio.sleep(max(self._pace.gathering_s, left_s))
 
     def _until_look_s(self, page: Page) -> float:
         """Seconds until a page is rendered although nothing is known to have changed."""
@@ -282,17 +309,17 @@ class Hub:
             self.executor, _run_and_close_connections, function, *arguments
         )
 
-    async def _render(self, page: Page) -> bool:
+    async def _render(self, page: Page) -> None:
         """Render a page when it is its turn.
 
-        Returns whether the page pauses now. It does not if a doubtful mark found nothing new: a change that comes next
-        must not wait.
+        If a doubtful mark found nothing new, the rendering does not count: a change that comes next must not wait.
         """
         turns = self._turns
         await turns.wait(page)
         # A change from here on marks the page again.
         urgent, doubtful, seq_before, started_at = page.urgent, page.doubtful, page.seq, self._clock()
         page.dirty.clear()
+        page.has_result.clear()
         page.doubtful = False
         without = self._without(page)
         # A page that fails is not tried again before the next look, whatever charts it lacks.
@@ -308,7 +335,8 @@ class Hub:
             logger.exception("page %s could not be rendered", page.key)
         finally:
             turns.give_back(0.0 if urgent else self._clock() - started_at)
-        return not doubtful or page.seq != seq_before
+        if not doubtful or page.seq != seq_before:
+            page.rendered_at = started_at
 
 
 def _run_and_close_connections(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -20,8 +20,8 @@ async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     agents = Agents()
     push = notify.push
 
-    def heard(*changed: Any) -> None:
-        push(*changed)
+    def heard(*changed: Any, **more: Any) -> None:
+        push(*changed, **more)
         loop.call_soon_threadsafe(agents.news.set)
 
     monkeypatch.setattr(notify, "push", heard)

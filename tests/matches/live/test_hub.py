@@ -184,6 +184,61 @@ async def test_a_page_without_charts_is_rendered_whole() -> None:
     assert asked == [frozenset(), frozenset()]
 
 
+async def test_a_result_is_shown_sooner_than_another_change() -> None:
+    loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
+
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
+        loop.call_soon_threadsafe(drawn.put_nowait, key)
+        return {"header": str(drawn.qsize())}
+
+    # Only a result ends the wait between two renderings.
+    pace = Pace(NEVER_S, results_spacing_s=0.0, gathering_s=0.0, rows_interval_s=NEVER_S, look_interval_s=NEVER_S)
+    with ThreadPoolExecutor(1) as thread:
+        hub = Hub(thread, pace=pace, render=draw, listen=no_messages)
+        listener = await hub.join(BOARD, "en")
+        assert listener is not None
+        async with asyncio.timeout(PATIENCE_S):
+            await drawn.get()
+            for _ in range(3):
+                hub._hear({"leagues": {"fall": ["R1M1"]}})
+                await reach_the_wait()
+                assert drawn.empty()
+                hub._hear({"leagues": {"fall": ["R1M1"]}, "results": ["fall"]})
+                await drawn.get()
+                hub._hear({"leagues": {"other": []}, "results": ["other"]})
+                await reach_the_wait()
+                assert drawn.empty()
+        hub.leave(listener)
+
+
+async def reach_the_wait() -> None:
+    """Until every task waits for something that takes time."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_results_that_come_together_are_shown_together() -> None:
+    loop, drawn = asyncio.get_running_loop(), asyncio.Queue[int]()
+    ended = 0
+
+    def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
+        loop.call_soon_threadsafe(drawn.put_nowait, ended)
+        return {"header": str(ended)}
+
+    pace = Pace(0.0, results_spacing_s=0.0, gathering_s=0.01, rows_interval_s=NEVER_S, look_interval_s=NEVER_S)
+    with ThreadPoolExecutor(1) as thread:
+        hub = Hub(thread, pace=pace, render=draw, listen=no_messages)
+        listener = await hub.join(BOARD, "en")
+        assert listener is not None
+        async with asyncio.timeout(PATIENCE_S):
+            assert await drawn.get() == 0
+            for ended in range(1, 8):
+                hub._hear({"leagues": {"fall": [f"R1M{ended}"]}, "results": ["fall"]})
+                await reach_the_wait()
+            assert await drawn.get() == 7
+        hub.leave(listener)
+
+
 @pytest.mark.parametrize(
     ("marks", "rests"),
     [
@@ -206,22 +261,32 @@ async def test_a_page_pauses_unless_a_doubtful_mark_found_nothing_new(
         page.update({"header": "the same"})
         for doubtful, _ in marks:
             page.mark(doubtful=doubtful)
-        assert await hub._render(page) is rests
+        await hub._render(page)
+        assert (page.rendered_at == 0.0) is rests
 
 
 async def test_a_change_does_not_wait_after_doubtful_marks_that_found_nothing_new() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
+    now = 0.0
 
     def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": "the same"}
 
     with ThreadPoolExecutor(1) as thread:
-        hub = Hub(thread, clock=lambda: 0.0, pace=Pace(NEVER_S, NEVER_S, NEVER_S), render=draw, listen=no_messages)
+        hub = Hub(
+            thread,
+            clock=lambda: now,
+            pace=Pace(spacing_s=NEVER_S, rows_interval_s=NEVER_S, look_interval_s=NEVER_S),
+            render=draw,
+            listen=no_messages,
+        )
         listener = await hub.join(BOARD, "en")
         assert listener is not None
         async with asyncio.timeout(PATIENCE_S):
             await drawn.get()
+            # The snapshot was rendered long ago.
+            now = 2 * NEVER_S
             for doubtful in (True, True, False):
                 hub._mark({"fall": []}, doubtful=doubtful)
                 await drawn.get()

@@ -112,6 +112,18 @@ async def test_a_call_of_this_process_wakes_its_conductor_once(layer: Layer) -> 
         assert woken.empty()
 
 
+async def test_a_message_says_in_which_leagues_a_match_has_ended(layer: Layer) -> None:
+    async with heard_of(layer) as heard:
+        notify.push("fall", ["R1M1"])
+        notify.push("fall", ["R1M2"], result=True)
+        notify.push("spring", ["R1M1"])
+        message = await next_of(heard)
+        assert message["leagues"] == {"fall": ["R1M1", "R1M2"], "spring": ["R1M1"]}
+        assert message["results"] == ["fall"]
+        notify.push("fall", ["R1M3"])
+        assert (await next_of(heard))["results"] == []
+
+
 async def test_a_site_in_one_process_sends_no_calls(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notify, "reaches_others", lambda: False)
     async with heard_of(layer) as heard:
