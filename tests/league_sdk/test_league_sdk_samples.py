@@ -117,8 +117,8 @@ class Generic(EvenOdd):
 
 async def test_a_referee_sends_the_samples_to_players() -> None:
     seats = {
-        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "door": DOOR},
-        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "door": DOOR},
+        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "path_secret": DOOR},
+        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "path_secret": DOOR},
     }
     played, silent = ScriptedMatch(brief=brief(**seats)), ScriptedMatch(brief=brief(**seats), moves={B: [SILENCE] * 4})
     await played.play()

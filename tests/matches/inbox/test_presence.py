@@ -37,7 +37,7 @@ async def test_pages_of_a_league_are_updated_when_a_line_of_an_agent_opens_or_cl
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(notify, "push", lambda league_id, match_ids=(): told.append(league_id))
+    monkeypatch.setattr(notify, "push", lambda league_id, match_ids=(), **_: told.append(league_id))
     here, hub = Agents(), Hub()
     ada, _bob = await here.in_db(_two)
     told.clear()

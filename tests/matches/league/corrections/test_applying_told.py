@@ -158,7 +158,7 @@ def test_the_warnings_of_a_preview(place: make.Setting) -> None:
     assert "Round 2 is still on" in warnings("void", match_id="R1M1")
     assert "1 match to come is lost without a call" in warnings("withdraw", player_id="P01", matches_become="keep")
     assert "1 match to come is cancelled" in warnings("withdraw", player_id="P01", matches_become="void")
-    assert "counts nowhere: R1M1" in warnings("replay", match_id="R1M1")
+    assert "does not count: R1M1" in warnings("replay", match_id="R1M1")
     over(place)
     last = rows(place)[-1].player_id
     assert f"{last} would be champion instead of" in warnings("points", player_id=last, points=500)
