@@ -15,16 +15,19 @@ from tests.e2e.site import Site
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a second end-to-end test of a capability in `make test`, which would take too long with them."""
+    """Refuse a second end-to-end test of a capability in `make test`, and begin with those that take longest."""
     here = Path(__file__).parent
-    names = Counter(
-        f"{item.path.name}::{getattr(item, 'originalname', item.name)}"
-        for item in items
-        if item.path.parent == here and not item.get_closest_marker("long")
-    )
+    names = Counter(_name(item) for item in items if item.path.parent == here and not item.get_closest_marker("long"))
     refused = sorted(name for name, count in names.items() if count > 1 or name not in CAPABILITIES.values())
     if refused:
         raise pytest.UsageError(f"mark these tests, or their variants but one, long: {', '.join(refused)}")
+    places = {name: place for place, name in enumerate(CAPABILITIES.values())}
+    items.sort(key=lambda item: places.get(_name(item), len(places)))
+
+
+def _name(item: pytest.Item) -> str:
+    """The file and the function of a test."""
+    return f"{item.path.name}::{getattr(item, 'originalname', item.name)}"
 
 
 @pytest.fixture(scope="session")
