@@ -52,5 +52,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"
     NOT_CONNECTED = "not_connected"
     SILENT = "silent"
+    LOST = "lost"
+    """It was handed over and not answered, and the line on which it went is gone."""
     TOO_LARGE = "too_large"
     """The answer, encoded as the site encodes JSON, is larger than the limit."""

@@ -65,6 +65,11 @@ def unanswered() -> TimedOut:
     return TimedOut(note(Code.TAKEN_UNANSWERED), connected=True, cause=Cause.DEADLINE, way=Way.INBOX)
 
 
+def lost() -> NotReached:
+    """E009: the message was handed over, and perhaps lost with the line on which it went."""
+    return NotReached(note(Code.TAKEN_UNANSWERED), connected=True, cause=Cause.DEADLINE, way=Way.INBOX)
+
+
 def too_large() -> Broken:
     """E009: the agent's answer is larger than what is read of one."""
     return Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True, way=Way.INBOX)

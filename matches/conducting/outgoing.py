@@ -56,6 +56,7 @@ class Start:
         limit_s: seconds for all tries together; for a referee of ours counted from the assignment.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
+        of_site: the referee has the site's key: it takes several starts in one call.
         sent_before: an earlier start of this attempt may have arrived.
         announced: the referee has accepted the ROUND_ANNOUNCEMENT that names it for this match.
         about: fields for the log record.
@@ -72,6 +73,7 @@ class Start:
     tries: tuple[Try, ...] = ()
     lease_until: datetime | None = None
     foreign: bool = False
+    of_site: bool = False
     sent_before: bool = False
     announced: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -139,6 +141,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 lease_until=match.lease_until,
                 sent_before=one.sent_before,
                 foreign=not referee.sends_progress,
+                of_site=referee.site_key,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=telemetry.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
@@ -149,17 +152,22 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
 
 
 def in_calls(starts: Iterable[Start]) -> list[list[Start]]:
-    """Divide starts into calls: those of one referee of ours travel together, as far as a body may be that long."""
+    """Divide starts into calls.
+
+    Those of one referee of the site travel together, as far as a body may be that long, and if their leagues have the
+    same limit.
+    """
     calls: list[list[Start]] = []
-    open_calls: dict[int, tuple[list[Start], int]] = {}
+    open_calls: dict[tuple[int, float], tuple[list[Start], int]] = {}
     for start in starts:
-        together, size = open_calls.get(start.referee_pk, ([], 0))
+        key = start.referee_pk, start.limit_s
+        together, size = open_calls.get(key, ([], 0))
         size += len(start.message)
-        if start.foreign or not together or size > MAX_STARTS_BYTES:
+        if not start.of_site or not together or size > MAX_STARTS_BYTES:
             together, size = [], len(start.message)
             calls.append(together)
         together.append(start)
-        open_calls[start.referee_pk] = together, size
+        open_calls[key] = together, size
     return calls
 
 

@@ -29,6 +29,7 @@ from matches.inbox.hub import hub
 from matches.league import losses, outbox, play
 from matches.league.losses import UntakenStart
 from matches.observing import metrics, telemetry
+from matches.view.recent import Recent
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ RETRY_BACKOFF_S = 1.0
 LINE_PATIENCE_S = 15.0
 """How long a broadcast waits for a player whose line was open a moment ago. A web process that stalls or is started
 again takes the lines of its players along; they are back within this time."""
+MAX_UNREACHED = 10_000
+"""Deliveries that failed to reach their agents of which a conductor remembers that they did."""
 MAX_PLAN_AGE_S = 1.0
 """Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
 PING_TIMEOUT_S = 2.0
@@ -104,7 +107,8 @@ class Sender:
         self._telling = Telling(client)
         self._outcomes = Outcomes()
         # The time at which each delivery first failed to reach its agent, in monotonic seconds.
-        self._unreached: dict[int, float] = {}
+        # Those that are dropped meanwhile stay until newer ones push them out.
+        self._unreached: Recent[int, float] = Recent(MAX_UNREACHED)
 
     @property
     def busy(self) -> frozenset[int]:
@@ -161,23 +165,28 @@ class Sender:
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("what was to be sent failed here", exc_info=error)
 
-    async def _start(self, together: Sequence[Start], given_at: float, *, again: bool = False) -> None:
+    async def _start(
+        self, together: Sequence[Start], given_at: float, *, renewed: bool = False, again: bool = False
+    ) -> None:
         """Send starts to one referee. What it does not take goes to another one; what is in doubt is sent once more.
 
         Args:
+            together: starts of one limit, as :func:`matches.conducting.outgoing.in_calls` puts them together.
             given_at: when the matches were assigned, or earlier, in monotonic seconds.
+            renewed: their leases were renewed then, so they are not renewed again if that took long.
             again: this is the second try: what is in doubt now goes to another referee when its lease is over.
         """
-        limit_s = min(start.limit_s for start in together)
-        waited_s = time.monotonic() - given_at
-        if waited_s > min(MIN_SUSPENSION_S, limit_s / 2):
+        first, waited_s = together[0], time.monotonic() - given_at
+        if not renewed and waited_s > min(MIN_SUSPENSION_S, first.limit_s / 2):
             # The attempts may be over by now; those that are not get a new lease.
             for start in together:
                 self._spawn(self._start_renewed(start, again=again))
             return
-        if not together[0].foreign:
-            limit_s -= waited_s
-        line = AgentLine(self._client, together[0].referee_pk)
+        limit_s = first.limit_s if first.foreign else first.limit_s - waited_s
+        if limit_s <= 0:
+            logger.warning("a start came too late to be sent; its match waits until its lease is over")
+            return
+        line = AgentLine(self._client, first.referee_pk)
         with ExitStack() as records:
             sent = [records.enter_context(telemetry.sending(start.about)) for start in together]
             results = await sending.send_starts(line, together, limit_s=limit_s)
@@ -193,9 +202,9 @@ class Sender:
 
     async def _start_renewed(self, start: Start, *, again: bool) -> None:
         """Send a start with a new lease, if its match is still the referee's to start."""
-        renewed = await self._in_thread(partial(_renew, start))
-        if renewed is not None:
-            await self._start([renewed[0]], renewed[1], again=again)
+        news = await self._in_thread(partial(_renew, start))
+        if news is not None:
+            await self._start([news[0]], news[1], renewed=True, again=again)
 
     def _started(self, start: Start, result: sending.StartResult) -> None:
         if result.way:
@@ -242,7 +251,7 @@ class Sender:
                 else:
                     found = Found(spoken=await sending.send_broadcast(line, parcel))
         except NotReached as error:
-            if self._is_sent_again(agent_pk, parcel.delivery_pk):
+            if self._is_sent_again(agent_pk, parcel.delivery_pk, patient=not error.connected):
                 return None
             problem = str(error)
         except CallFailed as error:
@@ -254,16 +263,19 @@ class Sender:
         self._unreached.pop(parcel.delivery_pk, None)
         return problem
 
-    def _is_sent_again(self, agent_pk: int, delivery_pk: int) -> bool:
-        """Whether a delivery that did not reach its agent is sent again: once, and to an expected line for longer."""
+    def _is_sent_again(self, agent_pk: int, delivery_pk: int, *, patient: bool) -> bool:
+        """Whether a delivery that did not reach its agent is sent again: once, and to an expected line for longer.
+
+        Args:
+            patient: nobody took it. What a line took and may have lost, or a bridge could not pass on, is sent once
+                more only.
+        """
         now = time.monotonic()
         failed_at = self._unreached.get(delivery_pk)
         if failed_at is None:
-            # Deliveries that were dropped meanwhile are never sent again, and forgotten here.
-            self._unreached = {pk: at for pk, at in self._unreached.items() if now - at < 2 * LINE_PATIENCE_S}
             self._unreached[delivery_pk] = now
             return True
-        return hub.dials_out(agent_pk) and now - failed_at < LINE_PATIENCE_S
+        return patient and hub.dials_out(agent_pk) and now - failed_at < LINE_PATIENCE_S
 
     async def _ping(self, ping: Ping) -> None:
         line, problem = AgentLine(self._client, ping.agent_pk), ""

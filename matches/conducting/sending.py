@@ -119,7 +119,7 @@ def _together(starts: Sequence[Start]) -> bytes:
 
 
 def _taken(answer: Any) -> StartResult:
-    """The outcome of one of several starts, by the same rules as for one that is sent alone."""
+    """The outcome of one of several starts, from an answer of a referee of the site, which always says ``accepted``."""
     said = answer if isinstance(answer, dict) else {}
     if said.get("accepted") is True:
         return StartResult()

@@ -18,7 +18,7 @@ from league_sdk.protocol.inbox import SCHEME, Outcome, as_called
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.notes import Code
 from league_sdk.transport.client import Caller, NotReached, Reply
-from league_sdk.transport.relayed import not_connected, reply_of, unanswered
+from league_sdk.transport.relayed import lost, not_connected, reply_of, unanswered
 from matches.inbox.hub import hub
 from matches.inbox.lines import NotAnswered, NotConnected, Offer, Terms
 from matches.observing import metrics
@@ -35,8 +35,8 @@ async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[
         outcome = Outcome.ANSWERED
     except NotConnected:
         outcome = Outcome.NOT_CONNECTED
-    except NotAnswered:
-        outcome = Outcome.SILENT
+    except NotAnswered as error:
+        outcome = Outcome.LOST if error.lost else Outcome.SILENT
     metrics.INBOX_MESSAGES.labels(outcome.value).inc()
     return outcome, response
 
@@ -58,7 +58,7 @@ class InboxLine:
     Attributes:
         agent: the agent's primary key.
         grace_s: within how many seconds it must take a message, else it is not connected; at most half of the limit.
-        confirm: a message that was lost with the line that took it counts as not connected, not as not answered.
+        confirm: a message that was not answered counts as not reached if the line on which it went is gone.
     """
 
     agent: int
@@ -74,7 +74,8 @@ class InboxLine:
 
         Raises:
             TimedOut: E001, it took the message and did not answer.
-            NotReached: E009, it was not connected, or its bridge could not reach its server.
+            NotReached: E009, it was not connected, its bridge could not reach its server, or with ``confirm`` the
+                message was handed over and the line is gone.
             Broken: E009.
         """
         target = urlsplit(url)
@@ -85,6 +86,8 @@ class InboxLine:
         outcome, response = await hand_over(self.agent, request, terms)
         if outcome is Outcome.ANSWERED:
             return await reply_of(response, time.monotonic() - asked_at)
+        if outcome is Outcome.LOST:
+            raise lost()
         raise not_connected() if outcome is Outcome.NOT_CONNECTED else unanswered()
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:

@@ -42,6 +42,7 @@ class _Call:
     """A caller in this process that waits for an agent's answer."""
 
     taken: asyncio.Event = field(default_factory=asyncio.Event)
+    named: bool = False
     answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -81,8 +82,7 @@ class Hub:
         Returns the agent's JSON-RPC response with the id of ``request``.
 
         Raises:
-            NotConnected: nobody took it within the grace, or it was lost with the line that took it, or too many
-                messages wait for this agent or seat.
+            NotConnected: nobody took it within the grace, or too many messages wait for this agent or seat.
             NotAnswered: it was taken, and no answer came in time.
         """
         held = self._offers.setdefault(agent, {})
@@ -101,9 +101,9 @@ class Hub:
             if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
                 raise NotConnected
             if not await _within(offer.left_s, asyncio.wait([call.answer])):
-                if terms.confirm and not await self._has_it(offer, call):
-                    raise NotConnected
-                raise NotAnswered
+                has_it = not terms.confirm or await self._has_it(offer, call)
+                if not call.answer.done():
+                    raise NotAnswered(lost=not has_it)
             return _with_id(call.answer.result(), request)
         finally:
             self._drop(number, agent)
@@ -138,7 +138,9 @@ class Hub:
             token: the SHA-256 of the auth_token that opens it.
             known: the messages that the agent says it has.
         """
-        line = Line(agent, way, token, set(known))
+        line = Line(agent, way, token, frozenset(known), set(known))
+        for call in (self._calls[number] for number in line.named if number in self._calls):
+            call.named = True
         self._take_over(agent)
         self._lines[agent] = line
         line.news.set()
@@ -219,7 +221,7 @@ class Hub:
         """A caller elsewhere offers a message, or asks whether it was taken; kept only if the agent has a line here."""
         if (line := self._lines.get(offer.agent)) is not None:
             if offer.id in line.known:
-                self._took(offer)
+                self._took(offer, named=offer.id in line.named)
             self._offers.setdefault(offer.agent, {}).setdefault(offer.id, offer)
             self._tell(offer.agent)
 
@@ -228,9 +230,10 @@ class Hub:
         if offer_id not in self._calls:
             self._drop(offer_id, agent)
 
-    def hear_taken(self, offer_id: int) -> None:
-        """A message of a caller here was handed over elsewhere."""
+    def hear_taken(self, offer_id: int, *, named: bool) -> None:
+        """A message of a caller here was handed over elsewhere, or its agent has named it there as one that it has."""
         if (call := self._calls.get(offer_id)) is not None:
+            call.named |= named
             call.taken.set()
 
     def hear_answer(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
@@ -262,7 +265,9 @@ class Hub:
     # -----------------------------------------------------------------------------------------
 
     async def _has_it(self, offer: Offer, call: _Call) -> bool:
-        """Whether a message was handed over on a line that the agent still has, or the agent says that it has it."""
+        """Whether the line on which a message was handed over is still there, or the agent has named the message."""
+        if call.named:
+            return True
         if (line := self._lines.get(offer.agent)) is not None:
             return offer.id in line.known
         if self.other_hubs is None:
@@ -303,11 +308,11 @@ class Hub:
         if (line := self._lines.get(agent)) is not None:
             line.news.set()
 
-    def _took(self, offer: Offer) -> None:
+    def _took(self, offer: Offer, *, named: bool = False) -> None:
         if (call := self._calls.get(offer.id)) is not None:
             call.taken.set()
         elif self.other_hubs is not None:
-            self.other_hubs.taken(offer.id)
+            self.other_hubs.taken(offer.id, named=named)
 
     def _settle(self, offer_id: int, response: dict[str, Any]) -> None:
         call = self._calls[offer_id]

@@ -14,7 +14,16 @@ class NotConnected(Exception):
 
 
 class NotAnswered(Exception):
-    """The agent took the message and did not answer in time."""
+    """The agent took the message and did not answer in time.
+
+    Attributes:
+        lost: it may have been lost on its way: the line on which it went is gone, and the agent has not said that it
+            has it. Only if the caller wants to know (:attr:`Terms.confirm`).
+    """
+
+    def __init__(self, *, lost: bool = False) -> None:
+        super().__init__()
+        self.lost = lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Terms:
         grace_s: seconds until an agent without a line must have opened one.
         http: path and headers of the call, for a program that relays it to a server.
         seat: the seat for which a referee asks; empty for the league manager.
-        confirm: a message that was handed over and not answered counts as not taken if the agent's line is gone: the
+        confirm: without an answer, the process with the agent's line is asked whether the message went out there: the
             line may have been cut, or its process killed, with the message on its way.
     """
 
@@ -72,7 +81,8 @@ class Line:
         agent: the agent's primary key.
         way: ``poll`` or ``websocket``.
         token: the SHA-256 of the auth_token that opened it.
-        known: ids of the messages that were handed over on it, or that the agent says it has.
+        named: ids of the messages that the agent said it had when it opened the line.
+        known: those, and the ids of the messages that were handed over on it.
         news: set when there may be something to hand over, or when the line is taken over.
         taken_over: a newer line of the agent was opened; this one has to end.
         revoked: the token that opened it is not valid any more; it has to end.
@@ -82,6 +92,7 @@ class Line:
     agent: int
     way: str
     token: str
+    named: frozenset[int] = frozenset()
     known: set[int] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
     taken_over: bool = False
@@ -103,8 +114,8 @@ class OtherHubs(Protocol):
     def withdrawn(self, offer_id: int, agent: int) -> None:
         """The caller of an offer does not wait any more."""
 
-    def taken(self, offer_id: int) -> None:
-        """A message of a caller elsewhere was handed over here."""
+    def taken(self, offer_id: int, *, named: bool) -> None:
+        """A message of a caller elsewhere was handed over here, or the agent has named it as one that it has."""
 
     def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
         """An agent answered here what a caller elsewhere asked."""

@@ -54,8 +54,8 @@ class Others:
     def withdrawn(self, offer_id: int, agent: int) -> None:
         self._say("withdrawn", id=offer_id, agent=agent)
 
-    def taken(self, offer_id: int) -> None:
-        self._say("taken", id=offer_id)
+    def taken(self, offer_id: int, *, named: bool) -> None:
+        self._say("taken", id=offer_id, named=named)
 
     def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
         self._say("answered", id=offer_id, agent=agent, response=rpc.dumps(response).decode())
@@ -83,7 +83,7 @@ class Others:
         elif what == "withdrawn":
             hub.hear_withdrawn(message["id"], message["agent"])
         elif what == "taken":
-            hub.hear_taken(message["id"])
+            hub.hear_taken(message["id"], named=message.get("named", False))
         elif what == "answered":
             hub.hear_answer(message["id"], message["agent"], rpc.loads(message["response"].encode()))
         elif what == "opened":

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from agents_registry.addresses.endpoints import endpoint_policy
 from agents_registry.models import Agent
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
+from matches.conducting.outgoing import Start
+from matches.conducting.waking import Waker
 from matches.inbox.hub import Hub, hub
 from matches.inbox.lines import Line, Offer
 from matches.league import outbox
@@ -134,6 +138,20 @@ async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents,
     assert await agents.in_db(states) == [("SETTLED", "")]
 
 
+async def test_a_player_that_takes_tables_and_leaves_is_told_twice_at_most(agents: Agents, asked: Counter[int]) -> None:
+    """A poll ends with the message: whether it arrived, only the next poll says, and a slow player opens none."""
+    player = await agents.in_db(dialling)
+    async with conducting():
+        await agents.in_db(lambda: tell_table("conv-table"))
+        for number in (1, 2):
+            await agents.until(lambda number=number: asked[player.pk] == number)  # type: ignore[misc]
+            with hub.line(player.pk, "poll", token="slow") as line:
+                await handed_over(line)
+        await agents.until_in_db(is_settled)
+    assert asked[player.pk] == 2
+    assert await agents.in_db(states) == [("FAILED", "took the message and did not answer in time")]
+
+
 async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
     agents: Agents, asked: Counter[int]
 ) -> None:
@@ -164,3 +182,23 @@ async def test_a_player_that_dials_out_is_not_waited_for_without_end(
     assert asked[player.pk] == 2
     [(state, problem)] = await agents.in_db(states)
     assert (state, bool(problem)) == ("FAILED", True)
+
+
+async def test_the_lease_of_a_late_start_is_renewed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database may be so slow that the start is late again: then the match waits until its lease is over."""
+    renewed = []
+
+    def renew(start: Start) -> tuple[Start, float]:
+        renewed.append(start.match_pk)
+        return start, float("-inf")
+
+    async def in_thread(work: Callable[[], Any]) -> Any:
+        return work()
+
+    monkeypatch.setattr(sender, "_renew", renew)
+    starts = [Start(number, 1, 1, "http://127.0.0.1:9/mcp", 2.0, 8.0, b"{}", of_site=True) for number in (1, 2)]
+    sending = sender.Sender(Client(agent_type="league_manager", policy=endpoint_policy()), in_thread, Waker())
+    sending.send(due.Plan(starts=starts, made_at=float("-inf")))
+    await sending.finish(5.0)
+    assert (renewed, bool(sending.take_outcomes())) == ([1, 2], False)
+    await sending.stop()

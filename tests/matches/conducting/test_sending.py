@@ -150,14 +150,14 @@ async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer:
 
 
 def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() -> None:
-    def start(number: int, referee: int, size: int = 10, *, foreign: bool = False) -> Start:
-        return Start(number, 1, referee, URL, 2.0, 8.0, b"x" * size, foreign=foreign)
+    def start(number: int, referee: int, size: int = 10, *, limit_s: float = 2.0, of_site: bool = True) -> Start:
+        return Start(number, 1, referee, URL, limit_s, 8.0, b"x" * size, of_site=of_site)
 
     large = outgoing.MAX_STARTS_BYTES // 2 + 1
-    given = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, foreign=True), start(5, 3, foreign=True)]
-    given += [start(6, 2, large), start(7, 2, large), start(8, 2)]
+    given = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, of_site=False), start(5, 3, of_site=False)]
+    given += [start(6, 2, large), start(7, 2, large), start(8, 2), start(9, 1, limit_s=0.05)]
     calls = [[one.match_pk for one in call] for call in outgoing.in_calls(given)]
-    assert calls == [[1, 3], [2, 6], [4], [5], [7, 8]]
+    assert calls == [[1, 3], [2, 6], [4], [5], [7, 8], [9]]
     assert outgoing.in_calls([]) == []
 
 

@@ -76,11 +76,11 @@ async def test_a_message_that_was_taken_and_not_answered_has_its_own_error() -> 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["one process", "two processes"])
 @pytest.mark.parametrize(
-    ("then", "outcome"),
-    [("the line stays", NotAnswered), ("the line is gone", NotConnected), ("the agent says it has it", NotAnswered)],
+    ("then", "lost"),
+    [("the line stays", False), ("the line is gone", True), ("the next line names it, and is gone, too", False)],
 )
-async def test_a_message_that_was_lost_with_its_line_has_its_own_error_if_that_matters(
-    monkeypatch: pytest.MonkeyPatch, then: str, outcome: type[Exception], *, elsewhere: bool
+async def test_a_message_that_may_be_lost_with_its_line_is_told_apart_if_that_matters(
+    monkeypatch: pytest.MonkeyPatch, then: str, *, lost: bool, elsewhere: bool
 ) -> None:
     """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
     monkeypatch.setattr(hubs, "CONFIRM_S", 0.05)
@@ -93,11 +93,31 @@ async def test_a_message_that_was_lost_with_its_line_has_its_own_error_if_that_m
         [offer] = lines.due(line)
         if then != "the line stays":
             open_lines.close()
-        if then == "the agent says it has it":
-            open_lines.enter_context(lines.line(ADA, "poll", token="t", known={offer.id}))
-        with pytest.raises(outcome):
+        if then == "the next line names it, and is gone, too":
+            with lines.line(ADA, "poll", token="t", known={offer.id}):
+                await settled()
+        with pytest.raises(NotAnswered) as failed:
             await caller
+    assert failed.value.lost is lost
     assert asked.waiting(ADA) == []
+
+
+async def test_an_answer_that_comes_while_its_line_is_asked_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire()
+    with wire.there.line(ADA, "poll", token="t") as line:
+        caller = ask(wire.here, limit_s=0.01, confirm=True)
+        await settled()
+        [offer] = wire.there.due(line)
+    asked_again, offered = asyncio.Event(), wire.here.other_hubs.offered  # type: ignore[union-attr]
+
+    def note(again: Offer) -> None:
+        offered(again)
+        asked_again.set()
+
+    monkeypatch.setattr(wire.here.other_hubs, "offered", note)
+    await asyncio.wait_for(asked_again.wait(), 5)
+    wire.here.answer(ADA, answer_to(offer))
+    assert (await caller)["result"]
 
 
 async def test_another_agents_answer_and_a_late_answer_are_refused() -> None:
@@ -190,8 +210,8 @@ class _To:
     def withdrawn(self, offer_id: int, agent: int) -> None:
         self._other.hear_withdrawn(offer_id, agent)
 
-    def taken(self, offer_id: int) -> None:
-        self._other.hear_taken(offer_id)
+    def taken(self, offer_id: int, *, named: bool) -> None:
+        self._other.hear_taken(offer_id, named=named)
 
     def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
         self._other.hear_answer(offer_id, agent, response)
