@@ -39,7 +39,7 @@ run: setup-run  ## run the whole site in one command: web, conductor, referees
 	$(BIN)/python manage.py host $(run_options)
 
 # In a fresh clone every worker would compile all tests anew, so they are compiled once, beside mypy, which keeps only one
-# processor busy. What is wrong with them is said by the run itself.
+# processor busy. The run itself reports errors in them.
 # Tests wait now and then, so there is one worker more than processors. A whole file goes to one worker: its tests share
 # what they look at. Of those with real processes three files at a time keep two processors busy.
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.

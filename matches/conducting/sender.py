@@ -202,9 +202,10 @@ class Sender:
 
     async def _start_renewed(self, start: Start, *, again: bool) -> None:
         """Send a start with a new lease, if its match is still the referee's to start."""
-        news = await self._in_thread(partial(_renew, start))
-        if news is not None:
-            await self._start([news[0]], news[1], renewed=True, again=again)
+        renewed = await self._in_thread(partial(_renew, start))
+        if renewed is not None:
+            start, given_at = renewed
+            await self._start([start], given_at, renewed=True, again=again)
 
     def _started(self, start: Start, result: sending.StartResult) -> None:
         if result.way:
