@@ -1,11 +1,14 @@
 // Draws the tables of [data-chart] as line charts: rank by round, points by round. The HTML table is the data, and stays
 // for those who prefer to read it. The chart is in the shadow DOM of [data-plot], so that updates of the page skip it.
 
+import { withoutOverlaps } from "./spacing.js";
+
 const LIBRARY = new URL("../vendor/uplot/uPlot-1.6.32.iife.min.js", import.meta.url);
 const SHEETS = [new URL("../vendor/uplot/uPlot-1.6.32.min.css", import.meta.url), new URL("../css/plot.css", import.meta.url)];
 const NEAR = "400px"; // the library is loaded when a chart is this near to the visible part of the page
 const CLOSE_PX = 18; // the pointer selects a line within this distance
 const LEADERS = 3; // their lines are stronger
+const LINK_REM = 1.25; // the width of the lines that lead from the ends of the lines to the names
 const MAX_WIDE_ROWS = 40; // up to this number of players every name is high enough for a finger
 
 let loading = null;
@@ -95,6 +98,9 @@ class Chart {
 
   get lit() { return this.pointed ?? this.pinned; }
 
+  // The number of the highlighted player: the selected one, or the leader.
+  shown() { return Math.max(0, this.data.players.findIndex((player) => player.id === this.lit)); }
+
   // One button per player. Buttons are kept when the chart is drawn again, so that the focus is not lost.
   label() {
     const focused = this.host.shadowRoot.activeElement;
@@ -180,7 +186,7 @@ class Chart {
     const dots = rounds.length === 1 && rank;
     const series = (more) => ({ points: { show: dots, size: 7 }, ...more });
     return {
-      width, height, pxAlign: false, padding: [0.5 * look.rem, 0.5 * look.rem, 0, 0], legend: { show: false },
+      width, height, pxAlign: false, padding: [0.5 * look.rem, LINK_REM * look.rem, 0, 0], legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: {
         x: { time: false, range: first === last ? [first - 1, last + 0.02] : [first, last] },
@@ -216,7 +222,7 @@ class Chart {
     const { plot } = this;
     const { players } = this.data;
     const chosen = players.findIndex((player) => player.id === this.lit);
-    const shown = chosen < 0 ? 0 : chosen;
+    const shown = this.shown();
     players.forEach((_, n) => { plot.series[n + 1].alpha = chosen < 0 ? (n < LEADERS ? 0.9 : 0.45) : 0.22; });
     if (!this.hovered) this.at = plot.data[0].length - 1;
     const columns = plot.data.slice(0, -1);
@@ -230,16 +236,15 @@ class Chart {
     this.read();
   }
 
-  // Puts every name at the end of its line, without overlaps.
+  // Puts every name as near to the end of its line as its neighbours allow, and draws a line from the end to the name.
   spread(plot) {
     const { row } = this;
     const scale = plot.bbox.top / devicePixelRatio;
-    const ends = this.data.players.map((player, n) => ({ button: this.buttons.get(player.id), top: plot.valToPos(plot.data[n + 1].at(-1), "y") }));
-    ends.sort((one, other) => one.top - other.top);
-    const height = plot.bbox.height / devicePixelRatio;
-    for (let n = 1; n < ends.length; n += 1) ends[n].top = Math.max(ends[n].top, ends[n - 1].top + row);
-    let lowest = height - row / 2;
-    for (const end of ends.toReversed()) { end.top = Math.min(end.top, lowest); lowest = end.top - row; }
+    const ends = this.data.players.map((player, n) => ({ n, button: this.buttons.get(player.id), end: plot.valToPos(plot.data[n + 1].at(-1), "y") }));
+    ends.sort((one, other) => one.end - other.end);
+    const tops = withoutOverlaps(ends.map(({ end }) => end), row, plot.bbox.height / devicePixelRatio);
+    ends.forEach((one, n) => { one.top = tops[n]; });
+    this.connect(plot, ends);
     this.ends.style.height = `${plot.height}px`;
     for (const { button, top } of ends) {
       button.style.height = `${row}px`;
@@ -252,9 +257,28 @@ class Chart {
     for (const { button } of added) button.classList.add("placed");
   }
 
+  // Connects the ends of the lines with the names. The highlighted connection is drawn last, above the others.
+  connect(plot, ends) {
+    const { ctx, bbox, series } = plot;
+    const left = bbox.left + bbox.width;
+    const right = left + LINK_REM * this.look.rem * devicePixelRatio;
+    const lit = this.shown();
+    ctx.save();
+    for (const { n, end, top } of ends.toSorted((one, other) => (one.n === lit) - (other.n === lit))) {
+      ctx.globalAlpha = n === lit ? 1 : series[n + 1].alpha;
+      ctx.strokeStyle = n === lit ? this.look.accent : this.look.quiet;
+      ctx.lineWidth = (n === lit ? 2 : 1) * devicePixelRatio;
+      ctx.beginPath();
+      ctx.moveTo(left, bbox.top + end * devicePixelRatio);
+      ctx.lineTo(right, bbox.top + top * devicePixelRatio);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
   read() {
     const { players } = this.data;
-    const n = Math.max(0, players.findIndex((player) => player.id === this.lit));
+    const n = this.shown();
     const at = Math.min(this.at, this.plot.data[0].length - 1);
     const value = this.plot.data[n + 1][at];
     const text = [players[n].name, `${this.host.dataset.wordRound} ${this.plot.data[0][at]}: ${this.kind === "ranks" ? "#" : ""}${value}`];

@@ -1,4 +1,4 @@
-"""The names at the ends of a chart's lines lie below each other from the moment they are seen."""
+"""The names at the ends of a chart's lines lie below each other from the moment they are seen, each near its line."""
 
 from __future__ import annotations
 
@@ -57,3 +57,19 @@ def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> 
         expect(page.locator("#plot-ranks .end.lit .pid")).to_have_text("P12")
         moving = page.locator("#plot-ranks").evaluate("plot => plot.shadowRoot.getAnimations().length")
         assert moving > 0
+
+
+def test_names_stand_as_near_to_their_lines_as_their_neighbours_allow() -> None:
+    cases: dict[str, tuple[list[float], list[float]]] = {
+        "apart": ([50, 100, 150], [50, 100, 150]),
+        "tied": ([80, 80, 80], [70, 80, 90]),
+        "near a tie": ([80, 80, 85, 150], [71.67, 81.67, 91.67, 150]),
+        "two ties that meet": ([80, 80, 96, 96], [73, 83, 93, 103]),
+        "at the top": ([0, 0, 50], [5, 15, 50]),
+        "at the bottom": ([100, 195, 200], [100, 185, 195]),
+    }
+    call = "points => import('/static/js/spacing.js').then((spacing) => spacing.withoutOverlaps(points, 10, 200))"
+    with chromium() as browser:
+        page = walls.shown(browser, b"<!doctype html><title>Labels</title>")
+        middles = {name: page.evaluate(call, points) for name, (points, _) in cases.items()}
+    assert middles == {name: pytest.approx(expected, abs=0.01) for name, (_, expected) in cases.items()}
