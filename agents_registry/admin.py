@@ -77,8 +77,8 @@ class AgentAdmin(ModelAdmin):
         ("speaks", "max_concurrent"),
         "understands",
         "remarks",
-        "came",
-        ("registered", "heard", "checked"),
+        "how_added",
+        ("registered", "heard_from", "checked"),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class AgentAdmin(ModelAdmin):
         return _time(agent.registered_at)
 
     @admin.display(description=_("last heard"), ordering="heard_at")
-    def heard(self, agent: Agent) -> str:
+    def heard_from(self, agent: Agent) -> str:
         return _time(agent.heard_at)
 
     @admin.display(description=_("checked"), ordering="checked_at")
@@ -153,7 +153,7 @@ class AgentAdmin(ModelAdmin):
         return render_to_string("admin/agents_registry/remarks.html", {"notes": words.remarks(agent)})
 
     @admin.display(description=_("how it came"))
-    def came(self, agent: Agent) -> str:
+    def how_added(self, agent: Agent) -> str:
         return gettext("added by hand") if agent.by_hand else gettext("registered by itself")
 
     @admin.display(description=_("answers?"))

@@ -223,8 +223,8 @@ class Agent(QuickLoad, models.Model):
     @property
     def was_called(self) -> bool:
         """Whether it was called since it registered; what it sent by itself then was not an answer."""
-        heard = self.heard_at is not None and self.heard_at > self.registered_at
-        return heard or self.checked_at is not None or bool(self.call_found)
+        has_answered = self.heard_at is not None and self.heard_at > self.registered_at
+        return has_answered or self.checked_at is not None or bool(self.call_found)
 
     @property
     def told_endpoint(self) -> str:

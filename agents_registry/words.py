@@ -26,7 +26,7 @@ VOICES = notes.Voices(quote=isolated, other=in_other_words)
 """How words that are not ours stand in a sentence on a page."""
 
 
-def told(value: object, voices: notes.Voices = VOICES) -> str:
+def sentence_of(value: object, voices: notes.Voices = VOICES) -> str:
     """A note as a sentence for a page, in the reader's language, without a full stop.
 
     Args:
@@ -58,7 +58,7 @@ def state(value: str) -> str:
 
 def remarks(agent: Agent) -> list[str]:
     """What was odd about an agent's registration, and about its calls since, in sentences without a full stop."""
-    return [told(one) for one in agent.notes]
+    return [sentence_of(one) for one in agent.notes]
 
 
 def answers(agent: Agent) -> str:
@@ -66,7 +66,7 @@ def answers(agent: Agent) -> str:
     if agent.check_wanted:
         return _("being asked …")
     if agent.problem:
-        return _("no answer: %(problem)s") % {"problem": told(agent.problem)}
+        return _("no answer: %(problem)s") % {"problem": sentence_of(agent.problem)}
     if agent.heard_at is None:
         return _("not heard of yet")
     if not agent.was_called:
@@ -103,7 +103,7 @@ def reach(agent: Agent) -> Reach:
     if not agent.is_inbox_only:
         text = agent.endpoint if way == ReachedBy.ADDRESS else f"{agent.endpoint} · {way.label}"
     seen_at = agent.line_seen_at if agent.dials_out_now else None
-    found = "" if _has_shown_itself(agent) else told(agent.call_found)
+    found = "" if _has_shown_itself(agent) else sentence_of(agent.call_found)
     return Reach(way, agent.was_called, text, seen_at, found, _mend(agent))
 
 
@@ -119,7 +119,7 @@ def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
     shown = reach(agent)._replace(text=str(agent.reached_by.label))
     if not proven or not (agent.is_inbox_only or agent.by_hand or agent.shown_at is not None):
         return shown._replace(found="", mend="")
-    return shown._replace(found=told(note) if isinstance(note, notes.Note) else "")
+    return shown._replace(found=sentence_of(note) if isinstance(note, notes.Note) else "")
 
 
 def _has_shown_itself(agent: Agent) -> bool:

@@ -332,11 +332,11 @@ def seconds_left(message: Mapping[str, Any]) -> float:
 def as_it_came(reply: Reply) -> dict[str, Any]:
     """A server's reply, for the league to read as if it had called the server itself."""
     held = {name: value for name, value in reply.headers.items() if name in REPLY_HEADERS or name.startswith(MCP)}
-    said: dict[str, Any] = {"status": reply.status, "headers": held}
+    fields: dict[str, Any] = {"status": reply.status, "headers": held}
     try:
-        return {**said, "body": reply.body.decode()}
+        return {**fields, "body": reply.body.decode()}
     except UnicodeDecodeError:
-        return {**said, "base64": base64.b64encode(reply.body).decode()}
+        return {**fields, "base64": base64.b64encode(reply.body).decode()}
 
 
 def shown(raw: Any) -> str:
@@ -659,8 +659,8 @@ def found(value: Any, *names: str) -> str:
 
 def registers(path: str, body: Any) -> bool:
     """Whether a call registers a player, in whatever shape."""
-    told = [str(one.get(name)) for one in _objects(body) for name in ("method", "message_type", "type", "name")]
-    return any(_REGISTERS.search(text) and "referee" not in text.lower() for text in (path.rsplit("/", 1)[-1], *told))
+    names = [str(one.get(name)) for one in _objects(body) for name in ("method", "message_type", "type", "name")]
+    return any(_REGISTERS.search(text) and "referee" not in text.lower() for text in (path.rsplit("/", 1)[-1], *names))
 
 
 def without_address(body: Any, token: str = "") -> Passed | None:
@@ -797,8 +797,8 @@ class Bridge:
         if reply.status >= 400 or not token:
             say(f"{name}: the league did not accept the registration: {reason(reply)}")
             return None
-        told = re.match(r"https?://[^/]*(/[\w./~-]*)", found(body, "pollurl"), re.ASCII)
-        inbox = told[1] if told else "/inbox"
+        poll_path = re.match(r"https?://[^/]*(/[\w./~-]*)", found(body, "pollurl"), re.ASCII)
+        inbox = poll_path[1] if poll_path else "/inbox"
         try:
             hosts = " ".join(server.hosts)
             self.tokens.keep(self.key, name, token=token, inbox=inbox, agent=server.url, hosts=hosts)

@@ -237,13 +237,13 @@ def retire(*, agent_ids: Iterable[int]) -> None:
 
 def count_answers(*, agent_ids: Collection[int]) -> None:
     """Players answered in a match: reset their count of silences; a suspended player is ACTIVE again."""
-    _heard(agent_ids, silences=0)
+    _note_sign_of_life(agent_ids, silences=0)
 
 
 _RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.ACTIVE}' ELSE state END")
 
 
-def _heard(agent_ids: Collection[int], **also: Any) -> None:
+def _note_sign_of_life(agent_ids: Collection[int], **also: Any) -> None:
     """Agents gave a sign of life: note it, and SUSPENDED to ACTIVE, in one statement."""
     swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
 
@@ -261,7 +261,7 @@ def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, pro
 
 def heard_from_referee(*, agent_id: int) -> None:
     """A referee gave a sign of life: if it was suspended it judges again."""
-    _heard([agent_id])
+    _note_sign_of_life([agent_id])
 
 
 def suspend_referee(*, agent_id: int, problem: str) -> None:

@@ -39,7 +39,7 @@ class CallResult:
             try sends only this one (ruling, section 12).
         wait_s: seconds after which the player wants to be asked again then; None when it does not say.
         wire: the requests that were sent for it.
-        said: the agent's own words in place of an answer (:mod:`league_sdk.protocol.own_words`).
+        own_words: the agent's own words in place of an answer (:mod:`league_sdk.protocol.own_words`).
     """
 
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class CallResult:
     limited: Proposal | None = None
     wait_s: float | None = None
     wire: tuple[Wire, ...] = field(default=(), compare=False)
-    said: str = ""
+    own_words: str = ""
 
     @property
     def spoke(self) -> bool:
@@ -79,7 +79,7 @@ def result_of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed
         detail="" if error.cause is Cause.DEADLINE and not error.way else error.detail,
         cut_off=error.cut_off,
         wire=tuple(driver.wire),
-        said=driver.said,
+        own_words=driver.own_words,
     )
 
 
@@ -115,7 +115,7 @@ def result_of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> 
         limited=driver.limited if driver.has_overasked else None,
         wait_s=driver.wanted_s if driver.has_overasked else None,
         wire=tuple(driver.wire),
-        said=driver.said if code else "",
+        own_words=driver.own_words if code else "",
     )
 
 

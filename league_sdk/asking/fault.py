@@ -45,8 +45,8 @@ class Fault:
     def to_report(self) -> dict[str, Any]:
         """The fault as MATCH_RESULT_REPORT carries it."""
         stored = {"note": storable_note(self.detail.to_json())} if isinstance(self.detail, Note) else {}
-        said = {"said": self.said} if self.said else {}
-        return {**self._fields(), **stored, **said, "sentence": self.sentence}
+        own_words = {"said": self.said} if self.said else {}
+        return {**self._fields(), **stored, **own_words, "sentence": self.sentence}
 
     def _fields(self) -> dict[str, Any]:
         return {

@@ -76,10 +76,10 @@ class Side(Protocol):
     def sent(self, message: dict[str, Any]) -> None:
         """A message leaves."""
 
-    def came(
+    def record(
         self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        """What came of a message; ``asked`` is its type, empty for an answer by a POST of the player's own."""
+        """Keep the outcome of a message; ``asked`` is its type, empty for an answer by a POST of the player's own."""
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:
         """Whether a try does not count, since our own side failed (``result.excuse``).
@@ -124,7 +124,7 @@ class Request:
     """Whether a refusal because of a rate limit was excused already."""
     _message_type: str = field(default="", init=False)
     _try_limit_s: float = field(default=0.0, init=False)
-    _said: str = field(default="", init=False)
+    _own_words: str = field(default="", init=False)
     """The player's own words in its last reply that was no answer but said something."""
     _box: Box = field(init=False)
 
@@ -141,7 +141,7 @@ class Request:
         with mailbox.expecting(player, self.answer_type) as self._box:
             while True:
                 result = await self._try()
-                self._said = result.said or self._said
+                self._own_words = result.own_words or self._own_words
                 if await self._is_excused(result):
                     continue
                 self._only = None
@@ -160,7 +160,7 @@ class Request:
     def _fault(self, last: TryFailure) -> Fault:
         player = self.side.player_id
         return Fault(
-            player, last.code, self._message_type, self._tries, last.cause, self.limit_s, last.detail, self._said
+            player, last.code, self._message_type, self._tries, last.cause, self.limit_s, last.detail, self._own_words
         )
 
     def _patience_left_s(self) -> float:
@@ -179,7 +179,7 @@ class Request:
             await _wait_for_first(asked, self._box)
             if not self._box.messages:
                 result = asked.result()
-                side.came(
+                side.record(
                     result,
                     asked=self._message_type,
                     answer_type=self.answer_type,
@@ -191,7 +191,7 @@ class Request:
             await asyncio.gather(asked, return_exceptions=True)
         posted = self._box.take()
         result = CallResult(message=posted, body=posted, notes=(note(Code.POSTED),))
-        side.came(result, asked="", answer_type=self.answer_type, limit_s=None, hidden=self.hidden)
+        side.record(result, asked="", answer_type=self.answer_type, limit_s=None, hidden=self.hidden)
         return result
 
     async def _is_excused(self, result: CallResult) -> bool:

@@ -91,14 +91,14 @@ def _show(step: Step, *, whole: bool) -> None:
     if step.problem:
         out.print(Text(f"<- {plain(step.problem)}", style="red"), soft_wrap=True)
     if step.came is not None and (whole or not step.problem):
-        text = _line(_said(step.came) if not whole else step.came)
+        text = _line(_fields_of(step.came) if not whole else step.came)
         cut = text if whole or len(text) <= BODY_CHARS else text[:BODY_CHARS] + "…"
         out.print(Text(f"<- {cut}"), soft_wrap=True)
 
 
-def _said(came: Any) -> Any:
+def _fields_of(body: Any) -> Any:
     """What an answer says, without the fields that every answer has."""
-    result = came.get("result", came) if isinstance(came, dict) else came
+    result = body.get("result", body) if isinstance(body, dict) else body
     if not isinstance(result, dict):
         return result
     return {name: value for name, value in result.items() if name not in _EVERYWHERE} or result

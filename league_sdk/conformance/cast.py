@@ -61,7 +61,7 @@ class Heard:
     @property
     def shown(self) -> Exchange:
         """The message as evidence of a clause; nothing was sent for it."""
-        return Exchange(None, came=self.body, readable=True)
+        return Exchange(None, response_body=self.body, readable=True)
 
 
 class Cast:
@@ -76,7 +76,7 @@ class Cast:
     """
 
     def __init__(self) -> None:
-        self.heard: list[Heard] = []
+        self.received: list[Heard] = []
         self.scripts: dict[str, Script] = {}
         self.tokens = {name: tokens.new_token() for name in (A, B, MANAGER, "auth")}
         self.asked_in_parallel: set[str] = set()
@@ -114,14 +114,14 @@ class Cast:
         """The messages of one type about a match, also only those to one receiver."""
         return [
             one
-            for one in self.heard
+            for one in self.received
             if one.kind == kind and one.message.get("match_id") == match_id and to in (None, one.to)
         ]
 
     @property
     def registration(self) -> Heard | None:
         """The referee's registration; None until there is one."""
-        return next((one for one in self.heard if one.kind == MessageType.REFEREE_REGISTER_REQUEST), None)
+        return next((one for one in self.received if one.kind == MessageType.REFEREE_REGISTER_REQUEST), None)
 
     async def until(self, is_so: Callable[[], object], limit_s: float) -> bool:
         """Wait at most ``limit_s`` seconds until a condition holds; it is tested after every message."""
@@ -135,49 +135,49 @@ class Cast:
     # What players and manager answer --------------------------------------------------------------------------
 
     def _hears(self, name: str) -> Handler:
-        async def hear(came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
+        async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
             # Take the params as they are where possible: unwrapping would open objects inside a report.
             params = body.get("params") if isinstance(body, Mapping) else None
             plain = isinstance(params, Mapping) and "message_type" in params
-            message = params if plain and isinstance(params, Mapping) else came.message
-            self.heard.append(Heard(name, came.name, message, time.monotonic(), body))
+            message = params if plain and isinstance(params, Mapping) else request.message
+            self.received.append(Heard(name, request.name, message, time.monotonic(), body))
             async with self._news:
                 self._news.notify_all()
-            return self._managed(came) if name == MANAGER else await self._played(name, came)
+            return self._managed(request) if name == MANAGER else await self._played(name, request)
 
         return hear
 
-    def _managed(self, came: inbound.Inbound) -> dict[str, Any]:
-        message, said = came.message, dict[str, Any](league_id=LEAGUE_ID, status="ACCEPTED", reason=None)
+    def _managed(self, request: inbound.Inbound) -> dict[str, Any]:
+        message, fields = request.message, dict[str, Any](league_id=LEAGUE_ID, status="ACCEPTED", reason=None)
         kind = ""
-        if came.name == MessageType.REFEREE_REGISTER_REQUEST:
+        if request.name == MessageType.REFEREE_REGISTER_REQUEST:
             kind = MessageType.REFEREE_REGISTER_RESPONSE
-            said |= {"referee_id": "REF01", "auth_token": self.tokens["auth"], "league_token": self.tokens[MANAGER]}
-            said["rejection_reason"] = None
-        elif came.name == MessageType.MATCH_RESULT_REPORT and isinstance(message.get("match_id"), str):
-            kind, said["match_id"] = "MATCH_RESULT_ACK", message["match_id"]
-        elif came.name in (REPORT_PROGRESS, REPORT_PROGRESS.upper()):
+            fields |= {"referee_id": "REF01", "auth_token": self.tokens["auth"], "league_token": self.tokens[MANAGER]}
+            fields["rejection_reason"] = None
+        elif request.name == MessageType.MATCH_RESULT_REPORT and isinstance(message.get("match_id"), str):
+            kind, fields["match_id"] = "MATCH_RESULT_ACK", message["match_id"]
+        elif request.name in (REPORT_PROGRESS, REPORT_PROGRESS.upper()):
             rows = message.get("matches")
             keys = ("league_id", "match_id", "attempt")
             items = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
             return {"matches": [{key: row.get(key) for key in keys} | {"status": "ok"} for row in items]}
-        elif came.name == "ping":
+        elif request.name == "ping":
             return {"status": "ok"}
         else:
-            raise UnknownMethod("This is a check of referees.", field="method", seen=came.name)
-        return _answer(kind, LEAGUE_MANAGER, message, **said)
+            raise UnknownMethod("This is a check of referees.", field="method", seen=request.name)
+        return _answer(kind, LEAGUE_MANAGER, message, **fields)
 
-    async def _played(self, name: str, came: inbound.Inbound) -> dict[str, Any]:
-        asked = came.message
-        who = {"auth_token": self.tokens[name], "match_id": asked.get("match_id"), "player_id": name}
-        if came.name == MessageType.GAME_INVITATION:
+    async def _played(self, name: str, request: inbound.Inbound) -> dict[str, Any]:
+        message = request.message
+        who = {"auth_token": self.tokens[name], "match_id": message.get("match_id"), "player_id": name}
+        if request.name == MessageType.GAME_INVITATION:
             arrived = stamp(datetime.now(UTC))
-            said = {"arrival_timestamp": arrived, "accept": True}
-            return _answer(MessageType.GAME_JOIN_ACK, f"player:{name}", asked, **who, **said)
-        if came.name == MessageType.CHOOSE_PARITY_CALL:
-            choice = await self._choice(name, str(asked.get("match_id")))
-            said = {"parity_choice": choice}
-            return _answer(MessageType.CHOOSE_PARITY_RESPONSE, f"player:{name}", asked, **who, **said)
+            fields = {"arrival_timestamp": arrived, "accept": True}
+            return _answer(MessageType.GAME_JOIN_ACK, f"player:{name}", message, **who, **fields)
+        if request.name == MessageType.CHOOSE_PARITY_CALL:
+            choice = await self._choice(name, str(message.get("match_id")))
+            fields = {"parity_choice": choice}
+            return _answer(MessageType.CHOOSE_PARITY_RESPONSE, f"player:{name}", message, **who, **fields)
         return {"status": "received"}
 
     async def _choice(self, name: str, match_id: str) -> str:
@@ -192,6 +192,6 @@ class Cast:
         return ILLEGAL if script is Script.ILLEGAL_FIRST and name == A and times_asked(A) == 1 else CHOICES[name]
 
 
-def _answer(kind: str, sender: str, asked: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    conversation, now = str(asked.get("conversation_id")), datetime.now(UTC)
+def _answer(kind: str, sender: str, message: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    conversation, now = str(message.get("conversation_id")), datetime.now(UTC)
     return envelope(kind, sender=sender, conversation_id=conversation, now=now, **fields)

@@ -26,7 +26,7 @@ class Exchange:
     Attributes:
         sent: the body of the request; None when the agent sent something unasked.
         status: the HTTP status; None when there was no answer.
-        came: the decoded body of the answer, or why it could not be decoded.
+        response_body: the decoded body of the answer, or why it could not be decoded.
         answer: the message that was found in it.
         understanding: whether the answer is what was asked for; None when there was none.
         failure: why there was no answer; empty if there was one.
@@ -42,7 +42,7 @@ class Exchange:
 
     sent: Any
     status: int | None = None
-    came: Any = None
+    response_body: Any = None
     answer: Answer = field(default_factory=lambda: Answer({}, None, ()))
     understanding: Understanding | None = None
     failure: Sentence | Note | str = ""
@@ -80,7 +80,7 @@ class Exchange:
         """The result of a tool of MCP, as MCP has it; None if no tool was called, or it was answered otherwise."""
         if not self.calls_tool:
             return None
-        result = self.came.get("result") if isinstance(self.came, Mapping) else None
+        result = self.response_body.get("result") if isinstance(self.response_body, Mapping) else None
         return result if isinstance(result, Mapping) and isinstance(result.get("content"), list) else None
 
     @property
@@ -140,7 +140,7 @@ def _in_words(problem: Note | str) -> Sentence | Note | str:
 def answered_by_post(sent: Exchange, message: Mapping[str, Any]) -> Exchange:
     """The exchange with what the agent sent by a POST of its own for an answer."""
     answered = Understanding.ANSWERED
-    sent = replace(sent, came=message, answer=Answer(dict(message), None, ()), understanding=answered)
+    sent = replace(sent, response_body=message, answer=Answer(dict(message), None, ()), understanding=answered)
     return replace(sent, failure="", timed_out=False, readable=True, by_callback=True)
 
 
@@ -167,7 +167,7 @@ def replied(sent: Exchange, reply: Reply, answer: Answer, understanding: Underst
     return replace(
         sent,
         status=reply.status,
-        came=f"(no JSON) {reply.problem}" if reply.problem else reply.body,
+        response_body=f"(no JSON) {reply.problem}" if reply.problem else reply.body,
         answer=answer,
         understanding=understanding,
         readable=not reply.problem,

@@ -29,7 +29,7 @@ def reached(exchange: Exchange) -> Judged:
     return CONFORMS, say(_("HTTP {status} in {ms} ms."), status=exchange.status, ms=exchange.elapsed_ms)
 
 
-def told(exchange: Exchange) -> Judged:
+def takes(exchange: Exchange) -> Judged:
     """For a message that asks for nothing: any answer is tolerated, none fails."""
     if exchange.answered:
         return CONFORMS, say(_("Answered in {ms} ms."), ms=exchange.elapsed_ms)
@@ -74,7 +74,7 @@ def quiet(hint: str = "") -> Judgement:
     def judge(exchange: Exchange) -> Judged:
         if exchange.status is None:
             return FAILS, say(_("{failure}. HTTP wants an answer, if an empty one."), failure=exchange.failure)
-        if exchange.status < 300 and not (exchange.readable and exchange.came):
+        if exchange.status < 300 and not (exchange.readable and exchange.response_body):
             return CONFORMS, say(_("HTTP {status}, empty."), status=exchange.status)
         body = say(_("It answered with a body; JSON-RPC has none for a request without id."))
         return TOLERATED, say("{body} {hint}", body=body, hint=say(hint)) if hint else body

@@ -103,9 +103,9 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
     talk = _Talk(Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S), verdicts)
     announced: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
-    async def hear(came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
-        if came.name == MessageType.ROUND_ANNOUNCEMENT:
-            announced.put_nowait(came.message)
+    async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
+        if request.name == MessageType.ROUND_ANNOUNCEMENT:
+            announced.put_nowait(request.message)
         return {"status": "received"}
 
     listener = Listener(hear)
@@ -215,7 +215,7 @@ async def _check_refusals(talk: _Talk, player: _Agent) -> None:
     verdicts, wrong_token = talk.verdicts, tokens.new_token()
     wrong = await talk.query(player, auth_token=wrong_token)
     verdicts.judge("auth.wrong", wrong)
-    verdicts.decide("auth.no_echo", wrong_token not in str(wrong.came), wrong)
+    verdicts.decide("auth.no_echo", wrong_token not in str(wrong.response_body), wrong)
     for name, changes in _WRONG_QUERIES.items():
         verdicts.judge(name, await talk.query(player, **changes))
     details = {"drawn_number": 8, "choices": {player.id: "even"}}
@@ -226,8 +226,8 @@ async def _check_refusals(talk: _Talk, player: _Agent) -> None:
 
 async def _check_robustness(talk: _Talk, player: _Agent) -> None:
     line, verdicts = talk.line, talk.verdicts
-    came = await check_wrong_bodies(line, verdicts, *WRONG_BODIES)
-    talk.exchanges.append(came["robust.unknown_method"])
+    exchanges = await check_wrong_bodies(line, verdicts, *WRONG_BODIES)
+    talk.exchanges.append(exchanges["robust.unknown_method"])
     large = rpc.call("ping", {"x": "x" * MAX_BODY_BYTES}, line.next_id())
     verdicts.judge("robust.large", await line.call(large, limit_s=REQUEST_TIMEOUT_S))
     if player.token:
@@ -243,7 +243,7 @@ async def _announcement(verdicts: Verdicts, announced: asyncio.Queue[dict[str, A
         why = _("It started no league within {limit} s, and need not.")
         verdicts.skip("round.announcement", say(why, limit=f"{ANNOUNCEMENT_TIMEOUT_S:g}"))
         return
-    verdicts.as_shown("round.announcement", [(message, Exchange(None, came=message, readable=True))])
+    verdicts.as_shown("round.announcement", [(message, Exchange(None, response_body=message, readable=True))])
 
 
 # The clauses about all replies -------------------------------------------------------------------------
@@ -268,18 +268,18 @@ def _is_answer(exchange: Exchange) -> bool:
 
 def _result(exchange: Exchange) -> Any:
     """The ``result`` as it came; unwrapping would open the ``data`` of a query."""
-    came = exchange.came
-    return came.get("result", came) if isinstance(came, Mapping) else came
+    body = exchange.response_body
+    return body.get("result", body) if isinstance(body, Mapping) else body
 
 
 def _is_reply(exchange: Exchange) -> bool:
-    came = exchange.came
-    whole = isinstance(came, Mapping) and came.get("jsonrpc") == "2.0" and ("result" in came) != ("error" in came)
+    body = exchange.response_body
+    whole = isinstance(body, Mapping) and body.get("jsonrpc") == "2.0" and ("result" in body) != ("error" in body)
     return whole and exchange.status == 200
 
 
 def _has_id(exchange: Exchange) -> bool:
-    return isinstance(exchange.came, Mapping) and exchange.came.get("id") == exchange.sent["id"]
+    return isinstance(exchange.response_body, Mapping) and exchange.response_body.get("id") == exchange.sent["id"]
 
 
 def _conversation(exchange: Exchange) -> Any:

@@ -194,8 +194,8 @@ async def _repeated_match(talk: Talk, match: Match) -> None:
     if not talk.why_illegal(match, chosen):
         move, repeated = talk.move(chosen), await talk.choose(match, once=True)
         second = talk.move(repeated)
-        said = repeated.in_words() if second is None else seen_text(second)
-        verdicts.decide("choice.repeated", second == move, repeated, move=seen_text(move), second=said)
+        second_answer = repeated.in_words() if second is None else seen_text(second)
+        verdicts.decide("choice.repeated", second == move, repeated, move=seen_text(move), second=second_answer)
     await talk.end(match)
 
 
@@ -227,8 +227,8 @@ def _decide_answer_contents(talk: Talk) -> None:
 
 
 def _is_bare(exchange: Exchange) -> bool:
-    came = exchange.came
-    return exchange.by_callback or (isinstance(came, Mapping) and "jsonrpc" not in came and "id" not in came)
+    body = exchange.response_body
+    return exchange.by_callback or (isinstance(body, Mapping) and "jsonrpc" not in body and "id" not in body)
 
 
 def _decide_method_names(talk: Talk) -> None:

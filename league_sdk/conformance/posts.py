@@ -99,7 +99,7 @@ class Posts(Listener):
         if match is not None and message.get("match_id", message.get("game_id")) in (match.match_id, None):
             self._deliver(match, message_type, dict(message))
 
-    async def _answer(self, came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
+    async def _answer(self, request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
         """Answer what a referee would.
 
         Raises:
@@ -107,14 +107,14 @@ class Posts(Listener):
             OutOfTime, InvalidFormat: E001, E002, nothing waits for it.
         """
         match = self._match
-        if match is None or came.name not in ANSWERS:
+        if match is None or request.name not in ANSWERS:
             return {"status": "RECEIVED"}
         try:
-            self._prove(match, came.message, is_told=path.endswith(f"/{match.path_secret}"))
+            self._prove(match, request.message, is_told=path.endswith(f"/{match.path_secret}"))
         except LeagueError as error:
             match.refused = error.message
             raise
-        return match.mailbox.deliver(match.seat.player_id, came.name, came.message)
+        return match.mailbox.deliver(match.seat.player_id, request.name, request.message)
 
     def _prove(self, match: OpenMatch, message: Mapping[str, Any], *, is_told: bool) -> None:
         """Refuse a POST that is not the player's; ``is_told`` says whether it came by the secret path."""

@@ -66,8 +66,8 @@ async def _check_state(talk: Talk) -> None:
 
 
 def _is_understood(exchange: Exchange, status: int) -> bool:
-    said = understanding(exchange.answer, status=status, readable=exchange.readable, message_type="")
-    return said is Understanding.ANSWERED and bool(exchange.message)
+    understood = understanding(exchange.answer, status=status, readable=exchange.readable, message_type="")
+    return understood is Understanding.ANSWERED and bool(exchange.message)
 
 
 async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:

@@ -86,7 +86,7 @@ def _around(exchange: Exchange) -> Iterator[Oddity]:
         elif note.code is not Code.IN_TOOL_RESULT or exchange.tool_result is None:
             # A tool of MCP answers with the result of a tool.
             yield "rpc.reply", say(_("{note}; the message belongs into result."), note=note)
-    came = exchange.came
-    if isinstance(came, Mapping) and "result" in came and came.get("jsonrpc") != "2.0":
+    body = exchange.response_body
+    if isinstance(body, Mapping) and "result" in body and body.get("jsonrpc") != "2.0":
         text = _('jsonrpc in the reply was {seen}, expected "2.0".')
-        yield "rpc.reply", say(text, seen=seen_text(came.get("jsonrpc")))
+        yield "rpc.reply", say(text, seen=seen_text(body.get("jsonrpc")))

@@ -110,13 +110,13 @@ async def _check_mcp(talk: _Talk) -> None:
 
 async def _registered(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:
     await cast.until(lambda: cast.registration, wait_s)
-    heard = cast.registration
-    if heard is None:
+    registration = cast.registration
+    if registration is None:
         verdicts.decide("register.sent", False, limit=f"{wait_s:g}", where=cast.endpoint(MANAGER))
         verdicts.skip("register.request", say(_("There was none.")))
     else:
-        verdicts.decide("register.sent", True, heard.shown)
-        judge_shown(verdicts, "register.request", [heard])
+        verdicts.decide("register.sent", True, registration.shown)
+        judge_shown(verdicts, "register.request", [registration])
 
 
 # Starting a match (ruling, section 10) ------------------------------------------------------------------------
@@ -168,20 +168,20 @@ async def _start(talk: _Talk, script: Script, **rules: Any) -> tuple[str, list[E
     match_id = f"R{talk.round_id}M1"
     talk.cast.scripts[match_id] = script
     message = _start_message(talk, match_id, LeagueSettings(**rules))
-    said = []
+    exchanges = []
     for way in [talk.way] if talk.way else starts.ways(shapes.CANONICAL, {}):
         exchange = await _offer(talk, way, message)
-        said.append(exchange)
-        body, status = exchange.came if exchange.readable else None, exchange.status
+        exchanges.append(exchange)
+        body, status = exchange.response_body if exchange.readable else None, exchange.status
         rpc_id = exchange.sent["id"]
         offer, _rest = starts.read_reply(body, status=status or 0, readable=exchange.readable, rpc_id=rpc_id)
         if exchange.timed_out or (status is not None and offer is starts.Offer.TAKEN):
             # Some referees play the whole match before they answer.
             talk.way = way
-            return match_id, said
+            return match_id, exchanges
         if status is None or offer is not starts.Offer.NOT_UNDERSTOOD:
             break
-    return "", said
+    return "", exchanges
 
 
 async def _offer(talk: _Talk, way: str, message: dict[str, Any]) -> Exchange:
@@ -211,15 +211,15 @@ async def _result(talk: _Talk, match_id: str, wait_s: float) -> Heard | None:
 
 async def _fair_match(talk: _Talk) -> None:
     verdicts, cast = talk.verdicts, talk.cast
-    match_id, said = await _start(talk, Script.FAIR)
+    match_id, exchanges = await _start(talk, Script.FAIR)
     if not match_id:
-        verdicts.decide("start.taken", False, said[0], last=said[-1].in_words())
+        verdicts.decide("start.taken", False, exchanges[0], last=exchanges[-1].in_words())
         raise Stopped(say(_("it takes no match")))
     if talk.way == f"{shapes.CANONICAL}:{START_MATCH}":
-        verdicts.decide("start.taken", True, said[-1])
+        verdicts.decide("start.taken", True, exchanges[-1])
     else:
         why = _("It takes {way}; ours is start_match, and the league tries both.")
-        verdicts.record("start.taken", Verdict.TOLERATED, say(why, way=talk.way), said[-1])
+        verdicts.record("start.taken", Verdict.TOLERATED, say(why, way=talk.way), exchanges[-1])
     await _offer(talk, talk.way, _start_message(talk, match_id, LeagueSettings()))
     report = await _result(talk, match_id, RESULT_TIMEOUT_S)
     judge_asking(verdicts, cast, match_id)
@@ -233,7 +233,7 @@ async def _fair_match(talk: _Talk) -> None:
 
 async def _illegal_match(talk: _Talk) -> None:
     verdicts, cast = talk.verdicts, talk.cast
-    match_id, _said = await _start(talk, Script.ILLEGAL_FIRST)
+    match_id, _exchanges = await _start(talk, Script.ILLEGAL_FIRST)
     if not match_id:
         return
     report = await _result(talk, match_id, RESULT_TIMEOUT_S)
@@ -253,12 +253,12 @@ async def _illegal_match(talk: _Talk) -> None:
 def _judge_error(talk: _Talk, name: str, match_id: str, player: str, code: str) -> None:
     """Decide whether a player received GAME_ERROR with a code."""
     errors = talk.cast.of(match_id, MessageType.GAME_ERROR, player)
-    told = next((one for one in errors if one.message.get("error_code") == code), None)
-    talk.verdicts.decide(name, told, told.shown if told else None)
+    game_error = next((one for one in errors if one.message.get("error_code") == code), None)
+    talk.verdicts.decide(name, game_error, game_error.shown if game_error else None)
 
 
 async def _silent_match(talk: _Talk) -> None:
-    match_id, _said = await _start(talk, Script.SILENT, **_SHORT)
+    match_id, _exchanges = await _start(talk, Script.SILENT, **_SHORT)
     if not match_id:
         return
     report = await _result(talk, match_id, SILENT_RESULT_TIMEOUT_S)

@@ -16,9 +16,9 @@ from league_sdk.rules.even_odd import determine_winner, parity
 _BOTH = {A, B}
 
 
-def judge_shown(verdicts: Verdicts, name: str, heard: Iterable[Heard]) -> None:
+def judge_shown(verdicts: Verdicts, name: str, messages: Iterable[Heard]) -> None:
     """Decide whether messages are as the documents show them; without any, do nothing."""
-    verdicts.as_shown(name, [(one.message, one.shown) for one in heard])
+    verdicts.as_shown(name, [(one.message, one.shown) for one in messages])
 
 
 def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
@@ -46,11 +46,11 @@ def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     verdicts.decide("choose.hidden", not telling, telling[0].shown if telling else None)
 
 
-def _decide_both(verdicts: Verdicts, name: str, heard: list[Heard]) -> None:
+def _decide_both(verdicts: Verdicts, name: str, messages: list[Heard]) -> None:
     """Decide whether both players received a message."""
-    told = {one.to for one in heard}
-    shown = heard[0].shown if told == _BOTH else None
-    verdicts.decide(name, told == _BOTH, shown, names=", ".join(sorted(told)) or say(_("nobody")))
+    receivers = {one.to for one in messages}
+    shown = messages[0].shown if receivers == _BOTH else None
+    verdicts.decide(name, receivers == _BOTH, shown, names=", ".join(sorted(receivers)) or say(_("nobody")))
 
 
 def _holds(message: Any, choice: str) -> bool:
@@ -62,11 +62,11 @@ def _holds(message: Any, choice: str) -> bool:
 
 def judge_over(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     """Judge GAME_OVER of a match in which one player chose even and one odd."""
-    heard = cast.of(match_id, MessageType.GAME_OVER)
-    _decide_both(verdicts, "over.both", heard)
-    judge_shown(verdicts, "over.message", heard)
-    if heard:
-        wrong = next((one for one in heard if wrong_result(one)), heard[0])
+    messages = cast.of(match_id, MessageType.GAME_OVER)
+    _decide_both(verdicts, "over.both", messages)
+    judge_shown(verdicts, "over.message", messages)
+    if messages:
+        wrong = next((one for one in messages if wrong_result(one)), messages[0])
         judge_result(verdicts, "over.right", wrong)
 
 

@@ -86,7 +86,7 @@ class CheckSide:
     def sent(self, message: dict[str, Any]) -> None:
         self._sent, self._sent_at = message, self.clock.monotonic()
 
-    def came(
+    def record(
         self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
         if asked:

@@ -58,10 +58,10 @@ class WatchedSide(CheckSide):
             self._note(message, await self.line.ask(message, limit_s=limit_s, patient=False))
         return None
 
-    def came(
+    def record(
         self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        CheckSide.came(self, result, asked=asked, answer_type=answer_type, limit_s=limit_s, hidden=hidden)
+        CheckSide.record(self, result, asked=asked, answer_type=answer_type, limit_s=limit_s, hidden=hidden)
         if self.decisive is not None:
             if self.invites:
                 self.join(self.decisive.message)
@@ -73,7 +73,7 @@ class WatchedSide(CheckSide):
             Step(
                 str(message["message_type"]),
                 body_for_transcript(message),
-                body_for_transcript(exchange.came),
+                body_for_transcript(exchange.response_body),
                 exchange.elapsed_ms,
                 exchange.status,
                 str(words),

@@ -106,7 +106,7 @@ class Verdicts:
         if exchange is not None:
             shown = {
                 "sent": exchange.sent,
-                "came": exchange.came,
+                "came": exchange.response_body,
                 "elapsed_ms": exchange.elapsed_ms,
                 "http_status": None if exchange.way == Way.INBOX else exchange.status,
             }

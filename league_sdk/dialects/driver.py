@@ -62,7 +62,7 @@ class Driver(Generic[R, E]):
         pace: awaited before every request but the first.
         sleep: waits for some seconds of ``now``.
         wire: the requests so far, for the transcript.
-        said: the agent's own words in a reply that was not an answer: the first that say more than "unknown method".
+        own_words: what it said in a reply that was not an answer: the first text that says more than "unknown method".
     """
 
     hunt: Hunt
@@ -74,7 +74,7 @@ class Driver(Generic[R, E]):
     pace: Callable[[], Awaitable[None]] | None = None
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     wire: list[Wire] = field(default_factory=list, init=False)
-    said: str = field(default="", init=False)
+    own_words: str = field(default="", init=False)
     _said_little: bool = field(default=True, init=False)
     limited: Proposal | None = field(default=None, init=False)
     """The last request that was refused for a rate that our search may have exceeded (ruling, section 12)."""
@@ -164,8 +164,8 @@ class Driver(Generic[R, E]):
         words = own_words.words_of(reply.body, reply.text)
         if words:
             self._said_little = own_words.says_only_unknown(reply.body, words)
-            if not self.said or not self._said_little:
-                self.said = words
+            if not self.own_words or not self._said_little:
+                self.own_words = words
 
     def _on_the_wire(self, proposal: Proposal, reply: R | None, way: str) -> Wire:
         wire = Wire(

@@ -77,8 +77,8 @@ def find_acceptance(message: Mapping[str, Any]) -> bool | None:
     """Whether a message says under some name that the invitation is accepted; None if it does not, or says both."""
     others = _OTHERS_WORDS - {"available"}
     leaves = [(words, value) for words, value in _leaves(message) if not words & others]
-    said = {answer for words, value in leaves if words & _ACCEPT_WORDS and (answer := _yes_or_no(value)) is not None}
-    return said.pop() if len(said) == 1 else None
+    answers = {answer for words, value in leaves if words & _ACCEPT_WORDS and (answer := _yes_or_no(value)) is not None}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def _only(values: Iterator[Any]) -> Any:

@@ -90,9 +90,11 @@ def read_reply(body: Any, *, status: int, readable: bool, rpc_id: int | str) -> 
     """
     answer = read_answer(body, rpc_id=rpc_id)
     if understanding(answer, status=status, readable=readable, message_type=KIND) is Understanding.NOT_UNDERSTOOD:
-        return (Offer.FAILED if _is_application_error(answer.refused) else Offer.NOT_UNDERSTOOD), _said(body, status)
+        return (Offer.FAILED if _is_application_error(answer.refused) else Offer.NOT_UNDERSTOOD), _reply_text(
+            body, status
+        )
     if accepted(answer.message) is False:
-        return Offer.REFUSED, _said(body, status)
+        return Offer.REFUSED, _reply_text(body, status)
     return Offer.TAKEN, ""
 
 
@@ -104,5 +106,5 @@ def _is_application_error(refused: Any) -> bool:
     return isinstance(code, int) and code in _APPLICATION_ERRORS and not any(word in text for word in _UNKNOWN_METHOD)
 
 
-def _said(body: Any, status: int) -> str:
+def _reply_text(body: Any, status: int) -> str:
     return f"HTTP {status}: {body!s:.120}"

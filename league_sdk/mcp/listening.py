@@ -56,8 +56,8 @@ class Filter:
 
     def as_json(self) -> dict[str, Any]:
         """What the listener will be told, in the words of ``subscriptions/listen``."""
-        told: dict[str, Any] = {_FIELDS[kind]: True for kind in _FIELDS if kind in self.lists}
-        return told | ({"resourceSubscriptions": sorted(self.uris)} if self.uris else {})
+        fields: dict[str, Any] = {_FIELDS[kind]: True for kind in _FIELDS if kind in self.lists}
+        return fields | ({"resourceSubscriptions": sorted(self.uris)} if self.uris else {})
 
 
 @dataclass(eq=False, slots=True)

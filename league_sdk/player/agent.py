@@ -94,11 +94,11 @@ class Player:
             MessageType.CHOOSE_PARITY_CALL: self._choose_parity,
             MessageType.GAME_MOVE_CALL: self._make_move,
             MessageType.GAME_OVER: self._game_over,
-            MessageType.GAME_ERROR: self._told,
-            MessageType.ROUND_ANNOUNCEMENT: self._told,
+            MessageType.GAME_ERROR: self._take_note,
+            MessageType.ROUND_ANNOUNCEMENT: self._take_note,
             MessageType.LEAGUE_STANDINGS_UPDATE: self._standings_update,
-            MessageType.ROUND_COMPLETED: self._told,
-            MessageType.LEAGUE_COMPLETED: self._told,
+            MessageType.ROUND_COMPLETED: self._take_note,
+            MessageType.LEAGUE_COMPLETED: self._take_note,
         }
         self._messages = frozenset(by_type)
         self.tools = {METHODS[kind]: tool for kind, tool in by_type.items()}
@@ -239,9 +239,9 @@ class Player:
         rows = params.get("standings")
         self._standings = rows if isinstance(rows, list) else []
         self._changed()
-        return await self._told(params)
+        return await self._take_note(params)
 
-    async def _told(self, params: Params) -> Params:
+    async def _take_note(self, params: Params) -> Params:
         self._hook(self.strategy.on_message, params)
         return _RECEIVED
 

@@ -81,9 +81,9 @@ def _misfits(message: dict[str, Any], result: Any) -> list[str]:
         return []
     expected = _ANSWERS[kind]
     misfits = [f"{one.field}: {one.seen}, expected {one.expected} ({one.clause})" for one in problems(expected, result)]
-    told = {"message_type": expected, "match_id": message["match_id"], "player_id": ME}
-    differing = [name for name in told if name in result and result[name] != told[name]]
-    return misfits + [f"{name}: {result[name]!r:.60}, expected {told[name]}" for name in differing]
+    expected_fields = {"message_type": expected, "match_id": message["match_id"], "player_id": ME}
+    differing = [name for name in expected_fields if name in result and result[name] != expected_fields[name]]
+    return misfits + [f"{name}: {result[name]!r:.60}, expected {expected_fields[name]}" for name in differing]
 
 
 def _say(text: str) -> None:

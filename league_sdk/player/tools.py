@@ -49,7 +49,7 @@ _RESULT = {
 }
 
 
-def _told(kind: MessageType, title: str, description: str, **properties: Any) -> DeclaredTool:
+def _notification(kind: MessageType, title: str, description: str, **properties: Any) -> DeclaredTool:
     """A message that asks for nothing."""
     return DeclaredTool(METHODS[kind], title, description, properties | _ENVELOPE, writes=True, repeatable=False)
 
@@ -87,8 +87,10 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         ("match_id", "game_result"),
         writes=True,
     ),
-    _told(MessageType.GAME_ERROR, "Tell an error", "Take note of an error in a match.", **_MATCH, error=_OBJECT),
-    _told(
+    _notification(
+        MessageType.GAME_ERROR, "Tell an error", "Take note of an error in a match.", **_MATCH, error=_OBJECT
+    ),
+    _notification(
         MessageType.ROUND_ANNOUNCEMENT,
         "Announce a round",
         "Take note of the matches of a round.",
@@ -96,21 +98,23 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         round_id=_MATCH["round_id"],
         matches={"type": "array", "items": _OBJECT},
     ),
-    _told(
+    _notification(
         MessageType.LEAGUE_STANDINGS_UPDATE,
         "Tell the table",
         "Take note of the table.",
         league_id=_TEXT,
         standings={"type": "array", "items": _OBJECT},
     ),
-    _told(
+    _notification(
         MessageType.ROUND_COMPLETED,
         "End a round",
         "Take note that a round is over.",
         league_id=_TEXT,
         round_id=_MATCH["round_id"],
     ),
-    _told(MessageType.LEAGUE_COMPLETED, "End the league", "Take note that the league is over.", league_id=_TEXT),
+    _notification(
+        MessageType.LEAGUE_COMPLETED, "End the league", "Take note that the league is over.", league_id=_TEXT
+    ),
     DeclaredTool("ping", "Ping", "Whether the player answers."),
     DeclaredTool(
         "get_player_state",

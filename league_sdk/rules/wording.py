@@ -46,9 +46,9 @@ def translated(
             match = _pattern(english.rstrip("."), filling).fullmatch(wanted)
             if match is not None:
                 values = {name: quote(value) for name, value in match.groupdict().items()}
-                told = _NAME.split(other.rstrip("."))
-                told[1::2] = [values[name] for name in told[1::2]]
-                return "".join(told) + "." * text.endswith(".")
+                parts = _NAME.split(other.rstrip("."))
+                parts[1::2] = [values[name] for name in parts[1::2]]
+                return "".join(parts) + "." * text.endswith(".")
     return None
 
 

@@ -186,17 +186,17 @@ def text_of(raw: bytes) -> str:
         NotJson, ValueError: it is neither.
     """
     if raw.lstrip().startswith(b"{"):
-        said = [_said(rpc.loads(raw))]
+        candidates = [_text_in(rpc.loads(raw))]
     else:
         events = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
-        said = [_said(rpc.loads(event)) for event in events if event not in (b"", b"[DONE]")]
-    texts = [text for text in said if text is not None]
+        candidates = [_text_in(rpc.loads(event)) for event in events if event not in (b"", b"[DONE]")]
+    texts = [text for text in candidates if text is not None]
     if not texts:
         raise ValueError("nothing was said")
     return "".join(texts)
 
 
-def _said(completion: Any) -> str | None:
+def _text_in(completion: Any) -> str | None:
     """The text of a completion, or of one event of a stream; None without any."""
     choices = completion.get("choices") if isinstance(completion, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None

@@ -61,7 +61,7 @@ class LanguageModel(Careful):
         self.budget_s, self.now = self.settings.budget_s, now
         self.note: Callable[[str, Mapping[str, Any]], bool] = lambda event_type, details: False
         self._chat = Chat(self.settings)
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     async def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         try:
@@ -103,8 +103,8 @@ class LanguageModel(Careful):
         """Say why the model did not decide: in the terminal each cause once, or it would say nothing else."""
         about = {"model": self.settings.name, "match_id": context.get("match_id")}
         self.note("MODEL_NOT_USED", about | {"problem": str(problem), "detail": problem.detail})
-        if str(problem) not in self._said:
-            self._said.add(str(problem))
+        if str(problem) not in self._logged:
+            self._logged.add(str(problem))
             detail = f": {problem.detail}" if problem.detail else ""
             says = "%s: %s%s; a plain strategy decides (reported only once)"
             logger.warning(says, self.settings.name, problem, detail)

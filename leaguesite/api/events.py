@@ -82,7 +82,7 @@ def _as_sent(event: Event) -> Happened:
         at=stamp(event.at),
         kind=event.kind,
         text=plain(happened(event.kind, event.data)),
-        data=registry.told(EventKind(event.kind), event.data),
+        data=registry.feed_data(EventKind(event.kind), event.data),
     )
 
 

@@ -158,10 +158,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return JsonResponse({"error": f"{sentence} Expected: {expected}", "field": field}, status=400)
     # A request that is refused early has chosen no language yet.
     with override(get_language_from_request(request)):
-        told = _("This request was not meant for this site: open the address that you were given.")
+        sentence = _("This request was not meant for this site: open the address that you were given.")
         if field != "Host":
-            told = _("This request cannot be read: it is too large, or malformed. Go back and send less.")
-        return HttpResponseBadRequest(render_to_string("400.html", {"sentence": told}))
+            sentence = _("This request cannot be read: it is too large, or malformed. Go back and send less.")
+        return HttpResponseBadRequest(render_to_string("400.html", {"sentence": sentence}))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

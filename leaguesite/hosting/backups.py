@@ -137,8 +137,8 @@ def _cleaned(row: bytes, columns: list[bytes]) -> bytes:
     cells = dict(zip(columns, row.rstrip(b"\n").split(b"\t"), strict=True))
     seal = cells.get(b"seal", b"\\N")
     # COPY doubles the backslashes of the JSON.
-    told = seal != b"\\N" and json.loads(seal.replace(b"\\\\", b"\\")).get("told")
-    if cells[b"state"] != b"FINISHED" and not told:
+    is_told = seal != b"\\N" and json.loads(seal.replace(b"\\\\", b"\\")).get("told")
+    if cells[b"state"] != b"FINISHED" and not is_told:
         cells |= {name: blank for name, blank in ((b"draw_seed", b""), (b"seal", b"\\N")) if name in cells}
     return b"\t".join(cells.values()) + b"\n"
 

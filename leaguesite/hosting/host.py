@@ -95,11 +95,11 @@ class Host(Web):
         league = f"{local_url(site.host, site.port)}/mcp"
         name = _referee_name(number)
         listen, public = site.host, host_of(site.public_url)
-        told: tuple[str, ...] = ()
+        options: tuple[str, ...] = ()
         if self._elsewhere:
             # A tunnel or a proxy leads to the site and not to the referees' ports: players answer through the site.
             listen = public = "127.0.0.1"
-            told = ("--league-for-players", f"{site.public_url}/mcp")
+            options = ("--league-for-players", f"{site.public_url}/mcp")
         elif public not in ("127.0.0.1", "localhost", "[::1]") and listen == "127.0.0.1":
             listen = "0.0.0.0"  # noqa: S104 - players are elsewhere
 
@@ -109,7 +109,7 @@ class Host(Web):
                 # The command that `manage.py referee` executes; it is called directly, because manage.py reads settings
                 # and keys that a referee does not need.
                 *(sys.executable, "-m", "league_sdk.judging", "--started-by", "manage.py", "referee"),
-                *("--league", league, "--port", str(port), "--host", listen, *told),
+                *("--league", league, "--port", str(port), "--host", listen, *options),
                 *("--endpoint", f"http://{public}:{port}/mcp", "--name", name, "--exit-with-parent"),
             ]
 

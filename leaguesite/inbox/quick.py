@@ -116,9 +116,9 @@ class QuickInbox:
             more = message.get("more_body", False)
         headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
         asked = Asked(scope["method"], scope["query_string"].decode("latin1"), headers, body)
-        said = await unless_gone(answer(caller, asked), receive)
-        if said is not None:
-            metrics.answered_at(_ROUTES[scope["path"].strip("/")], said.status)
-            head = [(name.encode("latin1"), value.encode("latin1")) for name, value in said.head.items()]
-            await send({"type": "http.response.start", "status": said.status, "headers": head, "trailers": False})
-            await send({"type": "http.response.body", "body": said.body, "more_body": False})
+        response = await unless_gone(answer(caller, asked), receive)
+        if response is not None:
+            metrics.answered_at(_ROUTES[scope["path"].strip("/")], response.status)
+            head = [(name.encode("latin1"), value.encode("latin1")) for name, value in response.head.items()]
+            await send({"type": "http.response.start", "status": response.status, "headers": head, "trailers": False})
+            await send({"type": "http.response.body", "body": response.body, "more_body": False})

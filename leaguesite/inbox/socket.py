@@ -109,13 +109,13 @@ class Ahead:
         # What came while the process stood still is read in these turns of the event loop.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        came = self._next
-        return came is not None and came.done() and came.result()["type"] == "websocket.disconnect"
+        pending = self._next
+        return pending is not None and pending.done() and pending.result()["type"] == "websocket.disconnect"
 
     async def receive(self) -> Any:
         """The next message."""
-        came, self._next = self._next, None
-        return await (self._receive() if came is None else came)
+        pending, self._next = self._next, None
+        return await (self._receive() if pending is None else pending)
 
 
 def _bearer(scope: dict[str, Any]) -> str:

@@ -34,8 +34,8 @@ def _bearer(request: HttpRequest) -> str:
     return credential.strip()
 
 
-def _response(said: Answer) -> HttpResponse:
-    response = HttpResponse(said.body, status=said.status, headers=said.head)
+def _response(answer: Answer) -> HttpResponse:
+    response = HttpResponse(answer.body, status=answer.status, headers=answer.head)
     keep_out_of_the_log(response)
     return response
 

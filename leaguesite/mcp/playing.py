@@ -142,11 +142,11 @@ class _Game:
             return
         try:
             async with asyncio.timeout(offer.left_s):
-                said = await self.context.ask({f"move_{offer.id}": _question(offer, message, options)})
+                answers = await self.context.ask({f"move_{offer.id}": _question(offer, message, options)})
         except TimeoutError:
             self._note(message, "You did not choose in time.")
             return
-        answer = said[f"move_{offer.id}"]
+        answer = answers[f"move_{offer.id}"]
         if answer["action"] != "accept":
             self._note(message, "You did not choose. Call play again, before the time for the move is over.")
             self.is_over = True

@@ -42,9 +42,9 @@ class KnownCaller:
         caller = _caller(peer, {name: meta[key] for key, name in _IN_META.items() if key in meta})
         note_sender(request, caller)
         seen.note(caller)
-        said = meta.pop("HTTP_X_FORWARDED_PROTO", "")
+        forwarded_scheme = meta.pop("HTTP_X_FORWARDED_PROTO", "")
         if _is_in(peer, settings.LEAGUE_TRUSTED_PROXIES):
-            meta["HTTP_X_FORWARDED_PROTO"] = _scheme(said, meta.get("HTTP_HOST", ""), caller)
+            meta["HTTP_X_FORWARDED_PROTO"] = _scheme(forwarded_scheme, meta.get("HTTP_HOST", ""), caller)
         if self._is_to_use_https(request, caller):
             # Not a permanent redirect, which browsers remember: a tunnel may have another address tomorrow.
             return HttpResponseRedirect(f"{settings.LEAGUE_PUBLIC_URL}{request.get_full_path()}")
@@ -87,11 +87,12 @@ def _caller(peer: str, forwarded: Mapping[str, str]) -> Caller:
     return Caller(ip, past_proxy=past_proxy, proxied=bool(forwarded))
 
 
-def _scheme(said: str, host: str, caller: Caller) -> str:
+def _scheme(forwarded: str, host: str, caller: Caller) -> str:
     """The scheme that a caller behind a trusted proxy used.
 
     Args:
-        said: the proxy's ``X-Forwarded-Proto``. The nearest proxy wrote the last value; its caller may have sent more.
+        forwarded: the proxy's ``X-Forwarded-Proto``. The nearest proxy wrote the last value; its caller may have sent
+            more.
         host: the request's ``Host``.
         caller: the caller of the connection.
 
@@ -99,7 +100,7 @@ def _scheme(said: str, host: str, caller: Caller) -> str:
         The proxy's value. Some proxies send none: then the scheme of the public address counts, for callers that
         came through a proxy or called that address.
     """
-    scheme = said.rpartition(",")[2].strip().lower()
+    scheme = forwarded.rpartition(",")[2].strip().lower()
     public = urlsplit(settings.LEAGUE_PUBLIC_URL)
     passed_on = caller.proxied or host.lower() == public.netloc
     return scheme or (public.scheme if passed_on else "http")

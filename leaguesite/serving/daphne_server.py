@@ -90,12 +90,12 @@ class CappedRequest(WebRequest):
         super().connectionLost(reason)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """See daphne's: write what an application says. A response in parts is told when its reader is slow."""
+        """See daphne's: write what an application says. A slow reader pauses a response in parts."""
         if not self.finished and self.channel is not None:
-            in_parts, told = message.get("more_body", False), self.producer is not None
-            if in_parts and not told:
+            in_parts, is_registered = message.get("more_body", False), self.producer is not None
+            if in_parts and not is_registered:
                 self.registerProducer(self, True)
-            elif told and not in_parts:
+            elif is_registered and not in_parts:
                 self.unregisterProducer()
         super().handle_reply(message)
 

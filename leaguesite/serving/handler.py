@@ -208,21 +208,21 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Callable[[], Awaita
         work: what the caller waits for.
         receive: ``receive`` of the ASGI request. Its body was read, so the next message is that the caller has gone.
     """
-    gone = asyncio.ensure_future(receive())
+    disconnect = asyncio.ensure_future(receive())
     # A process that stood still finds requests whose caller has gone: these must not take an agent's line over.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    if gone.done():
+    if disconnect.done():
         work.close()
         return None
     working = asyncio.ensure_future(work)
     try:
-        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
         return working.result() if working.done() else None
     finally:
-        for task in (working, gone):
+        for task in (working, disconnect):
             task.cancel()
-        await asyncio.gather(working, gone, return_exceptions=True)
+        await asyncio.gather(working, disconnect, return_exceptions=True)
 
 
 def _as_answer(request: Any, response: HttpResponseBase) -> _Answer:

@@ -20,7 +20,7 @@ from agents_registry.isolating import isolated
 from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.rate_limits.attempts import TOKEN, attempts
 from agents_registry.registering import credentials, seats
-from agents_registry.words import told, too_many_attempts
+from agents_registry.words import sentence_of, too_many_attempts
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
@@ -176,7 +176,9 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
             field="endpoint",
         ) from None
     except Forbidden as error:
-        raise Invalid(_("This address is not called: %(why)s.") % {"why": told(error)}, field="endpoint") from None
+        raise Invalid(
+            _("This address is not called: %(why)s.") % {"why": sentence_of(error)}, field="endpoint"
+        ) from None
     return address
 
 

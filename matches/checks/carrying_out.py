@@ -69,19 +69,19 @@ class _News:
         came: set when there is something new.
     """
 
-    came: asyncio.Event = field(default_factory=asyncio.Event)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     clauses: list[dict[str, Any]] = field(default_factory=list)
     played: dict[str, Any] = field(default_factory=dict)
 
     def tell_clause(self, clause: Clause) -> None:
         """A clause was decided."""
         self.clauses.append(clause.to_json())
-        self.came.set()
+        self.arrived.set()
 
     def tell(self, played: dict[str, Any]) -> None:
         """A step was played."""
         self.played = played
-        self.came.set()
+        self.arrived.set()
 
     def found(self) -> dict[str, Any]:
         """The report so far."""
@@ -257,8 +257,8 @@ class Checker:
     async def _keep_showing(self, job: Job, news: _News) -> None:
         """Store what was found or played so far, so that open pages show the progress."""
         while True:
-            await news.came.wait()
-            news.came.clear()
+            await news.arrived.wait()
+            news.arrived.clear()
             show = partial(runs.progress, check_id=job.check_id, run=job.run, **news.found())
             try:
                 await self._in_db(show)

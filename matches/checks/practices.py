@@ -14,7 +14,7 @@ from league_sdk.protocol.schemas.parts import one_of, says
 from matches.checks.report import ASK_AGAIN_S
 from matches.models import Check, CheckState, CheckWay, Opponent
 from matches.view.rows import time_in
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 STATUSES = ("WIN", "DRAW", "LOSS", "TECHNICAL_LOSS", "NOT_PLAYED")
 """How a practice match can end for the agent."""
@@ -98,7 +98,7 @@ def wire(practice: Check) -> PracticeRow:
         "opponent": practice.opponent,
         "second": practice.second,
         "way": practice.way,
-        "problem": told(practice.problem),
+        "problem": sentence_of(practice.problem),
         "created_at": practice.created_at,
         "started_at": practice.started_at,
         "finished_at": practice.finished_at,

@@ -26,7 +26,7 @@ from matches.view.readiness import UNABLE, Ready
 from matches.view.rows import time_in
 from matches.words import checks as words
 from matches.words import states
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 ASK_AGAIN_S = 2.0
 """How often a program that waits for a check should ask."""
@@ -165,7 +165,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "json_url": reverse("check_json", args=[check.pk]),
             "endpoint": "" if _is_over_a_line(check) else check.endpoint,
             "way": CheckWay(check.way or CheckWay.INBOX).label if _is_over_a_line(check) else "",
-            "notes": [told(note) for note in check.notes],
+            "notes": [sentence_of(note) for note in check.notes],
             "role": check.role,
             "role_label": CheckRole(check.role).label,
             "state": check.state,

@@ -182,8 +182,8 @@ def _agents_at(check_id: UUID) -> Any:
         return Agent.objects.none()
     # What came over an agent's own line says nothing of others that are registered at its address.
     agent_pk = agent_of_line(check.endpoint_key)
-    told = {"endpoint_key": check.endpoint_key} if agent_pk is None else {"pk": agent_pk}
-    return Agent.objects.filter(kind=check.role, **told)
+    lookup = {"endpoint_key": check.endpoint_key} if agent_pk is None else {"pk": agent_pk}
+    return Agent.objects.filter(kind=check.role, **lookup)
 
 
 def _show_leagues(check_id: UUID) -> None:

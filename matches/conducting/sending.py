@@ -99,7 +99,7 @@ async def _send_starts_to_own(client: Line, starts: Sequence[Start], limit_s: fl
     result = reply.body.get("result") if isinstance(reply.body, dict) else None
     answers = result.get("matches") if isinstance(result, dict) else None
     if isinstance(answers, list) and len(answers) == len(starts):
-        return [_taken(answer) for answer in answers]
+        return [_start_result(answer) for answer in answers]
     # An error starts nothing. Without a reply of the referee, it may have started them: it takes no match twice.
     sent = [replace(start, sent_before=start.sent_before or _error_code(reply.body) is None) for start in starts]
     return await asyncio.gather(*(_send_start_to_own(client, one, max(0.001, end - time.monotonic())) for one in sent))
@@ -118,12 +118,12 @@ def _together(starts: Sequence[Start]) -> bytes:
     return rpc.encoded_call(START_MATCHES, params, starts[0].match_pk)
 
 
-def _taken(answer: Any) -> StartResult:
+def _start_result(answer: Any) -> StartResult:
     """The outcome of one of several starts, from an answer of a referee of the site, which always says ``accepted``."""
-    said = answer if isinstance(answer, dict) else {}
-    if said.get("accepted") is True:
+    fields = answer if isinstance(answer, dict) else {}
+    if fields.get("accepted") is True:
         return StartResult()
-    refused = said.get("accepted") is not False or said.get("error_code") not in (None, TokenInvalid.error_code)
+    refused = fields.get("accepted") is not False or fields.get("error_code") not in (None, TokenInvalid.error_code)
     return StartResult(_refusal(START_MATCH, str(answer)[:120]), refused=refused)
 
 
@@ -164,8 +164,8 @@ async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> 
     return StartResult(note(Code.NO_WAY_TO_START, sentence=tried), refused=True)
 
 
-def _refusal(way: str, said: str) -> Note:
-    return note(Code.REFUSED, sentence=way, said=redact(said))
+def _refusal(way: str, answer: str) -> Note:
+    return note(Code.REFUSED, sentence=way, said=redact(answer))
 
 
 async def send_broadcast(client: Line, parcel: Parcel) -> dict[str, str]:

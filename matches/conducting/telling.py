@@ -162,8 +162,10 @@ class Telling:
         notes = [note(Code.UNFILLED, kind=kind, names=names)] if names else []
         result = reply.body.get("result") if isinstance(reply.body, dict) else None
         if isinstance(result, dict) and result.get("isError") is True:
-            said = own_words.words_of(reply.body)
-            notes.append(note(Code.TOOL_FAILED, kind=kind, said=said) if said else note(Code.TOOL_SILENT, kind=kind))
+            reason = own_words.words_of(reply.body)
+            notes.append(
+                note(Code.TOOL_FAILED, kind=kind, said=reason) if reason else note(Code.TOOL_SILENT, kind=kind)
+            )
         if not notes or (parcel.registration, parcel.kind) in self._noted:
             return ()
         self._noted[parcel.registration, parcel.kind] = None
@@ -177,5 +179,5 @@ class Telling:
 
 def _is_understood(parcel: Parcel, reply: Reply) -> bool:
     answer = read_answer(reply.body, rpc_id=parcel.delivery_pk)
-    said = understanding(answer, status=reply.status, readable=not reply.problem, message_type=parcel.kind)
-    return said is not Understanding.NOT_UNDERSTOOD
+    understood = understanding(answer, status=reply.status, readable=not reply.problem, message_type=parcel.kind)
+    return understood is not Understanding.NOT_UNDERSTOOD

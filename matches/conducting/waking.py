@@ -38,12 +38,12 @@ class Waker:
         """Receive nudges of any thread within the context; to be entered on the conductor's event loop."""
         loop = asyncio.get_running_loop()
 
-        def heard(urgent: bool) -> None:
+        def wake(urgent: bool) -> None:
             # Skip if a look is pending already: each wake-up costs a system call.
             if not self._due.is_set() and (urgent or (self.matches_wait and self._soon is None)):
                 loop.call_soon_threadsafe(self.wake, urgent)
 
-        detach = nudge.attach(heard)
+        detach = nudge.attach(wake)
         try:
             yield
         finally:

@@ -104,16 +104,16 @@ def _ends(facts: Facts) -> list[str]:
     # A stopped league cannot be resumed. The demo league may be stopped without a confirmation.
     if facts.league.demo:
         return []
-    told = [gettext("Open matches are given up and no round can be played any more.")]
+    sentences = [gettext("Open matches are given up and no round can be played any more.")]
     if not facts.unplayed:
-        return told
+        return sentences
     unplayed = ngettext(
         "%(count)d match that is not finished will never be played (in the present round: %(now)d).",
         "%(count)d matches that are not finished will never be played (in the present round: %(now)d).",
         facts.unplayed,
     ) % {"count": facts.unplayed, "now": len(facts.matches)}
-    kept = gettext("The table stays as it is after the finished matches, and nobody can resume the league.")
-    return [*told, unplayed, kept]
+    table_stays = gettext("The table stays as it is after the finished matches, and nobody can resume the league.")
+    return [*sentences, unplayed, table_stays]
 
 
 def _replay(asked: dict[str, Any]) -> dict[str, Any]:

@@ -70,8 +70,10 @@ class Facts:
     @cached_property
     def participants(self) -> list[Agent]:
         """The players that take part in rounds: not left out, not withdrawn or disqualified, not shut down."""
-        gone = {*self.league.left_out, *self.league.out}
-        return [player for player in self.players if player.code not in gone and player.state != AgentState.SHUTDOWN]
+        not_playing = {*self.league.left_out, *self.league.out}
+        return [
+            player for player in self.players if player.code not in not_playing and player.state != AgentState.SHUTDOWN
+        ]
 
     @cached_property
     def silent(self) -> list[Agent]:

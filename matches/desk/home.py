@@ -53,12 +53,12 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     mine = roles.leagues(request.user, Action.WATCH).filter(archived_at__isnull=True)
     now = list(mine.exclude(state__in=OVER).order_by("demo", "-created_at")[: MAX_IN_DETAIL + MAX_OTHERS])
     over = list(mine.filter(state__in=OVER).order_by("-completed_at", "-created_at")[:MAX_OTHERS])
-    said = overview.headlines([*now, *over])
+    headlines = overview.headlines([*now, *over])
     latest, rest = over[:1], over[1:]
     detailed = [*now[:MAX_IN_DETAIL], *latest]
     return context | {
-        "leagues_now": [_in_detail(league, said[league.pk], request.user) for league in detailed],
-        "leagues_other": [_line(league, said[league.pk]) for league in [*now[MAX_IN_DETAIL:], *rest]],
+        "leagues_now": [_in_detail(league, headlines[league.pk], request.user) for league in detailed],
+        "leagues_other": [_line(league, headlines[league.pk]) for league in [*now[MAX_IN_DETAIL:], *rest]],
         "may_open": request.user.has_perm("matches.add_league"),
     }
 

@@ -236,8 +236,8 @@ def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[MatchLin
         )
         buttons = {shown.name: shown for shown in offered if shown is not None}
         if (cancel := buttons.get("cancel")) is not None:
-            told = [*cancel.warnings, *_after_cancelling(facts, match, points)]
-            buttons["cancel"] = replace(cancel, warnings=told)
+            warnings = [*cancel.warnings, *_after_cancelling(facts, match, points)]
+            buttons["cancel"] = replace(cancel, warnings=warnings)
         lines.append(MatchLine(parts.match_row(match, view), buttons, telling, waiting.get(match.match_id)))
     return lines
 
@@ -246,10 +246,10 @@ def _after_cancelling(facts: Facts, match: Match, points: Mapping[str, int]) -> 
     """What cancelling a match would do to its players' points and to its round, in sentences."""
     first, second = match.player_a.code, match.player_b.code
     named = {"a": first, "p": points.get(first, 0), "b": second, "q": points.get(second, 0)}
-    told = [_("Neither player gets points for it: %(a)s stays at %(p)d, %(b)s at %(q)d.") % named]
+    sentences = [_("Neither player gets points for it: %(a)s stays at %(p)d, %(b)s at %(q)d.") % named]
     if sum(1 for one in facts.matches if one.round_id == match.round_id) == 1:
         if facts.coming is None:
-            told.append(_("It is the last open match: the league ends with it."))
+            sentences.append(_("It is the last open match: the league ends with it."))
         else:
-            told.append(_("It is the last open match of its round: the round ends with it."))
-    return told
+            sentences.append(_("It is the last open match of its round: the round ends with it."))
+    return sentences

@@ -27,7 +27,7 @@ from matches.models import Event, Match
 from matches.view.roles import Action
 from matches.words import match as words_match
 from matches.words import refusals
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 CONTEST_SHOWN = timedelta(minutes=5)
 """For so long after two programs last took an agent's messages from each other, the desk says so."""
@@ -74,7 +74,7 @@ def _failed_start(facts: Facts) -> list[Problem]:
     at = datetime.fromisoformat(last.data["at"])
     text = _("The start that was planned for %(time)s UTC was refused: %(why)s") % {
         "time": f"{at:%Y-%m-%d %H:%M}",
-        "why": refusals.told(last.data["why"]),
+        "why": refusals.translated(last.data["why"]),
     }
     now = button(facts, ACTIONS[LEAGUE, "start"], label=_("Start now"), warnings=())
     return [_problem(text, now, button(facts, ACTIONS[PLAN, "forget"]))]
@@ -178,7 +178,7 @@ def _codes(agents: Iterable[Agent]) -> str:
 
 def _last_problems(agents: Iterable[Agent]) -> list[str]:
     # A problem is kept as a code with what it quotes: each reader has it in the own language.
-    return [f"{one.code} {isolated(one.display_name)}: {told(one.problem)}" for one in agents if one.problem]
+    return [f"{one.code} {isolated(one.display_name)}: {sentence_of(one.problem)}" for one in agents if one.problem]
 
 
 def _not_ready(facts: Facts) -> list[Problem]:
@@ -219,8 +219,10 @@ def _contested(facts: Facts) -> list[Problem]:
 
 
 def _shut_down(facts: Facts) -> list[Problem]:
-    gone = {*facts.league.left_out, *facts.league.out}
-    shut_down = [player for player in facts.players if player.state == AgentState.SHUTDOWN and player.code not in gone]
+    not_playing = {*facts.league.left_out, *facts.league.out}
+    shut_down = [
+        player for player in facts.players if player.state == AgentState.SHUTDOWN and player.code not in not_playing
+    ]
     if not shut_down:
         return []
     text = _("These players are shut down after too many silences and are not called any more: %(players)s.")

@@ -39,20 +39,20 @@ class TickedRow:
     Attributes:
         key: its primary key.
         name: the name of the row; ``url`` is the URL of its page.
-        told: what would happen to it.
+        preview: what would happen to it.
         is_new: whether it said something else when the person clicked.
     """
 
     key: str
     name: str
     url: str
-    told: RowPreview
+    preview: RowPreview
     is_new: bool = False
 
     @property
     def digest(self) -> str:
         """A digest of everything that the page shows of the row."""
-        text = json.dumps([list(self.told.does), list(self.told.warnings)])
+        text = json.dumps([list(self.preview.does), list(self.preview.warnings)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -116,7 +116,7 @@ class ListActions(AdminMixin):
         if len(ticked) < len(shown) or any(row.is_new for row in rows):
             self._say_what_changed(request, rows, len(shown) - len(ticked))
             return self._page(entry, request, rows) if rows else HttpResponseRedirect(request.get_full_path())
-        if not shown and any(row.told.warnings for row in rows):
+        if not shown and any(row.preview.warnings for row in rows):
             return self._page(entry, request, rows)
         self.do_to_rows(action, request, queryset.filter(pk__in=[row.pk for row in ticked]) if shown else queryset)
         return None
@@ -129,19 +129,19 @@ class ListActions(AdminMixin):
         place = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         made = []
         for row in ticked:
-            url, told = reverse(place, args=[quote(row.pk)]), entry.preview(self.about(request, row))
-            made.append(TickedRow(str(row.pk), self.row_name(row), url, told))
+            url, preview = reverse(place, args=[quote(row.pk)]), entry.preview(self.about(request, row))
+            made.append(TickedRow(str(row.pk), self.row_name(row), url, preview))
         return [replace(row, is_new=shown.get(row.key) != row.digest) for row in made] if shown else made
 
-    def _say_what_changed(self, request: HttpRequest, rows: Collection[TickedRow], gone: int) -> None:
+    def _say_what_changed(self, request: HttpRequest, rows: Collection[TickedRow], missing: int) -> None:
         if any(row.is_new for row in rows):
             sentence = _("What would happen has changed since this was shown: look again, then confirm.")
             self.message_user(request, sentence, messages.WARNING)
-        if gone:
+        if missing:
             counted = ngettext(
-                "%(count)d row is no longer in the list.", "%(count)d rows are no longer in the list.", gone
+                "%(count)d row is no longer in the list.", "%(count)d rows are no longer in the list.", missing
             )
-            self.message_user(request, counted % {"count": gone}, messages.WARNING)
+            self.message_user(request, counted % {"count": missing}, messages.WARNING)
 
     def _page(self, entry: Listed, request: HttpRequest, rows: Sequence[TickedRow]) -> HttpResponse:
         across = request.POST.get("select_across", "0") not in ("", "0")

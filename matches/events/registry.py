@@ -26,14 +26,14 @@ class EventType:
         words: the sentence, with fields as ``%(name)s``; empty for a kind that only the desk reads.
         fold: applies the event to a moment; None if it changes no state.
         private: the types of the fields that are private in the ledger.
-        told: the fields that the API's feed gives to everybody; None for those that are public in the ledger.
+        feed_fields: the fields that the API's feed gives to everybody; None for those that are public in the ledger.
         listed: whether the feed on pages has it; not if the pages show it elsewhere.
     """
 
     words: str = ""
     fold: Callable[[Moment, Happened], None] | None = None
     private: Fields = field(default_factory=dict)
-    told: tuple[str, ...] | None = None
+    feed_fields: tuple[str, ...] | None = None
     listed: bool = True
 
 
@@ -41,14 +41,14 @@ _CORRECTION = EventType(
     "%(sentence)s",
     history.corrected,
     {"results": dict, "reason": str},
-    told=("number", "kind", "match_id", "player_id", "points", "out", "reason"),
+    feed_fields=("number", "kind", "match_id", "player_id", "points", "out", "reason"),
 )
 _LOST: Mapping[str, Any] = {
     "private": {"cause": str, "why": str | dict},
-    "told": ("match_id", "attempt", "referee_id", "cause"),
+    "feed_fields": ("match_id", "attempt", "referee_id", "cause"),
 }
 EVENTS: Mapping[EventKind, EventType] = {
-    EventKind.LEAGUE_CREATED: EventType(_("The league was opened."), told=()),
+    EventKind.LEAGUE_CREATED: EventType(_("The league was opened."), feed_fields=()),
     EventKind.LOBBY_JOINED: EventType(_("Players that came in from the lobby: %(players)s.")),
     EventKind.PLAYER_REGISTERED: EventType(_("%(player_id)s %(name)s registered.")),
     EventKind.PLAYER_ADDED: EventType(_("%(player_id)s %(name)s was added by the instructor.")),
@@ -56,15 +56,17 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.SCHEDULE_MADE: EventType(
         _("Registration closed. Players: %(players)s, rounds: %(rounds)s."),
         history.schedule_made,
-        told=("players", "rounds"),
+        feed_fields=("players", "rounds"),
     ),
     EventKind.SETTINGS_CHANGED: EventType(
-        _("The settings were changed."), private={"game_type": str}, told=(), listed=False
+        _("The settings were changed."), private={"game_type": str}, feed_fields=(), listed=False
     ),
     EventKind.AUTO_ADVANCE_ON: EventType(_("From now on the rounds follow each other.")),
-    EventKind.ROUND_STARTED: EventType(_("Round %(round_id)s started."), history.round_started, told=("round_id",)),
+    EventKind.ROUND_STARTED: EventType(
+        _("Round %(round_id)s started."), history.round_started, feed_fields=("round_id",)
+    ),
     EventKind.DRAW_COMMITTED: EventType(
-        _("%(match_id)s has a new seed for its draw."), history.committed, told=("match_id",)
+        _("%(match_id)s has a new seed for its draw."), history.committed, feed_fields=("match_id",)
     ),
     EventKind.ROUND_OPENED: EventType(
         _("The matches of round %(round_id)s may begin."), history.round_opened, listed=False
@@ -74,7 +76,7 @@ EVENTS: Mapping[EventKind, EventType] = {
         _("%(match_id)s: %(summary)s."),
         history.match_finished,
         {"reason": str, "details": dict, "faults": list},
-        told=("match_id", "round_id", "players", "status", "winner_id", "attempt", "referee_id"),
+        feed_fields=("match_id", "round_id", "players", "status", "winner_id", "attempt", "referee_id"),
         listed=False,
     ),
     EventKind.ATTEMPT_LOST: EventType(
@@ -91,7 +93,9 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.FROZEN: EventType(_("The board is frozen after round %(after_round)s."), history.frozen),
     EventKind.PLACE_UNVEILED: EventType(_("Place %(place)s was unveiled.")),
     EventKind.UNVEILED: EventType(_("The board is unveiled."), history.unfrozen),
-    EventKind.NOTICE: EventType(_("From the instructor: %(text)s"), private={"text": str, "said": str}, told=("text",)),
+    EventKind.NOTICE: EventType(
+        _("From the instructor: %(text)s"), private={"text": str, "said": str}, feed_fields=("text",)
+    ),
     EventKind.NOTICE_WITHDRAWN: EventType(_("The instructor withdrew a notice."), private={"said": str}),
     **dict.fromkeys(CORRECTIONS, _CORRECTION),
     **dict.fromkeys((EventKind.ROLE_GIVEN, EventKind.ROLE_TAKEN), EventType(private={"user": str, "role": str})),
@@ -124,9 +128,9 @@ def find(kind: str) -> EventType | None:
     return _BY_NAME.get(kind)
 
 
-def told(kind: EventKind, data: Mapping[str, Any]) -> dict[str, Any]:
+def feed_data(kind: EventKind, data: Mapping[str, Any]) -> dict[str, Any]:
     """The part of an event's data that the API's feed gives to everybody; the kind is one of :data:`PUBLIC`."""
-    names = EVENTS[kind].told
+    names = EVENTS[kind].feed_fields
     return {name: data[name] for name in (kind.public if names is None else names) if name in data}
 
 

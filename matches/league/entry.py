@@ -17,7 +17,7 @@ from agents_registry.registering import places, registration
 from agents_registry.registering.deciding import Refused, Why
 from agents_registry.requests.reading import Request
 from agents_registry.requests.spellings import LEAGUE_FIELDS, Facts
-from agents_registry.words import told
+from agents_registry.words import sentence_of
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
@@ -242,7 +242,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             agent = places.add_by_hand(league_id=league.pk, name=name, endpoint=endpoint, wanted_id=wanted_id)
         except LeagueError as error:
             field = str(error.context["field"])
-            wrong, expected = told(error.message.rstrip(".")), told(error.context["expected"])
+            wrong, expected = sentence_of(error.message.rstrip(".")), sentence_of(error.context["expected"])
             raise Invalid(f"{wrong}. {_('Expected:')} {expected}", field=field) from None
         except places.NameTaken as same:
             raise ActionRefused(_("%(player)s has this name and this address already.") % {"player": same}) from None

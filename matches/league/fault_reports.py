@@ -53,14 +53,14 @@ def _read(fault: Mapping[str, Any]) -> dict[str, Any]:
         "limit_s": limit_s if timed else None,
         **_detail(fault),
         "sentence": _words(fault, "sentence", 300),
-        **({"said": said} if (said := clean_words(_words(fault, "said", MAX_RAW_CHARS))) else {}),
+        **({"said": own_words} if (own_words := clean_words(_words(fault, "said", MAX_RAW_CHARS))) else {}),
     }
 
 
 def apart(faults: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Split faults into what everybody may read, and the players' own words by id, for owner and staff only."""
-    said = {str(fault["player_id"]): str(fault["said"]) for fault in faults if fault.get("said")}
-    return [{name: value for name, value in fault.items() if name != "said"} for fault in faults], said
+    own_words = {str(fault["player_id"]): str(fault["said"]) for fault in faults if fault.get("said")}
+    return [{name: value for name, value in fault.items() if name != "said"} for fault in faults], own_words
 
 
 def _detail(fault: Mapping[str, Any]) -> dict[str, Any]:

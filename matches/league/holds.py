@@ -52,8 +52,8 @@ def retry_held(*, now: datetime) -> int:
 
 def _held() -> list[tuple[Match, datetime]]:
     """The held matches that may be retried, each with the time since when it is held."""
-    going = [LeagueState.RUNNING, LeagueState.COMPLETED]
-    held = Match.objects.filter(state=MatchState.HELD, league__paused=False, league__state__in=going).order_by("pk")
+    states = [LeagueState.RUNNING, LeagueState.COMPLETED]
+    held = Match.objects.filter(state=MatchState.HELD, league__paused=False, league__state__in=states).order_by("pk")
     return [(match, match.held_at) for match in held if match.held_at is not None]
 
 

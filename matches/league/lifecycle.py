@@ -282,9 +282,9 @@ def stop(*, league_id: str) -> League:
             if not league.demo:
                 sealing.refuse_sealed(match)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
-        going = League.objects.filter(pk=league_id, state__in=sources)
+        unfinished = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()
-        if not going.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
+        if not unfinished.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % named(league))
         open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None, seal=None)
         Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(

@@ -162,8 +162,8 @@ def expire_leases(*, now: datetime) -> int:
             # Lock the referee's row before its matches, as its own reports do.
             if referee_id is not None:
                 registration.suspend_referee(agent_id=referee_id, problem="no sign of life")
-            gone = lose_attempt(matches=late.filter(referee_id=referee_id), why=note(Code.NO_SIGN_OF_LIFE))
+            lost_here = lose_attempt(matches=late.filter(referee_id=referee_id), why=note(Code.NO_SIGN_OF_LIFE))
             # Roll the suspension back if a heartbeat came in the last moment.
-            transaction.set_rollback(not gone)
-        lost += gone
+            transaction.set_rollback(not lost_here)
+        lost += lost_here
     return lost

@@ -69,13 +69,13 @@ def withdraw(*, league_id: str, number: int) -> Notice:
         if not moved:
             raise ActionRefused(_("This notice has been withdrawn already."))
         if notice.agent_id is None:
-            said = notice.made_at.isoformat()
-            events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=said)
+            made_at = notice.made_at.isoformat()
+            events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=made_at)
             for event in events:
                 # Keep the hash of the text instead of its salt: the chain still verifies, and no text can be guessed.
                 private_hash = chain.hash_private(event.salt, event.kind, event.data)
                 Event.objects.filter(pk=event.pk).update(
-                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": said}, salt=private_hash
+                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": made_at}, salt=private_hash
                 )
         shown(league_id)
         notice.refresh_from_db()

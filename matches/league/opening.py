@@ -140,10 +140,10 @@ def _take_in(league: League, only: int | None = None) -> int:
     if league.demo or league.rules.registration_code or roster.exists(league.pk):
         return 0
     room = league.rules.max_players
-    came = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
-    if came:
-        record(league.pk, EventKind.LOBBY_JOINED, players=came)
-    return came
+    joined = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
+    if joined:
+        record(league.pk, EventKind.LOBBY_JOINED, players=joined)
+    return joined
 
 
 def take_in(*, league_id: str, only: int | None = None) -> None:

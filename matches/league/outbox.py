@@ -50,9 +50,11 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
         at: when they must have been alive; None for now.
     """
     # Our own referees send a heartbeat every two seconds even when idle; students' referees send none.
-    heard = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
+    alive_since = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
     trusted = _REFEREES.all(league_id=league.pk)
-    alive = [one for one in trusted if not one.sends_progress or (one.heard_at is not None and one.heard_at >= heard)]
+    alive = [
+        one for one in trusted if not one.sends_progress or (one.heard_at is not None and one.heard_at >= alive_since)
+    ]
     # Filter in Python: SQLite has no lookup in JSON lists, and referees are few. A referee without games judges any.
     return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 

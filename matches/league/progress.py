@@ -149,7 +149,7 @@ def _news_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: b
     players = set(match.player_ids)
     # A student's referee may put choices into the view: in a game with hidden choices show nothing before the draw.
     may_be_seen = state == MatchState.DRAWING_NUMBER or not hidden
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "joined": sorted(players.intersection(item.joined) | set(match.joined)),
         "locked_in": sorted(players.intersection(item.locked_in)),
         # A referee that only tells a sealed end sends no view: keep the last one.
@@ -157,10 +157,10 @@ def _news_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: b
     }
     # Moves are never removed: a report that arrives late has fewer of them.
     if keeps_moves and not hidden and len(item.moves or ()) > len(match.moves):
-        told["moves"] = item.moves
+        fields["moves"] = item.moves
     if item.excused:
-        told["excused"] = sealing.with_excused(match, item.excused)
-    news = {name: value for name, value in told.items() if getattr(match, name) != value}
+        fields["excused"] = sealing.with_excused(match, item.excused)
+    news = {name: value for name, value in fields.items() if getattr(match, name) != value}
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
     return news

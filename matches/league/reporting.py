@@ -115,7 +115,7 @@ def _report_sealed(
     note = f"the sealed verdict counts; this report differs: {differs}" if differs else None
     steps = params.get("lifecycle")
     with records.work("result", conversation_id=match.conversation_id), transaction.atomic():
-        if match.state == MatchState.FINISHED or not count_sealed(match, seal, told=True, steps=steps):
+        if match.state == MatchState.FINISHED or not count_sealed(match, seal, is_told=True, steps=steps):
             return {"status": "ACCEPTED", "duplicate": True, "reason": note or _STANDS}
         add_entries(match, transcript)
         _learn(match, params, believed=True)

@@ -33,19 +33,19 @@ logger = logging.getLogger(__name__)
 SILENT = frozenset({"E001", "E009"})
 
 
-def count_sealed(match: Match, seal: Mapping[str, Any], *, told: bool = False, steps: object = None) -> bool:
+def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False, steps: object = None) -> bool:
     """Make a sealed verdict count. Call inside a transaction.
 
     Args:
         match: in play; league, round and players are loaded.
         seal: its seal.
-        told: the players have heard the verdict; otherwise they may never hear it.
+        is_told: the players have heard the verdict; otherwise they may never hear it.
         steps: the states of the match as its referee timed them.
 
     Returns false if a result counted already.
     """
     verdict = sealing.read(seal, match.player_ids)
-    match.seal = {**seal, "told" if told or seal.get("told") else "untold": True}
+    match.seal = {**seal, "told" if is_told or seal.get("told") else "untold": True}
     if not finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(steps)):
         return False
     count_silences(match, verdict)
@@ -57,7 +57,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     """Move a match from one of ``states`` to FINISHED; false if the attempt is over or another result came first."""
     now = timezone.now()
     # A student's referee may have left tokens in its texts. Everybody reads these, so addresses are removed, too.
-    public_faults, said = apart(verdict.faults)
+    public_faults, own_words = apart(verdict.faults)
     texts = (verdict.reason, verdict.details, public_faults)
     reason, details, faults = (without_addresses(clean(one)) for one in texts)
     verdict = replace(verdict, reason=reason, details=details, faults=faults)
@@ -69,7 +69,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
         "reason": reason,
         "details": details,
         "faults": faults,
-        "said": said,
+        "said": own_words,
         "finished_at": now,
         "lease_until": None,
         "locked_in": [],

@@ -86,27 +86,27 @@ def ways(agents: Sequence[Agent]) -> list[Ways]:
     """How these players took each message, by five queries for any number of them."""
     known = {agent.pk for agent in agents}
     failed = _faults(agents)
-    told: dict[int, dict[str, How]] = defaultdict(dict)
+    outcomes: dict[int, dict[str, How]] = defaultdict(dict)
     sent = Delivery.objects.filter(agent__in=known, state__in=(DeliveryState.SETTLED, DeliveryState.FAILED))
     for agent_id, kind, state in sent.values_list("agent_id", "broadcast__message_type", "state").distinct():
         how = How.SENT if state == DeliveryState.SETTLED else How.SILENT
         # One that arrived says more than one that did not.
-        told[agent_id][kind] = How.SENT if told[agent_id].get(kind) == How.SENT else how
+        outcomes[agent_id][kind] = How.SENT if outcomes[agent_id].get(kind) == How.SENT else how
     for seat in ("player_a", "player_b"):
         begun = Match.objects.filter(**{f"{seat}__in": known}, attempt__gt=0).order_by()
         for agent_id in begun.values_list(seat, flat=True).distinct():
-            told[agent_id].setdefault(MessageType.GAME_INVITATION, How.SENT)
-    return [Ways(agent, tuple(_cell(agent, kind, failed, told[agent.pk]) for kind in MESSAGES)) for agent in agents]
+            outcomes[agent_id].setdefault(MessageType.GAME_INVITATION, How.SENT)
+    return [Ways(agent, tuple(_cell(agent, kind, failed, outcomes[agent.pk]) for kind in MESSAGES)) for agent in agents]
 
 
-def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], told: Mapping[str, How]) -> Cell:
+def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], outcomes: Mapping[str, How]) -> Cell:
     shape = agent.spoken.get(kind)
     if isinstance(shape, str):
         tool = read_own(agent.learned).get(kind) if shape in shapes.OF_TOOLS else None
         first = shapes.order(agent.dialect, {}, kind)[0]
         return Cell(How.FIRST if shape == first else How.OTHER, shape, tool.name if tool is not None else "")
     how = failed.get((str(agent.league_id), agent.code, kind))
-    return Cell(how or told.get(kind, How.NEVER))
+    return Cell(how or outcomes.get(kind, How.NEVER))
 
 
 def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:

@@ -148,8 +148,8 @@ class Drawing:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The first public facts in words: name and value."""
-        told = ((name, _in_words(value)) for name, value in self.view.items() if name not in SHOWN_BESIDE)
-        return [(name.replace("_", " ")[:MAX_FACT_CHARS], text) for name, text in told if text][:MAX_FACTS]
+        pairs = ((name, _in_words(value)) for name, value in self.view.items() if name not in SHOWN_BESIDE)
+        return [(name.replace("_", " ")[:MAX_FACT_CHARS], text) for name, text in pairs if text][:MAX_FACTS]
 
 
 def drawing_of(

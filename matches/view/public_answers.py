@@ -48,8 +48,8 @@ def for_public(entry: Mapping[str, Any], players: Collection[str], choice_field:
 def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     body = entry["body"]
     message = read_answer(body, rpc_id=0).message
-    said = message.get("message_type")
-    if isinstance(said, str) and said in _ANSWERS:
+    message_type = message.get("message_type")
+    if isinstance(message_type, str) and message_type in _ANSWERS:
         return entry
     kept: dict[str, Any] = {}
     yes, move, status = accepted(message), choice(message, choice_field), message.get("status")
@@ -68,9 +68,9 @@ def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     }
 
 
-def _without_quotes(said: list[Any]) -> list[dict[str, Any]]:
+def _without_quotes(entries: list[Any]) -> list[dict[str, Any]]:
     """The notes that are worded by us, without the quoted values."""
-    public_notes = [read.public for one in said if isinstance(read := notes.read(one), notes.Note)]
+    public_notes = [read.public for one in entries if isinstance(read := notes.read(one), notes.Note)]
     return [one.to_json() for one in public_notes if one is not None and notes.FREE not in one.args]
 
 
@@ -85,12 +85,12 @@ def report_for_public(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clause(clause: Mapping[str, Any]) -> dict[str, Any]:
-    came = clause.get("came")
-    if came in (None, "", {}):
+    body = clause.get("came")
+    if body in (None, "", {}):
         # Without an HTTP status no response came, and the text is ours; with one it may quote headers.
         return dict(clause) if clause.get("http_status") is None else _with_reason(clause, "")
-    read = _redact_answer({"body": came, "message_type": ""}, "")["body"]
-    return dict(clause) if read == came else _with_reason(clause, WITHHELD) | {"came": read}
+    read = _redact_answer({"body": body, "message_type": ""}, "")["body"]
+    return dict(clause) if read == body else _with_reason(clause, WITHHELD) | {"came": read}
 
 
 def _with_reason(clause: Mapping[str, Any], why: str) -> dict[str, Any]:

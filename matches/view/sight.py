@@ -111,7 +111,7 @@ def _cache_latest(key: tuple[str, datetime], latest: Moment) -> None:
         _latest[key] = latest if known is None or known.seq < latest.seq else known
 
 
-def told(league: League) -> Moment:
+def known_to_owners(league: League) -> Moment:
     """What agents' owners may know of their own matches: everything except corrections made behind a freeze."""
     if league.frozen_seq is None:
         return moment(league)

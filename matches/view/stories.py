@@ -175,10 +175,10 @@ class Teller:
         ended = self._lengthen(outcome)
         if happened.places_up > 0 and happened.settled:
             self.upsets.append(Gap(outcome, happened.places_up))
-        told = next(happened.tales(ended), None)
-        if told is not None and outcome.correction is None:
+        story = next(happened.tales(ended), None)
+        if story is not None and outcome.correction is None:
             # A correction has its own sentence, and came later than the match.
-            self.stories.append(told)
+            self.stories.append(story)
 
     def _note_lead(self) -> None:
         leader = self.leader()

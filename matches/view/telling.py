@@ -26,8 +26,8 @@ _lock = threading.Lock()
 _cached: Recent[Hashable, tuple[Teller, tuple[int, int], int]] = Recent(MAX_CACHED)
 
 
-class Told(NamedTuple):
-    """The latest of what was told.
+class Latest(NamedTuple):
+    """The latest stories, and who led after each round.
 
     Attributes:
         bursts: the stories of results that came in together, the most interesting first; the newest burst first.
@@ -38,20 +38,20 @@ class Told(NamedTuple):
     leads: Mapping[int, Lead]
 
 
-def latest(view: View, limit: int) -> Told:
+def latest(view: View, limit: int) -> Latest:
     """The latest stories of a view."""
     with _lock:
-        told = _told(view)
+        teller = _teller_of(view)
         # Another thread may have told a newer view of the same audience.
-        newest = [story for story in told.stories[-2 * limit :] if story.seq <= view.moment.seq]
-        leads = dict(told.leads)
+        newest = [story for story in teller.stories[-2 * limit :] if story.seq <= view.moment.seq]
+        leads = dict(teller.leads)
     bursts: list[list[Story]] = []
     for story in sorted(newest, key=lambda one: one.seq, reverse=True)[:limit]:
         if bursts and _together(bursts[-1][0], story):
             bursts[-1].append(story)
         else:
             bursts.append([story])
-    return Told([sorted(burst, key=lambda one: one.interest, reverse=True) for burst in bursts], leads)
+    return Latest([sorted(burst, key=lambda one: one.interest, reverse=True) for burst in bursts], leads)
 
 
 def _together(first: Story, other: Story) -> bool:
@@ -63,7 +63,7 @@ def whole(view: View) -> Teller:
     return _go_on(None, _fresh(view), in_order(view.moment), (0, 0), 0)
 
 
-def _told(view: View) -> Teller:
+def _teller_of(view: View) -> Teller:
     moment = view.moment
     key = _key(view)
     kept = _cached.get(key) if key is not None else None

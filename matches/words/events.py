@@ -48,8 +48,8 @@ def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
             "players": named,
             "count": left,
         }
-    told = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(names)) % {"names": named}
-    return {"champions_named": told}
+    sentence = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(names)) % {"names": named}
+    return {"champions_named": sentence}
 
 
 _EXTRA_VALUES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {

@@ -30,14 +30,14 @@ def expected(one: PlayerLuck) -> str:
 
 def about_bars(luck: Luck, after_round: int) -> str:
     """What the bars of a table mean."""
-    said = _(
+    sentence = _(
         "The bars: from which place to which everyone would be if rounds 1 to %(round)d were played again, "
         "in nine of ten leagues."
     ) % {"round": after_round}
     if luck.chance or all(one.coin for one in luck.players.values()):
-        return said
+        return sentence
     hollow = _("A hollow bar: its results could be those of an average player, so its place could be chance.")
-    return f"{said} {hollow}"
+    return f"{sentence} {hollow}"
 
 
 def about_coins(luck: Luck) -> str:
@@ -53,22 +53,22 @@ def about_player(one: PlayerLuck, luck: Luck, after_round: int) -> str:
     """How much of a player's place is luck."""
     facts = {"round": after_round, "low": one.low, "high": one.high, "of": len(luck.players)}
     if one.low == one.high:
-        said = _(
+        sentence = _(
             "If rounds 1 to %(round)d were played again, its place would be %(low)d of %(of)d "
             "in at least nine of ten leagues."
         )
     else:
-        said = _(
+        sentence = _(
             "If rounds 1 to %(round)d were played again, its place would be between %(low)d and %(high)d of %(of)d "
             "in nine of ten leagues."
         )
-    return f"{said % facts} {_worth(one) if luck.chance else _strength(one)}"
+    return f"{sentence % facts} {_worth(one) if luck.chance else _strength(one)}"
 
 
 def _worth(one: PlayerLuck) -> str:
-    said = _("In this game nobody can be better than another: every place could be chance.")
+    sentence = _("In this game nobody can be better than another: every place could be chance.")
     if one.expected is None or one.spread is None:
-        return said
+        return sentence
     worth = _(
         "Its points: %(points)d; what its matches were worth on average: %(expected)s, give or take %(spread)s."
     ) % {
@@ -76,7 +76,7 @@ def _worth(one: PlayerLuck) -> str:
         "spread": f"{one.spread:.1f}",
         "points": one.points,
     }
-    return f"{said} {worth}"
+    return f"{sentence} {worth}"
 
 
 def _strength(one: PlayerLuck) -> str:

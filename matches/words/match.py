@@ -13,15 +13,15 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import ResultStatus
 from matches.events.history import Outcome
 from matches.words import states
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 
-def own_words(outcome: Outcome, said: Mapping[str, str], *, owned: str = "") -> list[str]:
+def own_words(outcome: Outcome, quotes: Mapping[str, str], *, owned: str = "") -> list[str]:
     """What the players said themselves in place of an answer, each in a sentence without a full stop.
 
     Args:
         outcome: how the match ended; after a correction by the instructor no player's words explain it.
-        said: the players' words by id, as far as the reader may see them.
+        quotes: the players' words by id, as far as the reader may see them.
         owned: the reader's own player; empty for the staff.
     """
     if outcome.correction is not None:
@@ -29,9 +29,9 @@ def own_words(outcome: Outcome, said: Mapping[str, str], *, owned: str = "") -> 
     blamed = dict.fromkeys(fault["player_id"] for fault in outcome.faults)
     own, of_player = _("your agent said: %(words)s"), _("%(player)s said: %(words)s")
     return [
-        (own if player == owned else of_player) % {"player": player, "words": isolated(said[player])}
+        (own if player == owned else of_player) % {"player": player, "words": isolated(quotes[player])}
         for player in blamed
-        if said.get(player)
+        if quotes.get(player)
     ]
 
 
@@ -48,7 +48,7 @@ def why(outcome: Outcome) -> str:
         }.get(ResultStatus(outcome.status))
         return f"{reasons}: {end}." if end else f"{reasons}."
     games = (_even_odd_reason, _sum_reason, _board_reason)
-    return next((known for of_game in games if (known := of_game(outcome))), told(outcome.reason))
+    return next((known for of_game in games if (known := of_game(outcome))), sentence_of(outcome.reason))
 
 
 def _reasons(outcome: Outcome) -> list[str]:
@@ -57,8 +57,10 @@ def _reasons(outcome: Outcome) -> list[str]:
     if outcome.status == ResultStatus.TECHNICAL_LOSS:
         blamed = {fault["player_id"] for fault in outcome.faults}
         # A player without a fault that lost without play was taken out by the instructor.
-        gone = [player for player in outcome.players if player != outcome.winner and player not in blamed]
-        reasons += [_("%(player)s was taken out of the league: not called") % {"player": player} for player in gone]
+        taken_out = [player for player in outcome.players if player != outcome.winner and player not in blamed]
+        reasons += [
+            _("%(player)s was taken out of the league: not called") % {"player": player} for player in taken_out
+        ]
     return reasons
 
 
@@ -67,18 +69,18 @@ def _even_odd_reason(outcome: Outcome) -> str:
     number, choices = outcome.details.get("drawn_number"), outcome.details.get("choices")
     if outcome.correction is not None or not isinstance(number, int) or not isinstance(choices, Mapping):
         return ""
-    said = [choices.get(player) for player in outcome.players]
+    by_seat = [choices.get(player) for player in outcome.players]
     known = {"even": _("even"), "odd": _("odd")}
-    if any(not isinstance(one, str) or one not in known for one in said):
+    if any(not isinstance(one, str) or one not in known for one in by_seat):
         return ""
     first, second = outcome.players
     return _("The number is %(number)d, %(parity)s: %(a)s chose %(first)s, %(b)s %(second)s.") % {
         "number": number,
         "parity": known[("even", "odd")[number % 2]],
         "a": first,
-        "first": known[str(said[0])],
+        "first": known[str(by_seat[0])],
         "b": second,
-        "second": known[str(said[1])],
+        "second": known[str(by_seat[1])],
     }
 
 
@@ -87,13 +89,13 @@ def _sum_reason(outcome: Outcome) -> str:
     total, number, choices = (outcome.details.get(name) for name in ("sum", "drawn_number", "choices"))
     if outcome.correction is not None or not outcome.winner or not isinstance(choices, Mapping):
         return ""
-    said = [choices.get(player) for player in outcome.players]
-    if type(total) is not int or any(type(one) is not int for one in (number, *said)):
+    by_seat = [choices.get(player) for player in outcome.players]
+    if type(total) is not int or any(type(one) is not int for one in (number, *by_seat)):
         return ""
     sentence = _("%(first)d + %(second)d + %(number)d = %(sum)d is %(parity)s, and %(winner)s stands for %(parity)s.")
     return sentence % {
-        "first": said[0],
-        "second": said[1],
+        "first": by_seat[0],
+        "second": by_seat[1],
         "number": number,
         "sum": total,
         "parity": (_("even"), _("odd"))[total % 2],
@@ -133,7 +135,7 @@ def lost_attempt(data: Mapping[str, Any]) -> str:
 
 def reason_lost(data: Mapping[str, Any]) -> str:
     """The reason that stands in such an event: a note, or a text as earlier versions of the site wrote them."""
-    return told(data.get("why")) or "–"
+    return sentence_of(data.get("why")) or "–"
 
 
 def duration(milliseconds: int) -> str:

@@ -13,7 +13,7 @@ _FILLING = ".{1,200}?"
 """A league's name has spaces; the sentences are ours, so no stranger makes them slow to read."""
 
 
-def told(text: str) -> str:
+def translated(text: str) -> str:
     """A stored refusal of a start, in the reader's language; one that is not known is quoted."""
     return wording.translated(text, [_at_start()], isolated, filling=_FILLING) or in_other_words(text)
 

@@ -12,7 +12,7 @@ from league_sdk.protocol.faults import describe
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.view.summaries import Summary
 from matches.words import corrections
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 
 def not_shown_to_be_yours() -> str:
@@ -164,6 +164,8 @@ def fault_sentence(fault: Mapping[str, Any]) -> str:
     if fault["error_code"] == "E005" and fault.get("cause"):
         return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
     if fault.get("cause") and fault.get("limit_s") is not None:
-        return describe({**fault, "detail": told(fault.get("note") or fault.get("detail"))}, _)
+        return describe({**fault, "detail": sentence_of(fault.get("note") or fault.get("detail"))}, _)
     names = {"player": fault["player_id"], "cause": corrections.fault_cause(fault.get("cause", ""))}
-    return told(fault["sentence"]) or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
+    return (
+        sentence_of(fault["sentence"]) or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
+    )

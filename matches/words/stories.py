@@ -11,7 +11,7 @@ from agents_registry.isolating import isolated
 from matches.view.stories import Lead, Story, Tale
 
 
-def told(story: Story, names: Mapping[str, str]) -> str:
+def in_words(story: Story, names: Mapping[str, str]) -> str:
     """A story in a sentence.
 
     Args:

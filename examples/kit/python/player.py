@@ -83,10 +83,10 @@ def respond(raw, called=None):
         if is_league and message.get("message_type") == "GAME_OVER":
             result = message.get("game_result") or {}
             tell(message.get("match_id"), result.get("status"), "winner:", result.get("winner_player_id"))
-        said = answer(message)
+        reply = answer(message)
         if "id" not in request:
             return None
-        result = {"status": "ok"} if said is None else {**envelope(message, me, is_league), **said}
+        result = {"status": "ok"} if reply is None else {**envelope(message, me, is_league), **reply}
         json.dumps(result)  # what we repeat of a stranger's message may be too deep for it
         return {"jsonrpc": "2.0", "id": rpc_id, "result": result}
     except Refused as error:

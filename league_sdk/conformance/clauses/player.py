@@ -15,7 +15,7 @@ from league_sdk.conformance.clauses.rules import (
     no_such_method,
     notification,
     table,
-    told,
+    takes,
 )  # fmt: skip
 from league_sdk.conformance.judgements import refusal
 from league_sdk.protocol.sentences import _
@@ -116,18 +116,18 @@ _PLAYER = table(
           "do not require it."), TOLERATED, for_some=True),
     RESULTS,
     # What it is only told.
-    told("round_announcement", _("It takes ROUND_ANNOUNCEMENT"), "004 4.3.1"),
-    told("game_error", _("It takes GAME_ERROR"), "004 4.10.2, 8.10.2"),
-    told("game_over_win", _("It takes GAME_OVER: WIN"), "004 4.6.1, 5.3.1", _("An answer without error within 5 s.")),
-    told("game_over_draw", _("It takes GAME_OVER: DRAW"), "004 4.6.1", _("An answer without error within 5 s.")),
-    told(
+    takes("round_announcement", _("It takes ROUND_ANNOUNCEMENT"), "004 4.3.1"),
+    takes("game_error", _("It takes GAME_ERROR"), "004 4.10.2, 8.10.2"),
+    takes("game_over_win", _("It takes GAME_OVER: WIN"), "004 4.6.1, 5.3.1", _("An answer without error within 5 s.")),
+    takes("game_over_draw", _("It takes GAME_OVER: DRAW"), "004 4.6.1", _("An answer without error within 5 s.")),
+    takes(
         "game_over_technical_loss", _("It takes GAME_OVER: TECHNICAL_LOSS"), "004 4.6.1, 2.9.4",
         _("An answer without error, though it was never asked for a choice.")),
-    told(
+    takes(
         "game_over_cancelled", _("It takes GAME_OVER: CANCELLED"), f"000 3.3; {RULING} 8",
         _("An answer without error, though there is no result.")),
-    told("standings_update", _("It takes LEAGUE_STANDINGS_UPDATE"), "004 4.7.1"),
-    told("round_completed", _("It takes ROUND_COMPLETED"), "004 4.8.1"),
+    takes("standings_update", _("It takes LEAGUE_STANDINGS_UPDATE"), "004 4.7.1"),
+    takes("round_completed", _("It takes ROUND_COMPLETED"), "004 4.8.1"),
     # Other tools.
     PING,
     Rule(
@@ -171,7 +171,7 @@ _PLAYER = table(
         "robust.afterwards", _("It plays on after all that"),
         _("A correct invitation and request for a choice are answered as before."), "004 6.3.3",
         _("It joined and chose {move}."), _("After the unusable requests it does not play on: {said}.")),
-    told("league_completed", _("It takes LEAGUE_COMPLETED"), "004 4.8.2, 8.9"),
+    takes("league_completed", _("It takes LEAGUE_COMPLETED"), "004 4.8.2, 8.9"),
 )
 # fmt: on
 

@@ -85,9 +85,9 @@ def in_all(name: str, title: str, expected: str, source: str) -> Rule:
     return Rule(name, title, expected, source, _("In all {answers} answers."))
 
 
-def told(name: str, title: str, source: str, expected: str = _NO_ERROR) -> Rule:
+def takes(name: str, title: str, source: str, expected: str = _NO_ERROR) -> Rule:
     """A rule about a message that asks for nothing."""
-    return Rule(f"message.{name}", title, expected, source, by=judgements.told)
+    return Rule(f"message.{name}", title, expected, source, by=judgements.takes)
 
 
 def refuses(name: str, title: str, source: str, *codes: str, expected: str = "") -> Rule:

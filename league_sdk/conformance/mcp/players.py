@@ -93,7 +93,7 @@ def _judge_result(talk: Talk, server: Server) -> None:
     params = answer.sent.get("params")
     name = params.get("name") if isinstance(params, Mapping) else None
     tool = server.listed(name) if isinstance(name, str) else {}
-    result = answer.came.get("result") if isinstance(answer.came, Mapping) else None
+    result = answer.response_body.get("result") if isinstance(answer.response_body, Mapping) else None
     # It was found out after this answer, and may have been called in another version before.
     called_in = talk.line.memory.session
     stateless = called_in is not None and called_in.is_stateless

@@ -47,8 +47,8 @@ class Server:
     def result(self, method: str) -> Mapping[str, Any] | None:
         """The result that it gave to a method; None if it gave none."""
         exchange = self.exchanges.get(method)
-        came = exchange.came if exchange is not None else None
-        result = came.get("result") if isinstance(came, Mapping) else None
+        body = exchange.response_body if exchange is not None else None
+        result = body.get("result") if isinstance(body, Mapping) else None
         return result if isinstance(result, Mapping) else None
 
     def listed(self, name: str) -> Mapping[str, Any]:

@@ -62,7 +62,7 @@ def _wrong_id(server: Server) -> Sentence | None:
 
 
 def _wrong_first(listed: Exchange | None) -> Sentence | None:
-    if listed is None or not session.is_wanted(listed.status or 0, listed.came):
+    if listed is None or not session.is_wanted(listed.status or 0, listed.response_body):
         return None
     return say(_("It refused the session that it had just given: {said}"), said=listed.in_words())
 
@@ -75,7 +75,7 @@ async def _wrong_next(server: Server, end: float) -> Sentence | None:
         why = _("It answered one call of its session, and not the next: {problem}. Keep a session until DELETE ends it")
         return say(why, problem=error.problem)
     other = server.other_id
-    if again.status == GONE or session.is_wanted(again.status or 0, again.came):
+    if again.status == GONE or session.is_wanted(again.status or 0, again.response_body):
         return say(_FORGOTTEN if other is None else _REPLACED, said=again.in_words())
     return None if other is None else say(_ANOTHER, seen=seen_text(other))
 

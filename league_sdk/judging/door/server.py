@@ -82,9 +82,9 @@ class RefereeServer:
             START_MATCH: referee.start_match,
             START_MATCHES: referee.start_matches,
             GET_MATCH_STATE: referee.shown.state,
-            COLLECT_CHOICES: lambda message: referee.shown.told(message).choices(),
-            DRAW_NUMBER: lambda message: referee.shown.told(message).draw(),
-            FINALIZE_MATCH: lambda message: referee.shown.told(message).end(),
+            COLLECT_CHOICES: lambda message: referee.shown.ended_match(message).choices(),
+            DRAW_NUMBER: lambda message: referee.shown.ended_match(message).draw(),
+            FINALIZE_MATCH: lambda message: referee.shown.ended_match(message).end(),
             **dict.fromkeys(NOTIFICATIONS, lambda message: {"status": "ok"}),
         }
         self._monitoring: dict[str, Handler] = {HEALTH: self._health, METRICS: self._metrics}

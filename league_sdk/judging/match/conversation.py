@@ -157,7 +157,7 @@ class Conversation:
             notes=notes,
             body=result.body,
             wire=result.wire,
-            said=result.said,
+            said=result.own_words,
         )
 
     def _oddities(self, seat: Seat, result: CallResult, answer_type: str) -> list[Note]:

@@ -150,9 +150,9 @@ async def send_game_over(talk: Conversation, verdict: Verdict, attempt: int, con
             message = match_messages.game_over(
                 brief.to(seat), now=now, attempt=attempt, result=result, conversation_id=conversation_id
             )
-            told = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
-            excuse = told.excuse
-            if told.connected:
+            delivery = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
+            excuse = delivery.excuse
+            if delivery.connected:
                 break
         return excuse
 

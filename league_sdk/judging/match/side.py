@@ -59,7 +59,7 @@ class RefereeSide:
     def sent(self, message: dict[str, Any]) -> None:
         self.talk.record_sent(self.seat, message, False)
 
-    def came(
+    def record(
         self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
         self.talk.record_result(self.seat, result, asked, answer_type, limit_s, hidden)

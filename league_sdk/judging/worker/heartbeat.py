@@ -17,8 +17,8 @@ from typing import Any
 from league_sdk.asking.clock import Clock
 from league_sdk.asking.mailbox import Mailbox
 from league_sdk.judging.match.brief import Brief
+from league_sdk.judging.match.ended import EndedMatch
 from league_sdk.judging.match.log import MatchLog
-from league_sdk.judging.match.told import Told
 from league_sdk.judging.worker.league_link import LeagueLink, Refused
 from league_sdk.protocol import rpc
 from league_sdk.protocol.faults import Cause
@@ -57,8 +57,8 @@ class RunningMatch:
         reported_at: when the last accepted heartbeat that reported it was sent; monotonic seconds.
         failed: if it ended without a result: whose side failed (REFEREE or LEAGUE), and how, in words. It waits to be
             handed back.
-        over: its players were told the end; only the report is missing.
-        told: what they were told; None before all of them were.
+        over: GAME_OVER was sent to its players; only the report is missing.
+        ended: the match after GAME_OVER was delivered to all players; None before.
         seal: the verdict that waits to be sealed.
         sealed, refused: what the league manager answered to the seal.
         waiters: set when a call with everything that is known now was accepted.
@@ -73,7 +73,7 @@ class RunningMatch:
     task: asyncio.Task[None] | None = None
     failed: tuple[Cause, str] | None = None
     over: bool = False
-    told: Told | None = None
+    ended: EndedMatch | None = None
     seal: dict[str, Any] | None = None
     sealed: bool = False
     refused: bool = False

@@ -17,9 +17,9 @@ from league_sdk.judging.calls.player_line import PlayerLine
 from league_sdk.judging.journal import Journal
 from league_sdk.judging.match.broken_off import Fenced
 from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.ended import EndedMatch
 from league_sdk.judging.match.ending import Verdict, announce_sealed
 from league_sdk.judging.match.play import play_match
-from league_sdk.judging.match.told import Told
 from league_sdk.judging.worker.heartbeat import (
     CODES_NOT_ABOUT_CONTENT,
     MAX_TRANSCRIPT_BYTES,
@@ -128,7 +128,7 @@ class MatchRunner:
         else:
             safe = LeagueSafe(match, self.heartbeat) if brief.seals else None
             verdict = await self.uses.play_match(talk, game, rng=self._rng, safe=safe)
-        match.told = Told.of(brief, verdict, match.log, self.uses.clock.now())
+        match.ended = EndedMatch.of(brief, verdict, match.log, self.uses.clock.now())
         learned = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
             "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},

@@ -250,8 +250,8 @@ class Referee:
             self._fail(match, Cause.REFEREE, str(note(Code.REFEREE_ERROR, kind=type(error).__name__)))
         else:
             telemetry.ended()
-            if match.told is not None:
-                self.shown.remember(match.told)
+            if match.ended is not None:
+                self.shown.remember(match.ended)
             self._end(match)
 
     def _fail(self, match: RunningMatch, cause: Cause, why: str) -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from league_sdk.judging.match.told import Told
+from league_sdk.judging.match.ended import EndedMatch
 from league_sdk.judging.worker.heartbeat import Key, RunningMatch
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, TokenInvalid, TokenMissing
 
-MAX_TOLD = 1_000
-"""Matches that are over here and whose players may still ask what they were told."""
+MAX_ENDED = 1_000
+"""Matches that are over here and whose players may still ask for the steps of the match."""
 
-Asked = Mapping[str, Any]
+Question = Mapping[str, Any]
 """The fields of a question: ``match_id``, ``auth_token``, perhaps ``league_id``."""
 
 
@@ -27,20 +27,20 @@ class MatchesShown:
 
     def __init__(self, running: Mapping[Key, RunningMatch]) -> None:
         self._running = running
-        self._told: dict[tuple[str, str], Told] = {}
+        self._ended: dict[tuple[str, str], EndedMatch] = {}
 
-    def remember(self, told: Told) -> None:
+    def remember(self, match: EndedMatch) -> None:
         """A match is over here."""
-        self._told.pop((told.league_id, told.match_id), None)
-        self._told[told.league_id, told.match_id] = told
-        while len(self._told) > MAX_TOLD:
-            del self._told[next(iter(self._told))]
+        self._ended.pop((match.league_id, match.match_id), None)
+        self._ended[match.league_id, match.match_id] = match
+        while len(self._ended) > MAX_ENDED:
+            del self._ended[next(iter(self._ended))]
 
     def forget(self, key: Key) -> None:
         """A match begins: what an earlier play of it came to is not its result."""
-        self._told.pop(key[:2], None)
+        self._ended.pop(key[:2], None)
 
-    def state(self, asked: Asked) -> dict[str, Any]:
+    def state(self, question: Question) -> dict[str, Any]:
         """Answer get_match_state: the public view of a match in play, for a player of it.
 
         Raises:
@@ -48,9 +48,9 @@ class MatchesShown:
             InvalidFormat: no such match here.
             TokenInvalid: E012, it is not that of a player of the match.
         """
-        match = self._in_play(asked)
+        match = self._in_play(question)
         if match is None:
-            raise _unknown(asked)
+            raise _unknown(question)
         log = match.log
         return {
             "match_id": match.brief.match_id,
@@ -61,48 +61,49 @@ class MatchesShown:
             "view": log.view,
         }
 
-    def told(self, asked: Asked) -> Told:
-        """What the players of a match were told, for a player of it; it answers the steps of the match.
+    def ended_match(self, question: Question) -> EndedMatch:
+        """The match after GAME_OVER, for a player of it; it answers the steps of the match.
 
         Whoever is no player of the match learns nothing that :meth:`state` does not say as well.
 
         Raises:
             TokenMissing: E011, no auth_token.
-            InvalidFormat: not all players were told yet, or there is no such match here.
+            InvalidFormat: GAME_OVER is not delivered to all players yet, or there is no such match here.
             TokenInvalid: E012, the match is in play, and this is not the token of a player of it, or it is not proven.
         """
-        match = self._in_play(asked)
+        match = self._in_play(question)
         if match is None:
-            for told in self._told.values():
-                if _is_meant((told.league_id, told.match_id, told.attempt), asked) and told.owns(asked["auth_token"]):
-                    return told
-            raise _unknown(asked)
-        if match.told is None:
+            for ended in self._ended.values():
+                key = (ended.league_id, ended.match_id, ended.attempt)
+                if _is_meant(key, question) and ended.owns(question["auth_token"]):
+                    return ended
+            raise _unknown(question)
+        if match.ended is None:
             raise InvalidFormat(
                 "This match is in play: its steps are told after GAME_OVER.",
                 field="match_id",
-                seen=asked.get("match_id"),
+                seen=question.get("match_id"),
                 expected="a match whose players were all told its end",
             )
-        if not match.told.owns(asked["auth_token"]):
+        if not match.ended.owns(question["auth_token"]):
             raise TokenInvalid(
                 "Your player has not answered with this token yet.",
                 field="auth_token",
                 expected="a token that its answers carry",
             )
-        return match.told
+        return match.ended
 
-    def _in_play(self, asked: Asked) -> RunningMatch | None:
+    def _in_play(self, question: Question) -> RunningMatch | None:
         """The match in play that a player of it asks for; None if none here is meant.
 
         Raises:
             TokenMissing, TokenInvalid: E011, E012.
         """
-        token = asked.get("auth_token")
+        token = question.get("auth_token")
         if token in (None, ""):
             raise TokenMissing("auth_token is missing.", field="auth_token", expected="your own auth_token")
         # Several leagues have a match R1M1: without league_id, the token shows which one is meant.
-        meant = [match for key, match in self._running.items() if _is_meant(key, asked)]
+        meant = [match for key, match in self._running.items() if _is_meant(key, question)]
         for match in meant:
             if isinstance(token, str) and any(seat.owns(token) for seat in match.brief.seats):
                 return match
@@ -113,16 +114,16 @@ class MatchesShown:
         return None
 
 
-def _is_meant(key: Key, asked: Asked) -> bool:
-    league_id = asked.get("league_id")
-    return key[1] == asked.get("match_id") and (league_id is None or key[0] == league_id)
+def _is_meant(key: Key, question: Question) -> bool:
+    league_id = question.get("league_id")
+    return key[1] == question.get("match_id") and (league_id is None or key[0] == league_id)
 
 
-def _unknown(asked: Asked) -> LeagueError:
+def _unknown(question: Question) -> LeagueError:
     return InvalidFormat(
         "This match is not being played here.",
         field="match_id",
-        seen=asked.get("match_id"),
+        seen=question.get("match_id"),
         expected="a match in play",
         legacy_code="G003",
     )

@@ -108,6 +108,6 @@ class Luck:
     @staticmethod
     def read(text: str) -> Luck:
         """The answer from its text."""
-        told: dict[str, Any] = json.loads(text)
-        told["players"] = {player_id: PlayerLuck(**one) for player_id, one in told["players"].items()}
-        return Luck(**told)
+        fields: dict[str, Any] = json.loads(text)
+        fields["players"] = {player_id: PlayerLuck(**one) for player_id, one in fields["players"].items()}
+        return Luck(**fields)

@@ -34,7 +34,7 @@ class Draw:
     Attributes:
         commitment: the SHA-256 of the seed of the play that counts, hex.
         play: the number of that play, from 1; a replay has the next number.
-        told: ``waiting`` for the end of the match; ``checkable``; ``unsealed``, as the referee drew the number itself;
+        state: ``waiting`` for the end of the match; ``checkable``; ``unsealed``, as the referee drew the number itself;
             ``unrevealed``, as the instructor set the result.
         seed: hex; empty until it is revealed.
         check: the input of the check in the browser, as JSON.
@@ -42,7 +42,7 @@ class Draw:
 
     commitment: str
     play: int
-    told: str
+    state: str
     seed: str = ""
     check: str = ""
 
@@ -104,10 +104,10 @@ def _facts(judged: Mapping[str, Any], players: tuple[str, str]) -> dict[str, Any
     """The reported draw and its outcome; choices are in the order of the seats."""
     details = judged.get("details") or {}
     choices = details.get("choices") or {}
-    said = [choices.get(player) for player in players]
+    by_seat = [choices.get(player) for player in players]
     return {
         "players": list(players),
-        "choices": ["" if one is None else str(one) for one in said],
+        "choices": ["" if one is None else str(one) for one in by_seat],
         "number": details.get("drawn_number"),
         "parity": details.get("number_parity"),
         "winner": judged.get("winner_id"),

@@ -22,7 +22,7 @@ from league_sdk.protocol.tokens import REDACTED
 from league_sdk.protocol.transcript import clean
 from matches.view import queries
 from matches.words import checks, match
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 MAX_VALUE_CHARS = 200
 _MISSING = object()
@@ -41,7 +41,7 @@ class FieldRow(NamedTuple):
 
     name: str
     expected: str
-    came: str
+    received: str
     mark: str
     cost: bool = False
     in_words: bool = False
@@ -53,7 +53,7 @@ class Answer:
 
     Attributes:
         search: which requests searched for the agent's dialect before it.
-        said: the agent's own words in place of an answer.
+        own_words: the agent's own words in place of an answer.
         text: the beginning of the response, if it was not JSON.
         rows: the comparison field by field; empty if nothing was expected or the body cannot be read.
         wrong: whether it failed to do what was asked.
@@ -65,7 +65,7 @@ class Answer:
     problem: str
     notes: list[str]
     search: list[str]
-    said: str
+    own_words: str
     text: str
     body: str
     rows: list[FieldRow]
@@ -223,17 +223,17 @@ def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
     message = read_answer(body, rpc_id=wire[-1]["id"] if wire else 0).message if not is_cut(body) else {}
     readable = bool(expected) and body is not None and not is_cut(body)
     usable = readable and is_usable(sent, message)
-    problem = told(entry.get("problem"))
+    problem = sentence_of(entry.get("problem"))
     of_answer, of_search = notes.apart(entry.get("notes") or [])
-    said = entry.get("said")
+    own_words = entry.get("said")
     return Answer(
         _took(entry),
         entry.get("http_status"),
         wire[-1]["content_type"] if wire and way_of(wire[-1]) != Way.INBOX else "",
         problem,
-        [told(note) for note in of_answer],
-        [told(note) for note in of_search],
-        clean_words(said) if isinstance(said, str) else "",
+        [sentence_of(note) for note in of_answer],
+        [sentence_of(note) for note in of_search],
+        clean_words(own_words) if isinstance(own_words, str) else "",
         wire[-1].get("text", "") if wire else "",
         pretty(body) if body is not None else "",
         comparison(expected, message, usable=usable) if readable else [],

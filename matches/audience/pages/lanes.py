@@ -21,7 +21,7 @@ from league_sdk.protocol.own_words import clean_words
 from league_sdk.protocol.states import MatchState
 from matches.view.rows import Step as StepRow
 from matches.words import match, states
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 SEATS = ("a", "b")
 GAPS_MS = (300, 1_000, 3_000, 10_000, 30_000)
@@ -93,12 +93,12 @@ class Message(Row):
         incoming: whether the player, or the league manager in its own lane, sent it.
         search: which requests searched for the agent's dialect before it.
         own_words: what the agent said itself in place of an answer; for the staff only.
-        came: whether there was any response.
+        has_response: whether there was any response.
         deadline: milliseconds that the message allows for its answer.
         complaint: the text of a GAME_ERROR.
         verdict: for an answer: ok, wrong, late, never, or aside if it answers nothing; for an unanswered call: open or
             locked.
-        said: the verdict in words.
+        timing: the verdict in words.
         used: the share of its time that the answer took, in percent.
         call, answer: the message that it answers, and the one that answers it.
     """
@@ -117,11 +117,11 @@ class Message(Row):
     notes: list[str]
     search: list[str]
     own_words: str
-    came: bool
+    has_response: bool
     deadline: int | None
     complaint: str
     verdict: str = ""
-    said: str = ""
+    timing: str = ""
     limit: str = ""
     choice: str = ""
     used: int | None = None
@@ -166,9 +166,9 @@ def rows_of(  # noqa: PLR0913 - what a page shows of an attempt
 
 def begin_of(entries: Sequence[Mapping[str, Any]], steps: Iterable[StepRow]) -> datetime | None:
     """The time that a match's offsets count from: when it was assigned to its first referee."""
-    given = [step["at"] for step in steps if step["state"] == MatchState.ASSIGNED]
-    told = [entry["at"] for entry in entries]
-    return min((datetime.fromisoformat(first[0]) for first in (given, told) if first), default=None)
+    assigned = [step["at"] for step in steps if step["state"] == MatchState.ASSIGNED]
+    logged = [entry["at"] for entry in entries]
+    return min((datetime.fromisoformat(first[0]) for first in (assigned, logged) if first), default=None)
 
 
 # One row ------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Message:
     params = body.get("params", body) if isinstance(body, Mapping) else None
     params = params if isinstance(params, Mapping) else {}
     of_answer, of_search = notes.apart(entry.get("notes") or [])
-    said = entry.get("said")
+    own_words = entry.get("said")
     return Message(
         at=datetime.fromisoformat(entry["at"]),
         key=f"{entry['attempt']}-{entry['n']}",
@@ -195,11 +195,11 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Message:
         elapsed_ms=_milliseconds(entry.get("elapsed_ms")),
         limit_ms=_milliseconds(entry.get("limit_ms")) or None,
         http_status=entry.get("http_status"),
-        problem=told(entry.get("problem")),
-        notes=[told(note) for note in of_answer],
-        search=[told(note) for note in of_search],
-        own_words=clean_words(said) if isinstance(said, str) else "",
-        came=entry.get("http_status") is not None or body not in (None, "", {}),
+        problem=sentence_of(entry.get("problem")),
+        notes=[sentence_of(note) for note in of_answer],
+        search=[sentence_of(note) for note in of_search],
+        own_words=clean_words(own_words) if isinstance(own_words, str) else "",
+        has_response=entry.get("http_status") is not None or body not in (None, "", {}),
         deadline=_deadline(params.get("deadline"), entry["at"]) if to_seat else None,
         complaint=str(params.get("message") or "")[:MAX_COMPLAINT_CHARS],
     )
@@ -275,7 +275,7 @@ def _mark_unanswered(waiting: Mapping[str, Message], locked_in: set[str]) -> Non
     """Mark messages whose answers are still to come, or have come but are secret until the draw."""
     for lane, message in waiting.items():
         if lane in locked_in:
-            message.verdict, message.said = "locked", _("has locked in")
+            message.verdict, message.timing = "locked", _("has locked in")
         else:
             message.verdict = "open"
             if message.deadline:
@@ -298,16 +298,16 @@ def _set_verdict(message: Message) -> None:
     if call is None or elapsed is None:
         message.verdict = "aside"
         return
-    if not message.came and message.problem:
-        message.verdict, message.said = "never", match.never(elapsed, limit)
+    if not message.has_response and message.problem:
+        message.verdict, message.timing = "never", match.never(elapsed, limit)
         if limit is not None and elapsed >= limit:
             # The verdict already says that time ran out.
             message.problem = ""
     elif limit is not None and elapsed > limit:
-        message.verdict, message.said = "late", match.too_late(elapsed, limit)
+        message.verdict, message.timing = "late", match.too_late(elapsed, limit)
     else:
         message.verdict = "wrong" if message.problem else "ok"
-        message.said = match.took(elapsed, limit)
+        message.timing = match.took(elapsed, limit)
     if limit:
         message.used = max(1, min(100, round(100 * elapsed / limit)))
 

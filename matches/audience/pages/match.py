@@ -131,14 +131,14 @@ class Verdict:
     Attributes:
         before: what the referee had reported, if the instructor has corrected the result.
         untold: whether the players may not know the result, as the referee was lost before it could tell them.
-        said: for the staff, what the players said themselves in place of an answer.
+        own_words: for the staff, what the players said themselves in place of an answer.
     """
 
     why: str = ""
     blame: list[Blame] | None = None
     before: str = ""
     untold: bool = False
-    said: Sequence[str] = ()
+    own_words: Sequence[str] = ()
 
 
 def _verdict(match: Match, outcome: Outcome | None, events: list[Event], *, staff: bool) -> Verdict:
@@ -147,8 +147,8 @@ def _verdict(match: Match, outcome: Outcome | None, events: list[Event], *, staf
     if outcome.correction is None:
         untold = bool((match.seal or {}).get("untold"))
         blame = [_blame(fault) for fault in outcome.faults]
-        said = words_match.own_words(outcome, match.said) if staff else []
-        return Verdict(words_match.why(outcome), blame, untold=untold, said=said)
+        own_words = words_match.own_words(outcome, match.said) if staff else []
+        return Verdict(words_match.why(outcome), blame, untold=untold, own_words=own_words)
     reported = [event.data for event in events if event.kind == EventKind.MATCH_FINISHED]
     before = _("The referee had reported: %(result)s.") % {"result": _summary(reported[-1])} if reported else ""
     return Verdict(words_match.why(outcome), before=before)

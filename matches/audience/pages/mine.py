@@ -37,7 +37,7 @@ from matches.view import queries, readiness, sight
 from matches.view.readiness import UNABLE, Ready
 from matches.words import states
 from matches.words.match import own_words
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 SHOWN_PRACTICES = 5
 """The latest practice matches that the page lists."""
@@ -58,7 +58,7 @@ def context(
     shown = {"league": league, "agents": agents, "agent": agent, "notices": notices.for_owner(league, agent)}
     if agent is None:
         return shown
-    moment = sight.told(league)
+    moment = sight.known_to_owners(league)
     matches = list(queries.matches_of(league).filter(Q(player_a=agent) | Q(player_b=agent)))
     chosen = _chosen(matches, match_id)
     sent_again = trials.of(agent.pk) if proven else None
@@ -115,7 +115,7 @@ def _chosen(matches: list[Match], match_id: str) -> Match | None:
 
 def _match(league: League, match: Match, agent: Agent, outcome: Outcome | None, *, proven: bool) -> PlayerMatch:
     other = match.player_b if match.player_a_id == agent.pk else match.player_a
-    said = match.said if proven and outcome is not None else {}
+    quotes = match.said if proven and outcome is not None else {}
     return PlayerMatch(
         match.match_id,
         address(league, agent.code, match.match_id),
@@ -125,7 +125,7 @@ def _match(league: League, match: Match, agent: Agent, outcome: Outcome | None, 
         MatchState.FINISHED if outcome is not None else match.state,
         outcome,
         # The opponent's own words are not shown.
-        own_words=own_words(outcome, {agent.code: said.get(agent.code, "")}, owned=agent.code) if outcome else (),
+        own_words=own_words(outcome, {agent.code: quotes.get(agent.code, "")}, owned=agent.code) if outcome else (),
     )
 
 
@@ -265,7 +265,7 @@ def _silent_agent(agent: Agent) -> Verdict | None:
         return Verdict("do", _("Shut down"), text % {"count": agent.silences})
     if agent.state == AgentState.SUSPENDED:
         text = _("It did not answer: %(problem)s. Start it; it is back with the next invitation that it accepts.")
-        return Verdict("do", _("Suspended"), text % {"problem": told(agent.problem) or _("no answer")})
+        return Verdict("do", _("Suspended"), text % {"problem": sentence_of(agent.problem) or _("no answer")})
     return None
 
 
@@ -276,7 +276,7 @@ def _by_check(league: League, agent: Agent, known: readiness.Readiness) -> Verdi
         return Verdict("wait", title, _("The report is ready in a few seconds."))
     if word == Ready.UNREACHABLE and agent.problem:
         text = _("It did not answer when it was last asked: %(problem)s. Is it running, and at this address?")
-        return Verdict("do", title, text % {"problem": told(agent.problem)})
+        return Verdict("do", title, text % {"problem": sentence_of(agent.problem)})
     if word in UNABLE:
         return Verdict("do", title, known.why or known.step)
     if word == Ready.SLOW:

@@ -217,7 +217,7 @@ class MatchRow:
         return states.match_state(self.state, self.to_move)
 
     @property
-    def going(self) -> str:
+    def progress(self) -> str:
         """How far a running match is and for whom it waits, in a few words for one line of the board."""
         if self.to_move is None and self.state == MatchState.WAITING_FOR_PLAYERS and self.a.joined != self.b.joined:
             return _("waiting for %(player)s") % {"player": (self.b if self.a.joined else self.a).player_id}
@@ -287,15 +287,15 @@ def feed(view: View, limit: int) -> list[FeedLine]:
     Of results that came in together the most interesting story is first.
     """
     events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[: 2 * limit]
-    told = telling.latest(view, limit)
+    latest = telling.latest(view, limit)
     lines = [
-        (event.seq, FeedLine(event.seq, event.at, _happened(event, told.leads, view)))
+        (event.seq, FeedLine(event.seq, event.at, _happened(event, latest.leads, view)))
         for event in events
         if not _is_stale(event, view)
     ]
-    for burst in told.bursts:
+    for burst in latest.bursts:
         newest = max(story.seq for story in burst)
-        lines += [(newest, FeedLine(story.seq, story.at, stories.told(story, view.names))) for story in burst]
+        lines += [(newest, FeedLine(story.seq, story.at, stories.in_words(story, view.names))) for story in burst]
     return [line for _seq, line in sorted(lines, key=lambda one: one[0], reverse=True)[:limit]]
 
 

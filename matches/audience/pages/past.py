@@ -110,8 +110,8 @@ def _position(asked: str | None, track: Track) -> int:
 
 def _replay(view: View, then: View, track: Track, key: PageKey) -> Replay:
     at, current = then.moment.seq, then.moment.current
-    told = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=PUBLIC)
-    event = told.order_by("-seq").first()
+    public_events = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=PUBLIC)
+    event = public_events.order_by("-seq").first()
     address = reverse("replay", args=[view.league.pk]) + ("?as=staff&" if key.staff else "?")
     return Replay(
         at,

@@ -27,7 +27,7 @@ from matches.models import Check, CheckState, CheckWay, Opponent
 from matches.view import boards, drawings
 from matches.words import checks
 from matches.words.match import why
-from matches.words.told import VOICES, told
+from matches.words.notes import VOICES, sentence_of
 
 FRAGMENTS = ("practice_head", "practice_board", "practice_steps")
 NOT_PLAYED = "NOT_PLAYED"
@@ -68,7 +68,7 @@ def context(practice_id: str) -> dict[str, Any] | None:
             else practice.state,
             "headline": headline,
             "why": reason,
-            "said": [clean_words(str(fault["said"])) for fault in report.get("faults", ()) if fault.get("said")],
+            "own_words": [clean_words(str(fault["said"])) for fault in report.get("faults", ()) if fault.get("said")],
             "agent": agent,
             "game": game.display_name if game is not None else practice.game_types[0],
             "in_turns": game is not None and not game.hidden,
@@ -237,10 +237,10 @@ def _steps(practice: Check, players: tuple[str, str]) -> list[Exchange | HouseMo
 
 def _exchange(number: int, step: Mapping[str, Any], agent: Agent) -> Exchange:
     kind, problem = step["message_type"], _problem(step)
-    asked = {"n": number, "recipient": agent.code, "method": kind, "message_type": kind, "body": step["sent"]}
-    came = {"n": number, "sender": agent.code, "body": step["came"]}
-    came |= {name: step[name] for name in ("elapsed_ms", "http_status")}
-    [exchange] = exchanges([Line(1, asked), Line(1, came)], agent)
+    request = {"n": number, "recipient": agent.code, "method": kind, "message_type": kind, "body": step["sent"]}
+    response = {"n": number, "sender": agent.code, "body": step["came"]}
+    response |= {name: step[name] for name in ("elapsed_ms", "http_status")}
+    [exchange] = exchanges([Line(1, request), Line(1, response)], agent)
     answers = [replace(one, problem=problem, wrong=one.wrong or bool(problem)) for one in exchange.answers]
     # Nothing is sent again from here: this page is shown to everyone who has its address.
     return replace(exchange, answers=answers, again=False, whole=exchange.whole or step["sent"] is None)
@@ -248,4 +248,4 @@ def _exchange(number: int, step: Mapping[str, Any], agent: Agent) -> Exchange:
 
 def _problem(step: Mapping[str, Any]) -> str:
     words = sentences.read(step["problem_words"])
-    return words.in_words(_, VOICES) if words is not None else told(step["problem_words"] or step["problem"])
+    return words.in_words(_, VOICES) if words is not None else sentence_of(step["problem_words"] or step["problem"])

@@ -59,13 +59,13 @@ T = TypeVar("T")
 def context(view: View, key: PageKey) -> dict[str, Any]:
     """The scenes for one audience; only the staff's wall shows names of people."""
     mode = mode_of(view)
-    said = notices.to_room(view.league).first()
+    notice = notices.to_room(view.league).first()
     champions = [row for row in view.standings if row.leads]
     lucky = luck.of_table(view) if mode in (PLAY, FINALE) else None
     return {
         "league": parts.league_of(view),
         "mode": mode,
-        "notice": said.text if said is not None else "",
+        "notice": notice.text if notice is not None else "",
         "join": _join(view) if mode == WALL else None,
         "wall": _wall(view, staff=key.staff) if mode == WALL else None,
         "reveal": reveal_of(view) if mode == REVEAL else None,

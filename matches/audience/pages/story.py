@@ -75,20 +75,20 @@ def preview(view: View, known: Evening) -> Preview:
     image = f"{base}{reverse('story_picture', args=[view.league.pk])}?v={version(view)}"
     return Preview(
         plain(isolated(view.league.display_name)),
-        _told(view, known),
+        _result(view, known),
         base + reverse("story", args=[view.league.pk]),
         image,
         *picture.SIZE,
     )
 
 
-def _told(view: View, known: Evening) -> str:
+def _result(view: View, known: Evening) -> str:
     """A sentence that says who won, of how many players."""
     names = ", ".join(isolated(row.display_name) for row in known.champions[: evening.MAX_STEPS])
     if not names:
         return _count(view)
-    told = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(known.champions)) % {"names": names}
-    return f"{told} {_count(view)}"
+    sentence = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(known.champions)) % {"names": names}
+    return f"{sentence} {_count(view)}"
 
 
 def _count(view: View) -> str:

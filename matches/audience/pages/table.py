@@ -167,8 +167,10 @@ def _behind(view: View) -> set[str]:
     waiting = list(rows.filter(state=DeliveryState.PENDING).values_list("agent__code", "broadcast_id"))
     if not waiting:
         return set()
-    told = rows.filter(state=DeliveryState.SETTLED).order_by("-broadcast_id").values_list("broadcast_id", flat=True)
-    newest = told.first()
+    delivered = (
+        rows.filter(state=DeliveryState.SETTLED).order_by("-broadcast_id").values_list("broadcast_id", flat=True)
+    )
+    newest = delivered.first()
     return {code for code, broadcast in waiting if newest is not None and broadcast < newest}
 
 

@@ -15,7 +15,7 @@ from league_sdk.protocol.transcript import Wire
 from matches.audience.pages.exchanges import FieldRow, comparison, expected_answer, is_legal, pretty, way_of
 from matches.conducting.trial_copies import State, Trial
 from matches.words import match
-from matches.words.told import told
+from matches.words.notes import sentence_of
 
 MOVES = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 
@@ -78,10 +78,10 @@ def _verdict(trial: Trial) -> tuple[str, str]:
             return "wait", _("On its way.")
         return "bad", _("There is no result: the site was busy or has stopped. Send it again.")
     if trial.understanding is None:
-        return "bad", _("No answer: %(problem)s.") % {"problem": told(trial.problem)}
+        return "bad", _("No answer: %(problem)s.") % {"problem": sentence_of(trial.problem)}
     if trial.understanding is Understanding.NOT_UNDERSTOOD:
         if trial.problem:
-            return "bad", _("What came cannot be read: %(problem)s") % {"problem": told(trial.problem)}
+            return "bad", _("What came cannot be read: %(problem)s") % {"problem": sentence_of(trial.problem)}
         return "bad", _("Your agent says that it does not know this request, in every dialect that was tried.")
     if trial.understanding is not Understanding.ANSWERED:
         return "vague", _("A receipt without an answer. In a match the referee would wait for a POST of its own.")

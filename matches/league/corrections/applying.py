@@ -182,10 +182,10 @@ def _lock_league(league: League, plan: Plan) -> None:
     held = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
     others = league.events.filter(seq__gt=league.event_seq, kind__in=CORRECTIONS)
     # A player that was out before is not called: an open match of it is decided without a call.
-    gone = [code for code in plan.gone if code not in league.out]
-    theirs = Q(player_a__code__in=gone) | Q(player_b__code__in=gone)
+    leaving = [code for code in plan.gone if code not in league.out]
+    theirs = Q(player_a__code__in=leaving) | Q(player_b__code__in=leaving)
     called = league.matches.filter(theirs, state__in=plans.OPEN)
-    if not held or others.exists() or (gone and called.exists()):
+    if not held or others.exists() or (leaving and called.exists()):
         raise LookAgain
     league.out = out
 

@@ -129,11 +129,11 @@ def _replay(wish: Wish, now: Situation) -> Plan:
         raise ActionRefused(
             _("%(match)s is not over: only a finished or a held match is played again.") % {"match": wish.match_id}
         )
-    gone = [player for player in known.match.player_ids if player in now.league.out]
-    if gone:
+    not_playing = [player for player in known.match.player_ids if player in now.league.out]
+    if not_playing:
         raise ActionRefused(
             _("%(player)s is out of the league: undo that first, then have %(match)s played again.")
-            % {"player": gone[0], "match": wish.match_id}
+            % {"player": not_playing[0], "match": wish.match_id}
         )
     return _of_match(wish, now, Change(known, MatchState.READY, None))
 

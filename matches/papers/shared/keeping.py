@@ -56,12 +56,12 @@ class Keeper:
         """Write until cancelled."""
         loop = asyncio.get_running_loop()
 
-        def heard(urgent: bool) -> None:
+        def wake(urgent: bool) -> None:
             # Skip if a pass is due already: each wake-up costs a system call.
             if not self._changed.is_set():
                 loop.call_soon_threadsafe(self._changed.set)
 
-        detach = nudge.attach(heard)
+        detach = nudge.attach(wake)
         try:
             while True:
                 self._changed.clear()

@@ -195,5 +195,5 @@ def _public(kind: str, data: dict[str, Any]) -> dict[str, Any]:
     """
     if kind in _NOTICES:
         return {}
-    told: dict[str, Any] = without_addresses(registry.told(EventKind(kind), data))
-    return told
+    fields: dict[str, Any] = without_addresses(registry.feed_data(EventKind(kind), data))
+    return fields

@@ -111,7 +111,7 @@ async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method(
     driver = line.driver()
     said = []
     async for step in driver:
-        said.append(driver.said)
+        said.append(driver.own_words)
         if isinstance(step, Failed):
             break
     assert said == ["Method not found", "KeyError: 'deadline'", "KeyError: 'deadline'", "KeyError: 'deadline'"]
@@ -121,7 +121,7 @@ async def test_an_answer_is_not_kept_as_the_agents_words() -> None:
     line = Line(Reply(200, {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "message": "hello"}}, "", 0))
     driver = line.driver()
     await anext(driver)
-    assert driver.said == ""
+    assert driver.own_words == ""
 
 
 @pytest.mark.parametrize(("wanted_s", "limit_s", "asked"), [(2, 10, 2), (9, 10, 1), (0, 10, 2), (None, 10, 2)])

@@ -12,7 +12,7 @@ from django.utils import translation
 
 from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from matches.events import history
-from matches.events.registry import EVENTS, LISTED, PUBLIC, check, told
+from matches.events.registry import EVENTS, LISTED, PUBLIC, check, feed_data
 from matches.words.events import happened
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,7 +48,7 @@ def test_every_function_that_changes_a_moment_belongs_to_a_kind() -> None:
 @pytest.mark.parametrize("kind", EventKind)
 def test_public_words_use_stored_fields_and_no_field_is_both_public_and_private(kind: EventKind) -> None:
     row = EVENTS[kind]
-    assert set(row.told or ()) <= {*kind.public, *row.private}
+    assert set(row.feed_fields or ()) <= {*kind.public, *row.private}
     assert not set(kind.public) & set(row.private)
 
 
@@ -70,7 +70,7 @@ def test_a_kind_without_words_is_named() -> None:
 def test_only_public_fields_of_an_event_are_told() -> None:
     data = {"match_id": "R1M1", "attempt": 1, "referee_id": "REF01", "cause": "REFEREE", "why": "http://10.0.0.7 fell"}
     check(EventKind.ATTEMPT_LOST, data)
-    assert told(EventKind.ATTEMPT_LOST, data) == {name: data[name] for name in data if name != "why"}
+    assert feed_data(EventKind.ATTEMPT_LOST, data) == {name: data[name] for name in data if name != "why"}
 
 
 @pytest.mark.parametrize("data", [{"round": 1}, {"round_id": "1"}, {"round_id": 1, "why": ""}])

@@ -6,7 +6,7 @@ import pytest
 from django.utils import translation
 
 from matches.view.stories import Lead, Story, Tale
-from matches.words.stories import round_over, told
+from matches.words.stories import in_words, round_over
 from tests.matches.view.test_stories import START
 
 NAMES = {"P01": "Ada", "P02": "Bo"}
@@ -36,22 +36,22 @@ def story(tale: Tale, number: int = 0, run: int = 0, other: str = "P02") -> Stor
     ],
 )
 def test_every_story_is_a_sentence_in_both_languages(shown: Story, text: str) -> None:
-    assert told(shown, NAMES) == text
+    assert in_words(shown, NAMES) == text
     with translation.override("he"):
-        assert "Ada" in told(shown, NAMES)
-        assert told(shown, NAMES) != text
+        assert "Ada" in in_words(shown, NAMES)
+        assert in_words(shown, NAMES) != text
 
 
 def test_every_kind_has_words() -> None:
-    assert all(told(story(tale, 3), NAMES) for tale in Tale)
+    assert all(in_words(story(tale, 3), NAMES) for tale in Tale)
 
 
 def test_a_name_stays_in_its_place() -> None:
-    text = told(story(Tale.UPSET, 9), {"P01": "\u202eevil\u2066\n", "P02": "נועה"})
+    text = in_words(story(Tale.UPSET, 9), {"P01": "\u202eevil\u2066\n", "P02": "נועה"})
     assert text.endswith("beats \u2068נועה\u2069, who stood 9 places higher.")
     assert ("\u2066" in text, "\n" in text, "\u202e" in text) == (False, False, False)
     # A player without a name has an id.
-    assert told(story(Tale.RUN, 3, 3), {}) == "P01 beats P02: 3 wins in a row."
+    assert in_words(story(Tale.RUN, 3, 3), {}) == "P01 beats P02: 3 wins in a row."
 
 
 def test_the_end_of_a_round_names_the_leader() -> None:

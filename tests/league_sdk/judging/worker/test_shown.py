@@ -22,7 +22,7 @@ async def test_the_steps_are_those_of_the_last_game_over(referee: Referee, stage
     await begin(referee, with_tokens(draw_seed=SEED, play=1))
     stage.logs[KEY].set_state(MatchState.COLLECTING_CHOICES, stage.clock.now())
     await stage.over(WIN)
-    told = referee.shown.told(OURS)
+    told = referee.shown.ended_match(OURS)
     assert told.choices()["choices"] == DETAILS["choices"]
     assert told.choices()["at"] is not None
     drawn = {name: told.draw()[name] for name in ("drawn_number", "number_parity", "draw_seed", "play")}
@@ -34,10 +34,10 @@ async def test_the_steps_are_those_of_the_last_game_over(referee: Referee, stage
     again = (*KEY[:2], 2)
     await begin(referee, with_tokens(attempt=2, play=2, conversation_id="conv-again"))
     with pytest.raises(InvalidFormat, match="after GAME_OVER"):
-        referee.shown.told(OURS)
+        referee.shown.ended_match(OURS)
     referee._give_up(again)
     with pytest.raises(InvalidFormat, match="not being played here"):
-        referee.shown.told(OURS)
+        referee.shown.ended_match(OURS)
 
 
 async def test_a_match_that_is_sealed_and_not_told_shows_nothing(referee: Referee, stage: Stage, link: Link) -> None:
@@ -45,7 +45,7 @@ async def test_a_match_that_is_sealed_and_not_told_shows_nothing(referee: Refere
     match = referee._running[KEY]
     match.seal, match.sealed = WIN.to_seal(match.brief), True
     with pytest.raises(InvalidFormat) as caught:
-        referee.shown.told(OURS)
+        referee.shown.ended_match(OURS)
     assert caught.value.context == {
         "field": "match_id",
         "seen": '"R1M1"',
@@ -58,16 +58,16 @@ async def test_a_match_that_is_sealed_and_not_told_shows_nothing(referee: Refere
 async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: Any) -> None:
     await begin(referee, with_tokens())
     with pytest.raises(TokenInvalid):
-        referee.shown.told(OURS | {"auth_token": token})
+        referee.shown.ended_match(OURS | {"auth_token": token})
     await stage.over(WIN)
     for asked in (OURS | {"auth_token": token}, OURS | {"league_id": "other"}, OURS | {"match_id": "R9M9"}):
         with pytest.raises(InvalidFormat) as caught:
-            referee.shown.told(asked)
+            referee.shown.ended_match(asked)
         assert caught.value.legacy_code == "G003"
     with pytest.raises(TokenMissing):
-        referee.shown.told(OURS | {"auth_token": None})
+        referee.shown.ended_match(OURS | {"auth_token": None})
     for player in ("P01", "P02"):
-        assert referee.shown.told(OURS | {"auth_token": tell("league_2" + player)}).end()["attempt"] == 1
+        assert referee.shown.ended_match(OURS | {"auth_token": tell("league_2" + player)}).end()["attempt"] == 1
 
 
 async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
@@ -78,30 +78,30 @@ async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee,
     running = referee._running[KEY]
     await stage.over(WIN)
     with pytest.raises(InvalidFormat):
-        referee.shown.told(OURS)
-    assert referee.shown.told(OURS | {"auth_token": tell("league_2P02")}).attempt == 1
+        referee.shown.ended_match(OURS)
+    assert referee.shown.ended_match(OURS | {"auth_token": tell("league_2P02")}).attempt == 1
     # The same while its report is on the way.
     referee._running[KEY] = running
     with pytest.raises(TokenInvalid):
-        referee.shown.told(OURS)
+        referee.shown.ended_match(OURS)
     del referee._running[KEY]
     # An answer from the address carried it.
     await begin(referee, start | {"attempt": 2, "conversation_id": "conv-again"})
     again = (*KEY[:2], 2)
     stage.logs[again].proofs["P01"] = given
     await stage.over(WIN, again)
-    assert referee.shown.told(OURS).attempt == 2
+    assert referee.shown.ended_match(OURS).attempt == 2
 
 
 async def test_of_many_matches_the_last_are_shown(
     referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "MAX_TOLD", 2)
+    monkeypatch.setattr(shown, "MAX_ENDED", 2)
     for number in (1, 2, 3):
         key = (KEY[0], f"R{number}M1", 1)
         await begin(referee, with_tokens(match_id=key[1]))
         await stage.over(WIN, key)
-    assert [key[1] for key in referee.shown._told] == ["R2M1", "R3M1"]
+    assert [key[1] for key in referee.shown._ended] == ["R2M1", "R3M1"]
     with pytest.raises(InvalidFormat):
-        referee.shown.told(OURS)
-    assert referee.shown.told(OURS | {"match_id": "R2M1"}).match_id == "R2M1"
+        referee.shown.ended_match(OURS)
+    assert referee.shown.ended_match(OURS | {"match_id": "R2M1"}).match_id == "R2M1"

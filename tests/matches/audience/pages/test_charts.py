@@ -234,7 +234,7 @@ def test_a_running_match_shows_for_whom_it_waits_and_the_deadline() -> None:
 
     def shown() -> tuple[str, Any]:
         one = next(one for one in board()["matches"] if one.match_id == "R1M1")
-        return one.going, one.deadline and one.deadline._replace(since=one.deadline.since[:4])
+        return one.progress, one.deadline and one.deadline._replace(since=one.deadline.since[:4])
 
     def wait(first: str, limit: str) -> Deadline:
         return Deadline(str(timezone.now().year), first, limit, 4)

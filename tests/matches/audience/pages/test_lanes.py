@@ -63,7 +63,7 @@ def rows(*entries: dict[str, Any], steps: Any = (), in_play: bool = False) -> li
 
 
 def told(found: list[Any]) -> list[tuple[Any, ...]]:
-    return [(row.key, row.lane, row.verdict, row.said) for row in found if row.kind == "message"]
+    return [(row.key, row.lane, row.verdict, row.timing) for row in found if row.kind == "message"]
 
 
 def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:

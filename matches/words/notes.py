@@ -21,6 +21,6 @@ def in_its_words(text: str) -> str:
 VOICES = Voices(quote=isolated, other=in_its_words)
 
 
-def told(value: object) -> str:
-    """A note as a sentence, without a full stop, as :func:`agents_registry.words.told`."""
-    return words.told(value, VOICES)
+def sentence_of(value: object) -> str:
+    """A note as a sentence, without a full stop, as :func:`agents_registry.words.sentence_of`."""
+    return words.sentence_of(value, VOICES)

@@ -1,4 +1,4 @@
-"""What the players of a match were told by GAME_OVER, step by step (004 5.4.1)."""
+"""A match after GAME_OVER: what that message said, step by step (004 5.4.1)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from league_sdk.protocol.states import MatchState
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A match whose players were told the end.
+class EndedMatch:
+    """A match whose players have received GAME_OVER.
 
     Attributes:
         league_id, match_id, attempt: of the attempt that was decided.
@@ -36,12 +36,12 @@ class Told:
     reached: Mapping[str, str]
 
     @classmethod
-    def of(cls, brief: Brief, verdict: Verdict, log: MatchLog, at: datetime) -> Told:
-        """A match at the moment when its players have been told.
+    def of(cls, brief: Brief, verdict: Verdict, log: MatchLog, at: datetime) -> EndedMatch:
+        """A match at the moment when GAME_OVER was delivered.
 
         Args:
-            brief: the brief of the attempt that told them, if an earlier one was decided.
-            verdict: what they were told.
+            brief: the brief of the attempt that sent GAME_OVER, if an earlier one was decided.
+            verdict: what GAME_OVER said.
             log: the log of the attempt.
             at: the current time.
         """
@@ -80,6 +80,6 @@ class Told:
         """The step finalize_match: ``game_result`` as GAME_OVER told it."""
         return self._step(MatchState.FINISHED, game_result=dict(self.result))
 
-    def _step(self, state: MatchState, **came: Any) -> dict[str, Any]:
+    def _step(self, state: MatchState, **fields: Any) -> dict[str, Any]:
         about = {"league_id": self.league_id, "match_id": self.match_id, "attempt": self.attempt}
-        return about | {"step": state, "at": self.reached.get(state)} | came
+        return about | {"step": state, "at": self.reached.get(state)} | fields
