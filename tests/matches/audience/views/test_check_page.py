@@ -206,7 +206,7 @@ def test_a_failed_report_names_what_to_mend_first_and_links_its_clause(client: C
     )
     check = done(asked(), passed=False, next_step="parity_choice was maybe. (004 4.5.2)", clauses=(clause(), failed))
     text = text_of(client, check)
-    [mend] = re.findall(r"<h2>Mend this first</h2><p><bdi>(.*?)</bdi> <a href=\"#(.*?)\"", text)
+    [mend] = re.findall(r"<h2>\s*Mend this first\s*</h2>\s*<p><bdi>(.*?)</bdi>\s*<a href=\"#(.*?)\"", text)
     assert mend == ("parity_choice was maybe. (004 4.5.2)", "body-choice.legal")
     assert text.count('id="body-choice.legal"') == 1
     assert re.findall(r'id="clause-(\S+)" class="clause" data-verdict="(\w+)"', text) == [
