@@ -272,9 +272,9 @@ class Server:
         if "id" in http:
             # As its sender wrote it: the agent's reply is read by that id.
             call["id"] = http["id"]
-        given = _mapping(http.get("headers"))
+        forwarded = _mapping(http.get("headers"))
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        headers |= {name: str(value) for name, value in given.items() if name.startswith(MCP)}
+        headers |= {name: str(value) for name, value in forwarded.items() if name.startswith(MCP)}
         # Another path at most: the league cannot make a bridge call another host.
         path = str(http.get("path") or self.path)
         try:
@@ -698,7 +698,7 @@ def _taken_out(value: Any, parts: dict[str, str], token: str, depth: int = 0) ->
             parts.setdefault(kind, str(one))
     if first and parts:
         kept["delivery"] = "poll"
-        parts["name"] = next((str(one) for wanted in _NAMES for key, one in kept.items() if _plain(key) == wanted), "")
+        parts["name"] = next((str(one) for name in _NAMES for key, one in kept.items() if _plain(key) == name), "")
         if token and not kept.get("auth_token"):
             kept["auth_token"] = token
     made = {key: _taken_out(one, parts, token, depth + 1) for key, one in kept.items()}

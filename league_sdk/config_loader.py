@@ -101,8 +101,8 @@ def _read_games(path: Path) -> GamesRegistry:
     return build(GamesRegistry, data, file=str(path))
 
 
-def _find(rows: Iterable[T], id_field: str, wanted: str) -> T:
+def _find(rows: Iterable[T], id_field: str, row_id: str) -> T:
     for row in rows:
-        if getattr(row, id_field) == wanted:
+        if getattr(row, id_field) == row_id:
             return row
-    raise ValueError(f"{id_field.partition('_')[0].capitalize()} not found: {wanted}")
+    raise ValueError(f"{id_field.partition('_')[0].capitalize()} not found: {row_id}")

@@ -127,10 +127,10 @@ def move_call(
     if to.draw_commitment:
         message["draw_commitment"] = to.draw_commitment
     if kind == MessageType.GAME_MOVE_CALL:
-        asked = {"move_type": game.move_type, "valid_options": game.options(state, to.player_id)}
+        options = {"move_type": game.move_type, "valid_options": game.options(state, to.player_id)}
         view = game.view(state, to.player_id)
-        message |= asked | {"state": view}
-        message["move_request"] = asked | {"context": {**to._context, "state": view}}
+        message |= options | {"state": view}
+        message["move_request"] = options | {"context": {**to._context, "state": view}}
     else:
         message["parity_context"] = {**to._context, "match_id": to.match_id, "deadline": stamp(deadline)}
     return message

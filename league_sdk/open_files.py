@@ -29,10 +29,10 @@ def raise_file_limit(
     read, write = read or resource.getrlimit, write or resource.setrlimit
     soft, hard = read(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    wanted = MAX_FILES if hard == unlimited else min(hard, MAX_FILES)
-    if soft != unlimited and soft < wanted:
+    limit = MAX_FILES if hard == unlimited else min(hard, MAX_FILES)
+    if soft != unlimited and soft < limit:
         # Some systems refuse the limit that they report.
         with contextlib.suppress(ValueError, OSError):
-            write(resource.RLIMIT_NOFILE, (wanted, hard))
+            write(resource.RLIMIT_NOFILE, (limit, hard))
     soft = read(resource.RLIMIT_NOFILE)[0]
     return MAX_FILES if soft == unlimited else soft

@@ -67,13 +67,13 @@ class _Permissions(_CheckedIds):
         offered = {str(pk) for pk in self._offered().values_list("pk", flat=True)}
         return super().has_changed([pk for pk in self.prepare_value(initial) or () if str(pk) in offered], data)
 
-    def besides(self, given: Any) -> QuerySet[Permission]:
+    def besides(self, permissions: Any) -> QuerySet[Permission]:
         """The given permissions that this field does not offer.
 
         Args:
-            given: the manager of the permissions of an account or a group.
+            permissions: the manager of the permissions of an account or a group.
         """
-        kept: QuerySet[Permission] = given.exclude(pk__in=self._offered()).select_related("content_type")
+        kept: QuerySet[Permission] = permissions.exclude(pk__in=self._offered()).select_related("content_type")
         return kept
 
     def _offered(self) -> QuerySet[Permission]:
@@ -84,14 +84,14 @@ class _ChoosesSeveral(AdminMixin):
     """Mixed into an admin, before its base class, whose rows refer to several others."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
-        given: dict[str, Any] = {"form_class": _CheckedIds}
+        options: dict[str, Any] = {"form_class": _CheckedIds}
         if db_field.related_model is Permission:
             # Only those that mean something here: no page asks for a permission on any other table.
             models = [model._meta.model_name for model in self.admin_site._registry]
             apps = {model._meta.app_label for model in self.admin_site._registry}
             chosen = Permission.objects.filter(content_type__app_label__in=apps, content_type__model__in=models)
-            given = {"form_class": _Permissions, "queryset": chosen.select_related("content_type")}
-        return super().formfield_for_manytomany(db_field, request, **{**given, **kwargs})
+            options = {"form_class": _Permissions, "queryset": chosen.select_related("content_type")}
+        return super().formfield_for_manytomany(db_field, request, **{**options, **kwargs})
 
     def get_form(self, request: Any, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """Name the permissions below the field that it does not offer."""

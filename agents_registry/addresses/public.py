@@ -20,20 +20,20 @@ def is_local(url: str) -> bool:
         return host in ("", "localhost") or host.endswith(".localhost")
 
 
-def base_url(asked: str, public: str) -> str:
+def base_url(requested: str, public: str) -> str:
     """The site's address for other machines: that of the request, unless it is a local one.
 
     Args:
-        asked: scheme and host of the request.
+        requested: scheme and host of the request.
         public: ``LEAGUE_PUBLIC_URL``; for its own host its scheme is used, as a proxy may terminate https.
     """
-    same = urlsplit(asked).netloc.lower() == urlsplit(public).netloc
-    return public.rstrip("/") if same or (is_local(asked) and not is_local(public)) else asked
+    same = urlsplit(requested).netloc.lower() == urlsplit(public).netloc
+    return public.rstrip("/") if same or (is_local(requested) and not is_local(public)) else requested
 
 
 def address_to_show(request: HttpRequest) -> str:
     """Scheme, host and port of the site for a page: readers pass on what stands there."""
-    return base_url(_asked(request), settings.LEAGUE_PUBLIC_URL)
+    return base_url(_requested(request), settings.LEAGUE_PUBLIC_URL)
 
 
 def address_to_answer(request: HttpRequest) -> str:
@@ -41,8 +41,8 @@ def address_to_answer(request: HttpRequest) -> str:
 
     Behind a proxy that may not be what stands in the request: some tunnels write ``localhost`` into ``Host``.
     """
-    return address_to_show(request) if sender_of(request).proxied else _asked(request)
+    return address_to_show(request) if sender_of(request).proxied else _requested(request)
 
 
-def _asked(request: HttpRequest) -> str:
+def _requested(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"

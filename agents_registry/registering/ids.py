@@ -40,9 +40,9 @@ def is_free(code: str, used: Collection[str]) -> bool:
     return key(code) not in used
 
 
-def choose(kind: Kind, league_id: str | None, wanted: str) -> str:
+def choose(kind: Kind, league_id: str | None, wanted_id: str) -> str:
     """The id that was asked for if it is free, else the first free number."""
     used = taken(kind, league_id)
-    if wanted and is_free(wanted, used):
-        return wanted
+    if wanted_id and is_free(wanted_id, used):
+        return wanted_id
     return next(code for number in count(1) if is_free(code := f"{PREFIX[kind]}{number:02d}", used))

@@ -48,13 +48,13 @@ def crowd(request: Request, league_id: str | None) -> str:
     return f"{limit} {what} already. {ask}" if others.count() >= limit else ""
 
 
-def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted: str, promised: str = "") -> Agent:
+def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted_id: str, promised: str = "") -> Agent:
     """A row with an id for an agent that is not known yet; not saved."""
     return Agent(
         kind=kind,
         league_id=league_id,
         promised_league_id=promised,
-        code=ids.choose(kind, league_id, wanted),
+        code=ids.choose(kind, league_id, wanted_id),
         name=name,
         display_name=shown_name(name, Agent.objects.filter(kind=kind, league_id=league_id)),
         registered_at=timezone.now(),
@@ -85,8 +85,8 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
     if not shown:
         raise MissingField("The name is missing.", field="name", seen=name, expected="a name to show")
     address = read_endpoint(endpoint, caller="", field="endpoint")
-    wanted = read_id(wanted_id, Kind.PLAYER) if wanted_id else ""
-    if wanted is None:
+    wanted_code = read_id(wanted_id, Kind.PLAYER) if wanted_id else ""
+    if wanted_code is None:
         expected = "at most 32 letters, digits, - and _, such as P07; or nothing"
         raise InvalidFormat("This cannot be an id.", field="wanted_id", seen=wanted_id, expected=expected)
     try:
@@ -94,10 +94,10 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             peers = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id, name=shown)
             if same := peers.filter(endpoint_key=address.key).first():
                 raise NameTaken(same.code)
-            agent = new_agent(kind=Kind.PLAYER, name=shown, league_id=league_id, wanted=wanted)
-            if wanted and agent.code != wanted:
+            agent = new_agent(kind=Kind.PLAYER, name=shown, league_id=league_id, wanted_id=wanted_code)
+            if wanted_code and agent.code != wanted_code:
                 raise InvalidFormat(
-                    "This id is taken.", field="wanted_id", seen=wanted, expected="a free id, or nothing"
+                    "This id is taken.", field="wanted_id", seen=wanted_code, expected="a free id, or nothing"
                 )
             agent.endpoint, agent.endpoint_key = address.url, address.key
             agent.notes = [*address.notes]

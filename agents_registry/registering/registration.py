@@ -95,7 +95,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent = facts.known
     if agent is None:
         agent = places.new_agent(
-            kind=request.kind, name=request.name, league_id=league_id, wanted=request.wanted_id, promised=promised
+            kind=request.kind, name=request.name, league_id=league_id, wanted_id=request.wanted_id, promised=promised
         )
     elif facts.in_lobby and league_id is not None:
         places.move(agent, league_id)
@@ -161,11 +161,11 @@ def _facts(request: Request, league_id: str | None) -> Facts:
 
 def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[str]:
     """A note for an agent that asked for another id than it has."""
-    wanted = request.wanted_id
-    if not wanted or agent.code == wanted:
+    wanted_id = request.wanted_id
+    if not wanted_id or agent.code == wanted_id:
         return []
-    free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
-    return [str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted, id=agent.code))]
+    free = ids.is_free(wanted_id, ids.taken(request.kind, league_id, lobby=False))
+    return [str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted_id, id=agent.code))]
 
 
 def _void(agent: Agent, taken: Taken) -> bool:

@@ -161,8 +161,8 @@ def read_request(
 def _refuse_without_meta(params: Mapping[str, Any], facts: Facts) -> None:
     """If the message has neither a name nor an address, nor says that it has none, complain about its meta."""
     places = (spellings.ADDRESS_FIELDS, spellings.HOST_FIELDS, spellings.PORT_FIELDS, spellings.DELIVERY_FIELDS)
-    wanted = (spellings.NAME_FIELDS, *places)
-    if first(facts.meta(*chain(*wanted))) is not None:
+    fields = (spellings.NAME_FIELDS, *places)
+    if first(facts.meta(*chain(*fields))) is not None:
         return
     field = OWN_META[facts.kind]
     meta = params.get(field)

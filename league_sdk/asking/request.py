@@ -77,9 +77,9 @@ class Side(Protocol):
         """A message leaves."""
 
     def record(
-        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+        self, result: CallResult, *, request_type: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        """Keep the outcome of a message; ``asked`` is its type, empty for an answer by a POST of the player's own."""
+        """Keep the outcome of a message of ``request_type``, which is empty for an answer by a POST of the player."""
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:
         """Whether a try does not count, since our own side failed (``result.excuse``).
@@ -175,23 +175,23 @@ class Request:
         self._message_type = message["message_type"]
         if not self._box.messages:
             side.sent(message)
-            asked = asyncio.ensure_future(side.ask(message, limit_s=self._try_limit_s, only=self._only))
-            await _wait_for_first(asked, self._box)
+            call = asyncio.ensure_future(side.ask(message, limit_s=self._try_limit_s, only=self._only))
+            await _wait_for_first(call, self._box)
             if not self._box.messages:
-                result = asked.result()
+                result = call.result()
                 side.record(
                     result,
-                    asked=self._message_type,
+                    request_type=self._message_type,
                     answer_type=self.answer_type,
                     limit_s=self._try_limit_s,
                     hidden=self.hidden and result.spoke,
                 )
                 return result
-            asked.cancel(CALLED_BACK)
-            await asyncio.gather(asked, return_exceptions=True)
+            call.cancel(CALLED_BACK)
+            await asyncio.gather(call, return_exceptions=True)
         posted = self._box.take()
         result = CallResult(message=posted, body=posted, notes=(note(Code.POSTED),))
-        side.record(result, asked="", answer_type=self.answer_type, limit_s=None, hidden=self.hidden)
+        side.record(result, request_type="", answer_type=self.answer_type, limit_s=None, hidden=self.hidden)
         return result
 
     async def _is_excused(self, result: CallResult) -> bool:

@@ -39,8 +39,8 @@ app.command(add_help_option=False, context_settings=bridge.PASS_ALL_ON)(bridge.b
 app.command()(verify)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"league_sdk {SDK_VERSION}")
         raise typer.Exit
 

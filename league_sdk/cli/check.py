@@ -28,7 +28,7 @@ Role = Literal["player", "referee", "manager"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Options:
     """What the command line says of the agent and the check."""
 
     url: str
@@ -85,7 +85,7 @@ def check(
 
     Exit code: 0 a league can use the agent as it is, 1 it cannot, 2 the command line cannot be used.
     """
-    wanted = _Wanted(
+    options = _Options(
         url=agent,
         role=role,
         games=known_games(game) or (DEFAULT_GAME,),
@@ -96,7 +96,7 @@ def check(
         farewell=farewell,
         shows_progress=sys.stderr.isatty() and not as_json,
     )
-    report = _report(wanted)
+    report = _report(options)
     if as_json:
         print_json(report.to_json())
     else:
@@ -106,49 +106,49 @@ def check(
     raise typer.Exit(EXIT_OK if report.can_play else EXIT_FAILED)
 
 
-def _report(wanted: _Wanted) -> Report:
+def _report(options: _Options) -> Report:
     """Check the agent that the command line names.
 
     Raises:
         typer.Exit: it cannot be checked.
     """
-    by_file = is_file(wanted.url)
-    if by_file and wanted.role != "player":
+    by_file = is_file(options.url)
+    if by_file and options.role != "player":
         fail("A file is checked as a player; start a referee or league manager and give its address.")
-    refuse_unless_agent(wanted.url)
+    refuse_unless_agent(options.url)
     try:
-        return asyncio.run(_check_file(wanted) if by_file else _check(wanted))
+        return asyncio.run(_check_file(options) if by_file else _check(options))
     except NotLoaded as error:
         fail(str(error))
     except OSError as error:
         fail(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
 
 
-async def _check_file(wanted: _Wanted) -> Report:
+async def _check_file(options: _Options) -> Report:
     """Start a player with a student's strategy, registered as the check's, and check it."""
-    identity = wanted.identity or Identity(known=True)
-    async with started(wanted.url, identity, wanted.games) as url:
-        return await _check(replace(wanted, url=url, identity=identity))
+    identity = options.identity or Identity(known=True)
+    async with started(options.url, identity, options.games) as url:
+        return await _check(replace(options, url=url, identity=identity))
 
 
-async def _check(wanted: _Wanted) -> Report:
+async def _check(options: _Options) -> Report:
     client = HttpxClient(agent_type="check")
     try:
         subject = Subject(
-            url=wanted.url,
-            role=wanted.role,
-            listen=wanted.listen or await own_address(wanted.url),
-            game_types=wanted.games,
-            identity=wanted.identity,
-            farewell=wanted.farewell,
-            manager_port=wanted.manager_port,
-            register_wait_s=wanted.wait_s,
+            url=options.url,
+            role=options.role,
+            listen=options.listen or await own_address(options.url),
+            game_types=options.games,
+            identity=options.identity,
+            farewell=options.farewell,
+            manager_port=options.manager_port,
+            register_wait_s=options.wait_s,
             on_listening=_listening,
         )
-        return await examine(subject, client, _progress if wanted.shows_progress else None)
+        return await examine(subject, client, _progress if options.shows_progress else None)
     finally:
         await client.aclose()
-        if wanted.shows_progress:
+        if options.shows_progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -159,8 +159,8 @@ def _listening(endpoint: str) -> None:
 def _identity(player_id: str | None, league_id: str | None) -> Identity | None:
     if player_id is None and league_id is None:
         return None
-    given = {"player_id": player_id, "league_id": league_id}
-    return Identity(**{name: value for name, value in given.items() if value is not None}, known=player_id is not None)
+    fields = {"player_id": player_id, "league_id": league_id}
+    return Identity(**{name: value for name, value in fields.items() if value is not None}, known=player_id is not None)
 
 
 def _progress(clause: Clause) -> None:

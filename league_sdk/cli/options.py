@@ -43,13 +43,13 @@ def stem(source: str) -> str:
     return Path(source.split(".py:", maxsplit=1)[0]).stem if is_file(source) else source
 
 
-def known_games(given: list[str] | None) -> tuple[str, ...]:
+def known_games(names: list[str] | None) -> tuple[str, ...]:
     """The games that were named.
 
     Raises:
         typer.Exit: there is no such game.
     """
-    for game in given or ():
+    for game in names or ():
         if game not in games():
             fail(f"There is no game {game!r:.60} here; there are: {', '.join(games())}.")
-    return tuple(given or ())
+    return tuple(names or ())

@@ -90,18 +90,18 @@ def play(
     """
     if dial_out and listen:
         fail("--dial-out and --listen exclude each other.")
-    given = context.params | _configured(context, config, player_id)
+    options = context.params | _configured(context, config, player_id)
     ways = Ways(
-        league=_address(given["league"]),
-        host=given["host"],
-        port=given["port"],
+        league=_address(options["league"]),
+        host=options["host"],
+        port=options["port"],
         dial_out=dial_out,
         listen=listen,
         call_wait_s=call_wait,
         data=data,
         code=code or None,
     )
-    player = _player(source, given["name"], Memory(data), known_games(given["game"]), given["league_id"])
+    player = _player(source, options["name"], Memory(data), known_games(options["game"]), options["league_id"])
     player.journal = Journal(data)
     terminal = _Lines() if as_json else _Terminal()
     player.on_played, player.decider.on_mistake = terminal.played, terminal.mistake

@@ -49,12 +49,12 @@ def refusal(hint: str, code: int | None = None) -> Judgement:
     """
 
     def judge(exchange: Exchange) -> Judged:
-        given = exchange.error.get("code")
+        seen_code = exchange.error.get("code")
         if exchange.status is None:
             text = _("{failure}. An agent has to answer, with an error if need be.")
             return FAILS, say(text, failure=exchange.failure)
-        if isinstance(given, int) and not isinstance(given, bool) and code in (None, given):
-            return CONFORMS, say(_("Error {code}."), code=given)
+        if isinstance(seen_code, int) and not isinstance(seen_code, bool) and code in (None, seen_code):
+            return CONFORMS, say(_("Error {code}."), code=seen_code)
         if code is None and exchange.tool_failed:
             return CONFORMS, say(_("It said so in the result of the tool."))
         if code is None and exchange.tool_result is not None and exchange.answered:
@@ -84,17 +84,17 @@ def quiet(hint: str = "") -> Judgement:
 
 def error_code(*codes: str) -> Judgement:
     """For a message that breaks a rule: one of these E-codes conforms, another refusal is tolerated, success fails."""
-    wanted = say(_("{first} or {second}"), first=codes[0], second=codes[1]) if len(codes) > 1 else codes[0]
+    expected = say(_("{first} or {second}"), first=codes[0], second=codes[1]) if len(codes) > 1 else codes[0]
 
     def judge(exchange: Exchange) -> Judged:
-        given = league_code(exchange)
-        if given in codes:
-            return CONFORMS, say("{given}.", given=given)
-        if given or is_refused(exchange) or (exchange.status or 0) >= 400:
+        seen_code = league_code(exchange)
+        if seen_code in codes:
+            return CONFORMS, say("{given}.", given=seen_code)
+        if seen_code or is_refused(exchange) or (exchange.status or 0) >= 400:
             text = _("It was refused, but not with {wanted}: {said}.")
-            return TOLERATED, say(text, wanted=wanted, said=given or exchange.in_words())
+            return TOLERATED, say(text, wanted=expected, said=seen_code or exchange.in_words())
         came = exchange.failure or say(_("it was taken as if it were right"))
-        return FAILS, say(_("Expected {wanted}, but {came}."), wanted=wanted, came=came)
+        return FAILS, say(_("Expected {wanted}, but {came}."), wanted=expected, came=came)
 
     return judge
 

@@ -183,8 +183,8 @@ async def _register_one(talk: _Talk, who: _Agent) -> None:
     _store(who, exchange)
     is_accepted = exchange.message.get("status") == "ACCEPTED"
     lacking = say(_("without id or token")) if is_accepted else exchange.in_words()
-    given = exchange.message.get("reason")
-    reason = str(given)[:200] if given else lacking
+    stated = exchange.message.get("reason")
+    reason = str(stated)[:200] if stated else lacking
     talk.verdicts.decide(f"{who.kind}.accepted", who.id and who.token, exchange, id=who.id, reason=reason)
     if who.id and who.token:
         talk.verdicts.as_shown(f"{who.kind}.response", [(_result(exchange), exchange)])

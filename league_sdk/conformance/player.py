@@ -89,7 +89,7 @@ async def _first_match(talk: Talk, match: Match) -> None:
     move, illegal = talk.move(chosen), talk.why_illegal(match, chosen)
     talk.cannot_play = talk.cannot_play or bool(illegal)
     _judge_answer(
-        talk, "choice", chosen, given=move is not None, good=not illegal, limit_s=limit_s,
+        talk, "choice", chosen, is_answered=move is not None, good=not illegal, limit_s=limit_s,
         move=seen_text(move), illegal=illegal,
     )  # fmt: skip
     talk.line.check_alive()
@@ -113,7 +113,7 @@ async def _invite(talk: Talk, match: Match) -> Exchange:
         verdicts.decide("join.in_time", True, exchange)
         verdicts.record("join.accepts", Verdict.CONFORMS, _READY, exchange)
     else:
-        _judge_answer(talk, "join", exchange, given=accepted is not None, good=accepted, limit_s=limit_s)
+        _judge_answer(talk, "join", exchange, is_answered=accepted is not None, good=accepted, limit_s=limit_s)
     talk.line.check_alive()
     return exchange
 
@@ -126,18 +126,18 @@ _ASKED: Mapping[str, tuple[str, str, Sentence]] = {
 
 
 def _judge_answer(
-    talk: Talk, asked: str, exchange: Exchange, *, given: bool, good: object, limit_s: float, **facts: Any
+    talk: Talk, question: str, exchange: Exchange, *, is_answered: bool, good: object, limit_s: float, **facts: Any
 ) -> None:
     """Decide whether the agent answered in time, and whether the answer is right.
 
     Args:
-        asked: a key of :data:`_ASKED`.
-        given: whether there is an answer.
+        question: a key of :data:`_ASKED`.
+        is_answered: whether there is an answer.
         good: whether it is right.
         facts: values of the placeholders in the rules.
     """
-    verdicts, (in_time, right, name) = talk.verdicts, _ASKED[asked]
-    if given:
+    verdicts, (in_time, right, name) = talk.verdicts, _ASKED[question]
+    if is_answered:
         verdicts.decide(in_time, True, exchange)
         verdicts.decide(right, good, exchange, **facts)
     elif exchange.timed_out and exchange.way:
@@ -148,7 +148,7 @@ def _judge_answer(
         why = say(_("It could not be asked: {failure}."), failure=exchange.failure)
         verdicts.record(right, Verdict.FAILS, why, exchange)
     elif exchange.understanding is not Understanding.RECEIPT:
-        field = "accept: true" if asked == "join" else talk.league.game.choice_field
+        field = "accept: true" if question == "join" else talk.league.game.choice_field
         text = _("No way of asking brought {field}. To the first it said: {said}.")
         why = say(text, field=field, said=exchange.in_words())
         verdicts.record(right, Verdict.FAILS, why, exchange)

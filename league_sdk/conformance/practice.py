@@ -255,8 +255,8 @@ class _Playing:
         )
         if isinstance(joined, Fault):
             return joined
-        wanted = self.subject.shown_by
-        if wanted and not (self.joined_with and tokens.digest(self.joined_with) in wanted):
+        digests = self.subject.shown_by
+        if digests and not (self.joined_with and tokens.digest(self.joined_with) in digests):
             # Another's program may listen here: a caller that only names its address is not shown what it does.
             raise Stopped(say(_NOT_SHOWN))
         return None

@@ -50,11 +50,11 @@ def oddities(
         if name != "auth_token" and not (name == choice_field and name in message):
             yield _BY_FIELD.get(name, "answer.other"), say("{difference}.", difference=difference(expected, problem))
     for name in ("conversation_id", "match_id"):
-        given = message.get(name)
+        value = message.get(name)
         # An answer by POST may start a conversation of its own.
-        if isinstance(given, str) and given != sent[name] and not (exchange.by_callback and name == "conversation_id"):
+        if isinstance(value, str) and value != sent[name] and not (exchange.by_callback and name == "conversation_id"):
             text = _("{name} in {kind} was {seen}, not the request's {right}.")
-            yield f"answer.{name}", say(text, name=name, kind=expected, seen=seen_text(given), right=sent[name])
+            yield f"answer.{name}", say(text, name=name, kind=expected, seen=seen_text(value), right=sent[name])
 
 
 def _identity(message: Mapping[str, Any], who: Identity) -> Iterator[Oddity]:

@@ -87,9 +87,9 @@ class CheckSide:
         self._sent, self._sent_at = message, self.clock.monotonic()
 
     def record(
-        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+        self, result: CallResult, *, request_type: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        if asked:
+        if request_type:
             self.decisive = self._reply
             return
         elapsed_ms = round((self.clock.monotonic() - self._sent_at) * 1000)

@@ -59,9 +59,11 @@ class WatchedSide(CheckSide):
         return None
 
     def record(
-        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+        self, result: CallResult, *, request_type: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        CheckSide.record(self, result, asked=asked, answer_type=answer_type, limit_s=limit_s, hidden=hidden)
+        CheckSide.record(
+            self, result, request_type=request_type, answer_type=answer_type, limit_s=limit_s, hidden=hidden
+        )
         if self.decisive is not None:
             if self.invites:
                 self.join(self.decisive.message)

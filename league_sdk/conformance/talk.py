@@ -58,12 +58,12 @@ class Talk:
     server: Memory | None = None
     _open: dict[str, Match] = field(default_factory=dict)
 
-    async def invite(self, match: Match, *, limit_s: float | None = None, **asked: Any) -> Exchange:
+    async def invite(self, match: Match, *, limit_s: float | None = None, **options: Any) -> Exchange:
         """Send GAME_INVITATION until it is answered, as a referee does.
 
         Args:
             limit_s: the limit in seconds; None for the league's own.
-            asked: as for :meth:`_obtain`.
+            options: as for :meth:`_obtain`.
         """
         self._open[match.match_id] = match
         return await self._obtain(
@@ -72,18 +72,18 @@ class Talk:
             MessageType.GAME_JOIN_ACK,
             read_join,
             limit_s=self.limits.join_s if limit_s is None else limit_s,
-            **asked,
+            **options,
         )
 
     async def choose(
-        self, match: Match, *, generic: bool = False, limit_s: float | None = None, **asked: Any
+        self, match: Match, *, generic: bool = False, limit_s: float | None = None, **options: Any
     ) -> Exchange:
         """Ask for a choice or move, as a referee does.
 
         Args:
             generic: with GAME_MOVE_CALL for any game.
             limit_s: the limit in seconds; None for the league's own.
-            asked: as for :meth:`_obtain`.
+            options: as for :meth:`_obtain`.
         """
         game, state, to = self.league.game, self.league.position(match), self.league.receiver(match)
         return await self._obtain(
@@ -92,7 +92,7 @@ class Talk:
             MessageType.GAME_MOVE_RESPONSE if generic else game.response_message,
             lambda message: read_move(message, game, state, to.player_id),
             limit_s=self.limits.move_s if limit_s is None else limit_s,
-            **asked,
+            **options,
         )
 
     async def _obtain(  # noqa: PLR0913 - what differs between invitations and moves, and how they are asked

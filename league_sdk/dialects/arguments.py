@@ -72,14 +72,14 @@ def _of_schema(schema: Mapping[str, Any], root: Mapping[str, Any], left: Iterato
     properties, required = schema.get("properties"), schema.get("required")
     needed = required if isinstance(required, list) else []
     arguments: list[Argument] = []
-    for name, given in properties.items() if isinstance(properties, Mapping) and depth else ():
+    for name, described_by in properties.items() if isinstance(properties, Mapping) and depth else ():
         if not _is_name(name) or next(left, None) is None:
             continue
-        described = _resolved(given, root)
+        described = _resolved(described_by, root)
         kind = described.get("type")
         inside = tuple(_of_schema(described, root, left, depth - 1))
         shown = kind if isinstance(kind, str) and kind in _EMPTY else "object" if inside else ""
-        arguments.append(Argument(name, shown, name in needed, inside, _header(given)))
+        arguments.append(Argument(name, shown, name in needed, inside, _header(described_by)))
     return arguments
 
 

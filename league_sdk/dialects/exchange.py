@@ -16,10 +16,10 @@ class AnyDialect(Exchange[inbound.Inbound]):
 
     def understand(self, body: Any, post: Post) -> inbound.Inbound:
         """See :class:`Exchange`; a token in the head counts as one in the message."""
-        asked = inbound.read(body, register=self.registers)
-        inbound.with_bearer(asked, post.authorization)
-        return asked
+        request = inbound.read(body, register=self.registers)
+        inbound.with_bearer(request, post.authorization)
+        return request
 
-    def dress(self, asked: inbound.Inbound, message: Any) -> Any:
+    def dress(self, request: inbound.Inbound, message: Any) -> Any:
         """See :class:`Exchange`; an answer has the shape of its question."""
-        return inbound.reply(asked, message)
+        return inbound.reply(request, message)

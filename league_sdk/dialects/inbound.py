@@ -206,8 +206,8 @@ def _in_their_word(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _their_id(inbound: Inbound) -> Any:
-    given = inbound.message.get("message_id", inbound.message.get("correlation_id"))
-    return given if isinstance(given, str) and len(given) <= 200 else None
+    message_id = inbound.message.get("message_id", inbound.message.get("correlation_id"))
+    return message_id if isinstance(message_id, str) and len(message_id) <= 200 else None
 
 
 def tool_result(message: dict[str, Any], *, is_error: bool) -> dict[str, Any]:

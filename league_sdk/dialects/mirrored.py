@@ -24,10 +24,10 @@ MAX_VALUE_CHARS = 2000
 def is_sound(arguments: Sequence[Argument]) -> bool:
     """Whether the annotations of a tool's arguments are as MCP says: a name that a header can have and that no other
     argument has, on a text, a whole number or a truth value."""
-    wanted = list(_annotated(arguments))
-    names = {str(one.header).lower() for one in wanted}
-    fits = all(_TOKEN.fullmatch(str(one.header)) and one.type in _TYPES for one in wanted)
-    return fits and len(names) == len(wanted)
+    annotated = list(_annotated(arguments))
+    names = {str(one.header).lower() for one in annotated}
+    fits = all(_TOKEN.fullmatch(str(one.header)) and one.type in _TYPES for one in annotated)
+    return fits and len(names) == len(annotated)
 
 
 def mirrored(arguments: Sequence[Argument], values: Mapping[str, Any]) -> dict[str, str]:

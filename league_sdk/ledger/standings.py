@@ -53,7 +53,7 @@ class Row:
     technical_losses: int = 0
     points: int = 0
     form: list[str] = field(default_factory=list)
-    given: int = 0
+    corrected: int = 0
     """The part of ``points`` that corrections added (or, if negative, took away)."""
     out: str | None = None
     """``withdrawn`` or ``disqualified``, when the player is out of the league."""
@@ -155,13 +155,13 @@ def table(
         out: ``withdrawn`` or ``disqualified``, by player; disqualified players come last.
     """
     rows = {
-        player_id: Row(player_id, name, out=(out or {}).get(player_id), given=(points or {}).get(player_id, 0))
+        player_id: Row(player_id, name, out=(out or {}).get(player_id), corrected=(points or {}).get(player_id, 0))
         for player_id, name in players.items()
     }
     for result in results:
         count(rows, result, scoring)
     for row in rows.values():
-        row.points += row.given
+        row.points += row.corrected
     ranked = sorted(rows.values(), key=order)
     give_ranks(ranked)
     for row in ranked:

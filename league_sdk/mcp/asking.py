@@ -90,28 +90,28 @@ def _check_form(answer: dict[str, Any], schema: Mapping[str, Any], field: str) -
     for name in schema.get("required", ()):
         if name not in content:
             raise InvalidParams(f"{field}.content.{name} is missing.")
-    for name, wanted in schema.get("properties", {}).items():
+    for name, property_schema in schema.get("properties", {}).items():
         if name in content:
-            _check_value(content[name], wanted, f"{field}.content.{name}")
+            _check_value(content[name], property_schema, f"{field}.content.{name}")
 
 
-def _check_value(value: Any, wanted: Mapping[str, Any], field: str) -> None:
-    kind = wanted.get("type", "string")
+def _check_value(value: Any, schema: Mapping[str, Any], field: str) -> None:
+    kind = schema.get("type", "string")
     types = _TYPES.get(kind, (object,))
     # bool is a subclass of int.
     if not isinstance(value, types) or (isinstance(value, bool) and kind != "boolean"):
         raise InvalidParams(f"{field} must be of type {kind}.")
-    allowed = _choices(wanted)
+    allowed = _choices(schema)
     if allowed is not None and value not in allowed:
         raise InvalidParams(f"{field} must be one of {', '.join(map(str, allowed))}.")
     if isinstance(value, list):
-        items = wanted.get("items", {})
+        items = schema.get("items", {})
         for item in value:
             _check_value(item, {"type": "string"} | dict(items), f"{field}[]")
 
 
-def _choices(wanted: Mapping[str, Any]) -> list[Any] | None:
-    if "enum" in wanted:
-        return list(wanted["enum"])
-    titled: list[dict[str, Any]] | None = wanted.get("oneOf") or wanted.get("anyOf")
+def _choices(schema: Mapping[str, Any]) -> list[Any] | None:
+    if "enum" in schema:
+        return list(schema["enum"])
+    titled: list[dict[str, Any]] | None = schema.get("oneOf") or schema.get("anyOf")
     return [choice["const"] for choice in titled] if titled else None

@@ -166,8 +166,8 @@ class HandshakeEra:
         return None if session_id is None else self._sessions.get(session_id)
 
     def _initialize(self, request: HttpRequest, message: Message) -> Reply:
-        asked, declared = message.params.get("protocolVersion"), message.params.get("capabilities")
-        version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
+        requested, declared = message.params.get("protocolVersion"), message.params.get("capabilities")
+        version = requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
         names = declared if isinstance(declared, Mapping) else {}
         session = self._sessions.open(request.caller, version, {name: {} for name in CAPABILITIES if name in names})
         # It is told of changed lists without asking.

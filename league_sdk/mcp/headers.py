@@ -49,13 +49,13 @@ def check_arguments(headers: Mapping[str, str], message: Message, registry: Regi
     if tool is None:
         return
     arguments = message.params.get("arguments")
-    given = arguments if isinstance(arguments, Mapping) else {}
+    values = arguments if isinstance(arguments, Mapping) else {}
     for name, schema in tool.input_schema.get("properties", {}).items():
         header = schema.get("x-mcp-header") if isinstance(schema, Mapping) else None
         if header is None:
             continue
         sent = headers.get(PARAM_HEADER + header.lower())
-        value = given.get(name)
+        value = values.get(name)
         if value is not None or sent is not None:
             _check(f"Mcp-Param-{header}", sent, None if value is None else _as_text(value))
 
@@ -66,10 +66,10 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _check(header: str, sent: str | None, wanted: str | None) -> None:
+def _check(header: str, sent: str | None, expected: str | None) -> None:
     if sent is None:
         raise HeaderMismatch(f"The header {header} is missing.")
-    if decoded(sent, header) != wanted:
+    if decoded(sent, header) != expected:
         raise HeaderMismatch(f"The header {header} does not say what the body says.")
 
 

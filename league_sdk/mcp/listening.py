@@ -40,16 +40,16 @@ class Filter:
     uris: set[str] = field(default_factory=set)
 
     @classmethod
-    def read(cls, wanted: Any, registry: Registry) -> Filter:
+    def read(cls, params: Any, registry: Registry) -> Filter:
         """Read ``notifications`` of ``subscriptions/listen``; what this server does not offer is left out.
 
         Raises:
             InvalidParams: it is not a filter.
         """
-        if not isinstance(wanted, dict):
+        if not isinstance(params, dict):
             raise InvalidParams("notifications must be an object.")
-        lists = {kind for kind, name in _FIELDS.items() if wanted.get(name) is True and registry.changes}
-        uris = wanted.get("resourceSubscriptions") or []
+        lists = {kind for kind, name in _FIELDS.items() if params.get(name) is True and registry.changes}
+        uris = params.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or len(uris) > MAX_URIS:
             raise InvalidParams(f"resourceSubscriptions must be at most {MAX_URIS} addresses.")
         return cls(lists, {uri for uri in uris if any(registry.resources_at(uri))})
@@ -92,7 +92,7 @@ class Listeners:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, wanted: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
+    def add(self, wishes: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
         """Add a listener, which is told of changes from now on.
 
         Raises:
@@ -102,7 +102,7 @@ class Listeners:
             raise Busy("Too many streams are open: close some of them.")
         if len(self._all) >= MAX_LISTENERS:
             self._make_room()
-        listener = Listener(wanted, caller, tell, close)
+        listener = Listener(wishes, caller, tell, close)
         self._all[listener] = None
         self._by_caller[caller] += 1
         return listener

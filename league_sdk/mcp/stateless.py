@@ -182,7 +182,7 @@ class StatelessEra:
 
     def _listen(self, request: HttpRequest, message: Message) -> Reply:
         """``subscriptions/listen``: a stream that begins with what will be told."""
-        wanted = Filter.read(message.params.get("notifications"), self._registry)
+        accepted = Filter.read(message.params.get("notifications"), self._registry)
         mailbox = Mailbox()
         # Nothing else of the message is kept as long as the stream lives.
         request_id = message.id
@@ -195,8 +195,8 @@ class StatelessEra:
             mailbox.put({"jsonrpc": "2.0", "id": request_id, "result": {"resultType": "complete"} | tag})
             mailbox.end()
 
-        listener = self._listeners.add(wanted, request.caller, tell, close)
-        tell("notifications/subscriptions/acknowledged", {"notifications": wanted.as_json()})
+        listener = self._listeners.add(accepted, request.caller, tell, close)
+        tell("notifications/subscriptions/acknowledged", {"notifications": accepted.as_json()})
         body = mailbox.stream(lambda: self._listeners.remove(listener))
         return stream_reply(body, {VERSION_HEADER: STATELESS_VERSIONS[0]})
 

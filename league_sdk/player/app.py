@@ -271,18 +271,18 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         fetches our messages or the league does not know our token any more.
         With ``--dry-run`` 0 when every reply was a valid answer, else 1.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    arguments_list = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        known, problem = given_on(given), ""
+        known, problem = given_on(arguments_list), ""
     except ValueError as error:
         known, problem = {}, str(error)
-    parser = _parser(strategy is not None, known=known, dry_run="--dry-run" in given)
+    parser = _parser(strategy is not None, known=known, dry_run="--dry-run" in arguments_list)
     if problem:
         parser.error(problem)
     # What is typed counts more than what stands in a file.
     games_known = known.pop("game", None)
     parser.set_defaults(**known)
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments_list)
     options.game = options.game or games_known
     try:
         options.league = "" if options.dry_run else league_address(options.league)

@@ -54,8 +54,8 @@ class _Rehearsal:
         result: Any = None
         try:
             exchange: Exchange[rpc.Request] = Exchange()
-            asked = exchange.read(Post(raw))
-            exchange.answer(await self.player.call(asked.method, asked.params))
+            request = exchange.read(Post(raw))
+            exchange.answer(await self.player.call(request.method, request.params))
             result = rpc.loads(exchange.reply.body)["result"] if isinstance(exchange.reply.body, bytes) else None
             self.write(f"<- {rpc.dumps(clean(result)).decode()}\n")
             self.complain(*_misfits(message, result))

@@ -37,14 +37,14 @@ def load(source: str) -> Callable[[], Strategy]:
     """
     if source in STRATEGIES:
         return _tried(STRATEGIES[source], source)
-    path, _colon, wanted = source.rpartition(":") if ".py:" in source else (source, "", "")
+    path, _colon, class_name = source.rpartition(":") if ".py:" in source else (source, "", "")
     if not path.endswith(".py"):
         raise NotLoaded(f"{source!r:.100} is neither a Python file nor a strategy; these are: {', '.join(STRATEGIES)}.")
     file = Path(path)
     if not file.is_file():
         raise NotLoaded(f"There is no file {path} in {Path.cwd()}.")
     module = _imported(file)
-    made = _chosen(module, file, wanted)
+    made = _chosen(module, file, class_name)
     return _tried(made, f"{file.name}: {made.__name__}()")
 
 
@@ -90,17 +90,17 @@ def _imported(file: Path) -> ModuleType:
     return module
 
 
-def _chosen(module: ModuleType, file: Path, wanted: str) -> type[Strategy]:
+def _chosen(module: ModuleType, file: Path, class_name: str) -> type[Strategy]:
     """The one class that is meant, or the functions of the module as a class."""
     own = {name: item for name, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__}
     classes = {name: item for name, item in own.items() if inspect.isclass(item) and _plays(item)}
-    if wanted:
-        if wanted not in classes:
+    if class_name:
+        if class_name not in classes:
             known = ", ".join(classes) or "none"
             raise NotLoaded(
-                f"{file.name} has no class {wanted} with choose() or move(); its classes with them: {known}."
+                f"{file.name} has no class {class_name} with choose() or move(); its classes with them: {known}."
             )
-        return _checked(classes[wanted], file)
+        return _checked(classes[class_name], file)
     # A class that another one extends is a part of it.
     last = {
         name: item
@@ -143,11 +143,11 @@ def _checked(item: type, file: Path) -> type[Strategy]:
         if not callable(method) or method is getattr(Strategy, name):
             continue
         is_static = isinstance(inspect.getattr_static(item, name), staticmethod)
-        given = arguments if is_static else ("self", *arguments)
+        parameters = arguments if is_static else ("self", *arguments)
         try:
-            inspect.signature(method).bind(*given)
+            inspect.signature(method).bind(*parameters)
         except TypeError:
             line = inspect.unwrap(method).__code__.co_firstlineno if hasattr(method, "__code__") else 0
             where = f", line {line}" if line else ""
-            raise NotLoaded(f"{file.name}{where}: {name} must take ({', '.join(given)}).") from None
+            raise NotLoaded(f"{file.name}{where}: {name} must take ({', '.join(parameters)}).") from None
     return made

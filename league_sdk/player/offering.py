@@ -76,12 +76,12 @@ def _calls(player: Player, name: str) -> Callable[[Context, dict[str, Any]], Awa
 
 def _filled(name: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
     """The message of a call, with the envelope that a person or a language model leaves out."""
-    given = {field: value for field, value in arguments.items() if value is not None}
-    if token and not given.get("auth_token"):
-        given["auth_token"] = token
+    fields = {field: value for field, value in arguments.items() if value is not None}
+    if token and not fields.get("auth_token"):
+        fields["auth_token"] = token
     if name not in BY_METHOD:
-        return given
-    match_id = given.get("match_id")
+        return fields
+    match_id = fields.get("match_id")
     # A choice is the same for the same match and conversation, so a call that is repeated gets the same answer; a
     # referee's conversation is another one.
     about = match_id[:100] if isinstance(match_id, str) else secrets.token_hex(8)
@@ -91,7 +91,7 @@ def _filled(name: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
         "timestamp": stamp(datetime.now(UTC)),
         "conversation_id": f"conv-mcp-{about}",
     }
-    return head | given
+    return head | fields
 
 
 def _reads(player: Player) -> Callable[[Context, str, dict[str, str]], Awaitable[list[dict[str, Any]]]]:

@@ -97,9 +97,9 @@ class PlayerServer:
             wrong = NotARequest("Send JSON-RPC requests by POST.", field="HTTP method", seen=request.method)
             return _refused(wrong, status=405, headers={"Allow": "POST"})
 
-        async def handle(asked: rpc.Request) -> Any:
-            await seat.player.note_call(asked.params)
-            return await seat.player.call(asked.method, asked.params)
+        async def handle(call: rpc.Request) -> Any:
+            await seat.player.note_call(call.params)
+            return await seat.player.call(call.method, call.params)
 
         return response(await dispatch(_Answering(), post, handle))
 

@@ -71,7 +71,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class Asked(Protocol):
+class Request(Protocol):
     """A request as :meth:`Exchange.understand` reads it."""
 
     @property
@@ -87,7 +87,7 @@ class Asked(Protocol):
         """Whether no reply is expected."""
 
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=Request)
 
 
 class Exchange(Generic[A]):
@@ -96,7 +96,7 @@ class Exchange(Generic[A]):
     Attributes:
         failure: the error message if the server's own code fails.
         body: the decoded body; None until it was decoded.
-        asked: the request that was read from it; None until it was read.
+        request: the request that was read from it; None until it was read.
         error: the error with which the request was refused, if it was.
         reply: the response.
     """
@@ -105,7 +105,7 @@ class Exchange(Generic[A]):
 
     def __init__(self) -> None:
         self.body: Any = None
-        self.asked: A | None = None
+        self.request: A | None = None
         self.error: LeagueError | None = None
         self.reply = Reply()
 
@@ -116,13 +116,13 @@ class Exchange(Generic[A]):
             LeagueError: for the first check that fails.
         """
         self.body = post.decode()
-        self.asked = asked = self.understand(self.body, post)
-        return asked
+        self.request = request = self.understand(self.body, post)
+        return request
 
     def answer(self, message: Any) -> None:
         """Put the message of the handler into the reply."""
-        if self.asked is not None and not self.asked.notification:
-            self.reply.body = rpc.dumps(self.dress(self.asked, message))
+        if self.request is not None and not self.request.notification:
+            self.reply.body = rpc.dumps(self.dress(self.request, message))
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -132,13 +132,13 @@ class Exchange(Generic[A]):
         except LeagueError as error:
             self._refuse(error)
         except Exception:
-            logger.exception("a call of %s failed", self.asked.name if self.asked else "no method")
+            logger.exception("a call of %s failed", self.request.name if self.request else "no method")
             self._refuse(InternalError(self.failure))
-        if self.asked is not None and self.asked.notification:
+        if self.request is not None and self.request.notification:
             # JSON-RPC 2.0, 4.1: a notification gets no reply, not even an error.
             self.reply.body = None
             if self.reply.status != TooOften.http_status:
-                self.reply.status = self.status_of_silence(self.asked)
+                self.reply.status = self.status_of_silence(self.request)
 
     def _refuse(self, error: LeagueError) -> None:
         self.error = error
@@ -158,9 +158,9 @@ class Exchange(Generic[A]):
         request: Any = rpc.read_request(body)
         return request  # type: ignore[no-any-return]
 
-    def dress(self, asked: A, message: Any) -> Any:
+    def dress(self, request: A, message: Any) -> Any:
         """Build the reply around the message of a handler."""
-        return rpc.result(asked.id, message)
+        return rpc.result(request.id, message)
 
     def refusal(self, error: LeagueError, body: Any) -> Any:
         """Build the reply for an error.
@@ -171,7 +171,7 @@ class Exchange(Generic[A]):
         """
         return rpc.error(rpc.request_id(body), error.rpc_code, error.message, error_data(error))
 
-    def status_of_silence(self, asked: A) -> int:
+    def status_of_silence(self, request: A) -> int:
         """The HTTP status of the response to a notification."""
         return NO_CONTENT
 

@@ -138,8 +138,8 @@ def read(value: object, depth: int = 0) -> Sentence | None:
     if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str) or depth > MAX_DEPTH:
         return None
     facts = value.get("facts")
-    given = facts.items() if isinstance(facts, Mapping) else ()
-    return Sentence(text, {str(name): _read_fact(fact, depth + 1) for name, fact in given})
+    items = facts.items() if isinstance(facts, Mapping) else ()
+    return Sentence(text, {str(name): _read_fact(fact, depth + 1) for name, fact in items})
 
 
 def _read_fact(value: object, depth: int) -> Sentence | Note | str:

@@ -38,12 +38,12 @@ def translated(
         quote: turns the word that fills a place into its form in the translation, for example isolated.
         filling: a regular expression for what may fill a place.
     """
-    wanted = text.rstrip(".")
-    if len(wanted) > MAX_CHARS:
+    stem = text.rstrip(".")
+    if len(stem) > MAX_CHARS:
         return None
     for sentences in translations:
         for english, other in sentences.items():
-            match = _pattern(english.rstrip("."), filling).fullmatch(wanted)
+            match = _pattern(english.rstrip("."), filling).fullmatch(stem)
             if match is not None:
                 values = {name: quote(value) for name, value in match.groupdict().items()}
                 parts = _NAME.split(other.rstrip("."))

@@ -38,9 +38,9 @@ def time_left(context: dict[str, Any], now: datetime) -> float | None:
     deadline = _moment(context.get("deadline"))
     if deadline is None:
         return None
-    left, asked = (deadline - now).total_seconds(), _moment(context.get("timestamp"))
-    given = left if asked is None else (deadline - asked).total_seconds()
-    return left if 0 < left <= given else given
+    left, sent_at = (deadline - now).total_seconds(), _moment(context.get("timestamp"))
+    limit = left if sent_at is None else (deadline - sent_at).total_seconds()
+    return left if 0 < left <= limit else limit
 
 
 def _moment(value: object) -> datetime | None:

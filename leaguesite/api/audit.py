@@ -47,14 +47,14 @@ class Wanted(Schema):
 
 
 @router.get("/audit", auth=KEY, tags=["instructor"], response={200: Log} | refusals(401, 422, 429))
-def show_audit(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def show_audit(request: HttpRequest, query: Query[Wanted]) -> dict[str, Any]:
     """Who did what, when, and what it changed: every action at the desk and by API, logins, exports. Newest first."""
-    filters = {name: value for name in ("league_id", "account", "action") if (value := getattr(wanted, name))}
+    filters = {name: value for name in ("league_id", "account", "action") if (value := getattr(query, name))}
     if any("\x00" in value for value in filters.values()):
         return {"entries": [], "next": None}
     entries = AuditEntry.objects.filter(**filters).order_by("-id")
-    if wanted.before is not None:
-        entries = entries.filter(id__lt=wanted.before)
-    page = list(entries[: wanted.limit + 1])
-    shown = page[: wanted.limit]
+    if query.before is not None:
+        entries = entries.filter(id__lt=query.before)
+    page = list(entries[: query.limit + 1])
+    shown = page[: query.limit]
     return {"entries": shown, "next": shown[-1].pk if len(page) > len(shown) else None}

@@ -32,13 +32,13 @@ class CheckWanted(Schema):
 
 
 @router.post("/checks", tags=["check"], response={201: CheckRow} | refusals(401, 403, 422, 429))
-def ask_for_check(request: HttpRequest, wanted: CheckWanted) -> HttpResponse:
+def ask_for_check(request: HttpRequest, body: CheckWanted) -> HttpResponse:
     """Have an agent checked against every message. A check of this address that is not done yet is returned instead."""
     check = asking.ask(
-        endpoint=wanted.endpoint,
-        role=wanted.role,
-        game_type=wanted.game_type,
-        token=wanted.auth_token,
+        endpoint=body.endpoint,
+        role=body.role,
+        game_type=body.game_type,
+        token=body.auth_token,
         caller=_caller(request),
     )
     return answer(report.wire(check), status=201)

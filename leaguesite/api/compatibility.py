@@ -55,15 +55,15 @@ class Wanted(Schema):
 
 
 @router.get("/compatibility", auth=KEY, tags=["instructor"], response={200: Compatibility} | refusals(401, 422, 429))
-def show_compatibility(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def show_compatibility(request: HttpRequest, query: Query[Wanted]) -> dict[str, Any]:
     """Which agent understood which message in which way, over all leagues."""
-    if "\x00" in wanted.league_id:
+    if "\x00" in query.league_id:
         return {"agents": [], "next": None}
-    leagues = [wanted.league_id] if wanted.league_id else League.objects.all()
-    end = wanted.start + wanted.limit
-    page = list(compatibility.players(leagues)[wanted.start : end + 1])
-    rows = compatibility.ways(page[: wanted.limit])
-    return {"agents": [_row(row) for row in rows], "next": end if len(page) > wanted.limit else None}
+    leagues = [query.league_id] if query.league_id else League.objects.all()
+    end = query.start + query.limit
+    page = list(compatibility.players(leagues)[query.start : end + 1])
+    rows = compatibility.ways(page[: query.limit])
+    return {"agents": [_row(row) for row in rows], "next": end if len(page) > query.limit else None}
 
 
 def _row(row: Ways) -> dict[str, Any]:

@@ -77,14 +77,14 @@ REFUSED = refusals(401, 404, 409, 422, 429)
     tags=["instructor"],
     response={200: PreviewShown, 201: CorrectionRow} | REFUSED,
 )
-def correct(request: HttpRequest, league_id: str, wanted: CorrectionWanted) -> HttpResponse:
+def correct(request: HttpRequest, league_id: str, body: CorrectionWanted) -> HttpResponse:
     """Change what counts: 201 with the correction. With ``preview`` change nothing: 200, the table before and after."""
     league = get_league(league_id)
-    wish = Wish(**wanted.model_dump(exclude={"preview", "fingerprint"}))
-    if wanted.preview:
+    wish = Wish(**body.model_dump(exclude={"preview", "fingerprint"}))
+    if body.preview:
         plan = correction_queries.plan_for(league, replace(wish, reason=checked_reason(wish.reason)))
         return answer(_shown(correction_queries.preview(league, plan)))
-    arguments = {"wish": wish, "fingerprint": wanted.fingerprint}
+    arguments = {"wish": wish, "fingerprint": body.fingerprint}
     made = acting.carry_out(correcting(wish.kind), by=None, league_id=league.pk, **arguments)
     return answer(correction_line(made), status=201)
 
@@ -107,13 +107,13 @@ def list_corrections(request: HttpRequest, league_id: str) -> HttpResponse:
     tags=["instructor"],
     response={200: PreviewShown | CorrectionRow} | REFUSED,
 )
-def undo(request: HttpRequest, league_id: str, number: int, wanted: Undo) -> HttpResponse:
+def undo(request: HttpRequest, league_id: str, number: int, body: Undo) -> HttpResponse:
     """Put everything back that a correction changed. Of several of one match or one player, undo the latest first."""
     league = get_league(league_id)
-    if wanted.preview:
-        plan = correction_queries.plan_to_undo(league, number, checked_reason(wanted.reason))
+    if body.preview:
+        plan = correction_queries.plan_to_undo(league, number, checked_reason(body.reason))
         return answer(_shown(correction_queries.preview(league, plan)))
-    arguments = {"number": number, "reason": wanted.reason, "fingerprint": wanted.fingerprint}
+    arguments = {"number": number, "reason": body.reason, "fingerprint": body.fingerprint}
     undone = acting.carry_out(ACTIONS[acting.CORRECTION, "undo"], by=None, league_id=league.pk, **arguments)
     return answer(correction_line(undone))
 

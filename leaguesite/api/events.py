@@ -56,21 +56,21 @@ class Wanted(Schema):
 
 
 @router.get("/leagues/{league_id}/events", tags=["public"], response={200: Feed} | refusals(404, 422))
-def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> Feed:
+def show_events(request: HttpRequest, league_id: str, query: Query[Wanted]) -> Feed:
     """What has happened in a league, from the beginning or after the previous answer. While its board is frozen the
     feed ends with the freeze, and goes on when it is unveiled. No event comes twice and none is left out."""
     league = get_league(league_id)
     view = sight.public(league)
     shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=registry.PUBLIC)
-    last = _read_token(wanted.since)
+    last = _read_token(query.since)
     known = _known(league, last, view.moment.seq)
     after = last[0] if last is not None and known else 0
-    rows = list(shown.filter(seq__gt=after).order_by("seq")[: wanted.limit + 1])
-    events = rows[: wanted.limit]
+    rows = list(shown.filter(seq__gt=after).order_by("seq")[: query.limit + 1])
+    events = rows[: query.limit]
     return Feed(
         league_id=league.pk,
         events=[_as_sent(event) for event in events],
-        next=_token(league, events[-1]) if events else wanted.since if known and last else _token(league, None),
+        next=_token(league, events[-1]) if events else query.since if known and last else _token(league, None),
         more=len(rows) > len(events),
         reset=not known,
     )

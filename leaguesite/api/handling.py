@@ -232,9 +232,9 @@ def _real_league_id(fields: Fields) -> str:
 
 
 def _find_role(fields: Fields) -> Fields:
-    given: Fields = {name: fields[name] for name in ("username", "name") if name in fields}
+    names: Fields = {name: fields[name] for name in ("username", "name") if name in fields}
     number: Fields = {"role_id": min(fields["number"], MAX_BIGINT)} if "number" in fields else {}
-    return {"league_id": _real_league_id(fields), **given, **number}
+    return {"league_id": _real_league_id(fields), **names, **number}
 
 
 def _imported(fields: Fields, done: Counts) -> RosterImported:

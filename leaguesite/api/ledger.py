@@ -76,14 +76,14 @@ class Wanted(Schema):
 
 
 @router.get("/leagues/{league_id}/ledger", tags=["public"], response={200: LedgerPart} | refusals(404, 422))
-def show_ledger(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> HttpResponse:
+def show_ledger(request: HttpRequest, league_id: str, query: Query[Wanted]) -> HttpResponse:
     """Public parts and digests of a league's events, for `python -m league_sdk verify`. While the board is frozen it
     ends with the freeze. The first answer also has the points and the table; `next` goes on, null is the end."""
     league = get_league(league_id)
     view = sight.public(league)
-    if wanted.upto is not None:
-        view = sight.past(league, wanted.upto)
-    events, following = _events(league, wanted.after, view.moment.seq, wanted.limit)
+    if query.upto is not None:
+        view = sight.past(league, query.upto)
+    events, following = _events(league, query.after, view.moment.seq, query.limit)
     part: LedgerPart = {
         "format": LEDGER_FORMAT,
         "league_id": league.pk,
@@ -96,7 +96,7 @@ def show_ledger(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> 
     }
     if view.frozen_after is not None:
         part["frozen_after_round"] = view.frozen_after
-    if wanted.after == 0:
+    if query.after == 0:
         # Places that are unveiled already are left out: they do not follow from the events shown.
         rows = view.table()
         part["scoring"] = cast(Points, view.scoring._asdict())

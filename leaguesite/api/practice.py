@@ -25,14 +25,14 @@ class PracticeWanted(Schema):
 
 
 @router.post("/practice", tags=["check"], response={201: PracticeRow} | refusals(403, 422, 429))
-def ask_for_practice(request: HttpRequest, wanted: PracticeWanted) -> HttpResponse:
+def ask_for_practice(request: HttpRequest, body: PracticeWanted) -> HttpResponse:
     """Have an agent play a house agent, outside any league. One like it that is not over yet is returned instead."""
     practice = practising.ask_with_token(
-        token=wanted.auth_token,
+        token=body.auth_token,
         caller=sender_of(request),
-        opponent=wanted.opponent,
-        game_type=wanted.game_type,
-        second=wanted.second,
+        opponent=body.opponent,
+        game_type=body.game_type,
+        second=body.second,
     )
     return answer(practices.wire(practice), status=201)
 

@@ -28,14 +28,14 @@ class UnusableUrl(ValueError):
     """The public URL cannot be used; the text says what is wrong and what to do."""
 
 
-def public_url(host: str, port: int, given: str | None) -> str:
+def public_url(host: str, port: int, url: str | None) -> str:
     """The URL under which students reach the site.
 
     Raises:
         UnusableUrl: the one that is given is not a scheme, a host and perhaps a port.
     """
-    if given:
-        return _checked(given.strip().rstrip("/"))
+    if url:
+        return _checked(url.strip().rstrip("/"))
     shown = lan_address() if host in EVERYWHERE else host
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 

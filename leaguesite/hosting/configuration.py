@@ -162,10 +162,10 @@ def _games(loader: ConfigLoader) -> tuple[str, ...]:
         if game.game_type not in installed:
             raise _wrong(path, at, game.game_type, f"one of the games that are installed: {', '.join(installed)}")
         for name in _MUST_MATCH:
-            given, ours = getattr(game, name), installed[game.game_type][name]
+            configured, ours = getattr(game, name), installed[game.game_type][name]
             # move_types may be left out.
-            if given not in (ours, []):
-                raise _wrong(path, f"{at}.{name}", given, f"{ours!r}, as it is installed")
+            if configured not in (ours, []):
+                raise _wrong(path, f"{at}.{name}", configured, f"{ours!r}, as it is installed")
     if not listed:
         raise ValueError(f"{path}: field game_registry has no game")
     return tuple(game.game_type for game in listed)

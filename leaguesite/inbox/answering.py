@@ -48,7 +48,7 @@ class TakenOver(InvalidFormat):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InboxRequest:
     """A request at an inbox.
 
     Attributes:
@@ -104,14 +104,14 @@ def refused(error: LeagueError, status: int | None = None) -> Answer:
     return Answer(status, refusal(error), headers)
 
 
-async def answer(caller: InboxCaller, asked: Asked) -> Answer:
+async def answer(caller: InboxCaller, request: InboxRequest) -> Answer:
     """Answer an agent at its inbox, or a referee that delivers a message for it."""
     try:
         if not caller.token:
-            return await _deliver(caller, asked)
-        if asked.method != "GET":
-            return Answer(200, rpc.dumps(take(caller.agent, rpc.loads(asked.body))))
-        query = _query(asked.query)
+            return await _deliver(caller, request)
+        if request.method != "GET":
+            return Answer(200, rpc.dumps(take(caller.agent, rpc.loads(request.body))))
+        query = _query(request.query)
         found = await poll(caller, wait=query.get("wait", ""), after=query.get("after", ""))
         return Answer(200, rpc.dumps(found))
     except LeagueError as error:
@@ -215,17 +215,17 @@ def take(agent: int, message: Any) -> dict[str, Any]:
     return {"accepted": len(responses) - len(ids), "not_awaited": ids}
 
 
-async def _deliver(caller: InboxCaller, asked: Asked) -> Answer:
-    message = rpc.loads(asked.body)
-    limit_s = seconds_of(asked.headers.get(LIMIT_HEADER.lower(), ""), name=LIMIT_HEADER, longest=MAX_LIMIT_S)
-    grace_s = seconds_of(asked.headers.get(GRACE_HEADER.lower(), ""), name=GRACE_HEADER, longest=limit_s / 2)
+async def _deliver(caller: InboxCaller, request: InboxRequest) -> Answer:
+    message = rpc.loads(request.body)
+    limit_s = seconds_of(request.headers.get(LIMIT_HEADER.lower(), ""), name=LIMIT_HEADER, longest=MAX_LIMIT_S)
+    grace_s = seconds_of(request.headers.get(GRACE_HEADER.lower(), ""), name=GRACE_HEADER, longest=limit_s / 2)
     if not isinstance(message, dict):
         raise InvalidFormat("A message must be an object.", field="body", seen=message, expected="a JSON object")
     if not rpc.depth_ok(message, MAX_DEPTH):
         # What stands around it would make the whole poll unreadable to the agent, with the messages of others in it.
         expected = f"at most {MAX_DEPTH} levels"
         raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
-    http = as_called(path=asked.headers.get(PATH_HEADER.lower(), ""), headers=asked.headers)
+    http = as_called(path=request.headers.get(PATH_HEADER.lower(), ""), headers=request.headers)
     outcome, response = await calling.hand_over(caller.agent, message, Terms(limit_s, grace_s, http, caller.seat))
     body = rpc.dumps(response)
     if len(body) > MAX_ANSWER_BYTES:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents_registry.rate_limits.attempts import CALLS, attempts
-from leaguesite.inbox.answering import Asked, InboxCaller, answer
+from leaguesite.inbox.answering import InboxCaller, InboxRequest, answer
 from leaguesite.serving.handler import unless_gone
 from leaguesite.serving.paths import DELIVER, INBOX
 from matches.inbox.hub import hub
@@ -115,8 +115,8 @@ class QuickInbox:
             body += message.get("body", b"")
             more = message.get("more_body", False)
         headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
-        asked = Asked(scope["method"], scope["query_string"].decode("latin1"), headers, body)
-        response = await unless_gone(answer(caller, asked), receive)
+        request = InboxRequest(scope["method"], scope["query_string"].decode("latin1"), headers, body)
+        response = await unless_gone(answer(caller, request), receive)
         if response is not None:
             metrics.answered_at(_ROUTES[scope["path"].strip("/")], response.status)
             head = [(name.encode("latin1"), value.encode("latin1")) for name, value in response.head.items()]

@@ -14,7 +14,7 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, TokenInvalid
 from league_sdk.protocol.inbox import KEY_HEADER
 from leaguesite.inbox.admission import owner_of
-from leaguesite.inbox.answering import Answer, Asked, InboxCaller, answer, refused
+from leaguesite.inbox.answering import Answer, InboxCaller, InboxRequest, answer, refused
 from leaguesite.inbox.quick import VISITS
 from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.handler import HeldResponse
@@ -42,13 +42,13 @@ def _response(answer: Answer) -> HttpResponse:
 
 def _held(request: HttpRequest, caller: InboxCaller) -> HeldResponse:
     headers = {name.lower(): value for name, value in request.headers.items()}
-    asked = Asked(request.method or "", request.META.get("QUERY_STRING", ""), headers, request.body)
+    inbox_request = InboxRequest(request.method or "", request.META.get("QUERY_STRING", ""), headers, request.body)
     VISITS.note(getattr(request, "scope", None), caller)
-    return HeldResponse(request, partial(_answered, caller, asked))
+    return HeldResponse(request, partial(_answered, caller, inbox_request))
 
 
-async def _answered(caller: InboxCaller, asked: Asked) -> HttpResponse:
-    return _response(await answer(caller, asked))
+async def _answered(caller: InboxCaller, request: InboxRequest) -> HttpResponse:
+    return _response(await answer(caller, request))
 
 
 def _with_errors(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

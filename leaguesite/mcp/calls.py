@@ -52,14 +52,14 @@ class Call:
     """One request that could be read.
 
     Attributes:
-        asked: what it asks for, and in which shape.
+        request: what it asks for, and in which shape.
         source: where it comes from.
         agent: who asks, once the token has shown it.
         league: the league meant, once known.
         filled: whether its envelope may be left out: it is a tool of MCP that a person or a language model calls.
     """
 
-    asked: Inbound
+    request: Inbound
     source: Source
     agent: Agent | None = None
     league: League | None = None
@@ -68,12 +68,12 @@ class Call:
     @property
     def name(self) -> str:
         """What it asks for: a message type, a tool, or ``report_progress``."""
-        return self.asked.name
+        return self.request.name
 
     @property
     def params(self) -> dict[str, Any]:
         """The message."""
-        return self.asked.message
+        return self.request.message
 
     @property
     def league_id(self) -> Any:
@@ -83,8 +83,8 @@ class Call:
     @property
     def conversation_id(self) -> str:
         """The sender's if it is usable, else a new one."""
-        given = self.params.get("conversation_id")
-        return given if isinstance(given, str) and 0 < len(given) <= 200 else new_conversation_id()
+        own_id = self.params.get("conversation_id")
+        return own_id if isinstance(own_id, str) and 0 < len(own_id) <= 200 else new_conversation_id()
 
     def message(self, message_type: str, **fields: Any) -> dict[str, Any]:
         """A reply in our envelope, in the sender's conversation."""

@@ -109,10 +109,10 @@ class Answering(AnyDialect):
     def answer(self, message: dict[str, Any]) -> None:
         """See :class:`Exchange`; ``data`` that is JSON already is put into the body as it is."""
         data = message.get("data")
-        if not isinstance(data, RawJson) or self.asked is None:
+        if not isinstance(data, RawJson) or self.request is None:
             super().answer(message)
             return
-        super().answer(message | {"data": _PLACEHOLDER if self.asked.plain else json.loads(data)})
+        super().answer(message | {"data": _PLACEHOLDER if self.request.plain else json.loads(data)})
         if isinstance(self.reply.body, bytes):
             self.reply.body = self.reply.body.replace(f'"{_PLACEHOLDER}"'.encode(), data, 1)
 
@@ -128,14 +128,14 @@ class Answering(AnyDialect):
         if call is None:
             return rpc.error(rpc.request_id(body), error.rpc_code, message["message"], message)
         # A tool's refusal is a result in either style, and says of itself that it is an error.
-        never_styled = isinstance(error, (InternalError, TooOften, UnknownMethod)) or call.asked.shape == "tools_call"
+        never_styled = isinstance(error, (InternalError, TooOften, UnknownMethod)) or call.request.shape == "tools_call"
         if not never_styled and (self._style or _error_style(call)) == "result":
-            return inbound.reply(call.asked, message)
-        return inbound.refuse(call.asked, code=error.rpc_code, sentence=message["message"], data=message)
+            return inbound.reply(call.request, message)
+        return inbound.refuse(call.request, code=error.rpc_code, sentence=message["message"], data=message)
 
-    def status_of_silence(self, asked: inbound.Inbound) -> int:
+    def status_of_silence(self, request: inbound.Inbound) -> int:
         """See :class:`Exchange`; MCP wants its own notifications accepted with 202."""
-        return 202 if asked.name.startswith("notifications/") else NO_CONTENT
+        return 202 if request.name.startswith("notifications/") else NO_CONTENT
 
 
 def _error_style(call: Call) -> str:

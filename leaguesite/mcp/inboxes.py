@@ -45,11 +45,11 @@ def submit_response(call: Call) -> Held:
     return Held(partial(_take, inbox_caller(call).agent, response))
 
 
-async def _poll(asked: dict[str, Any], caller: InboxCaller, context: Context | None) -> dict[str, Any]:
+async def _poll(arguments: dict[str, Any], caller: InboxCaller, context: Context | None) -> dict[str, Any]:
     # Some programs send an empty list if they have no responses.
-    responses = asked.get("responses") or None
+    responses = arguments.get("responses") or None
     return await answering.poll(
-        caller, wait=asked.get("wait_s"), after=asked.get("after"), name="wait_s", responses=responses
+        caller, wait=arguments.get("wait_s"), after=arguments.get("after"), name="wait_s", responses=responses
     )
 
 

@@ -43,7 +43,7 @@ def _options(tool: Tool, row: DeskAction) -> type[BaseModel]:
 
 def _declared(tool: Tool, row: DeskAction) -> DeclaredTool:
     schema = _options(tool, row).model_json_schema()
-    asked = {
+    properties = {
         name: {word: value for word, value in field.items() if word != "title"}
         for name, field in schema.get("properties", {}).items()
     }
@@ -52,7 +52,7 @@ def _declared(tool: Tool, row: DeskAction) -> DeclaredTool:
         tool.name,
         tool.title,
         f"{text} For the instructor, with the API key.",
-        ({} if row.subject == acting.SITE else _LEAGUE) | asked | _KEY,
+        ({} if row.subject == acting.SITE else _LEAGUE) | properties | _KEY,
         tuple(schema.get("required", ())),
         writes=True,
         repeatable=tool.repeatable,
@@ -83,14 +83,14 @@ def act(call: Call, *, name: str) -> Deferred:
 def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
     # Which league is meant is said first, as every other tool of a league does.
     about = {} if row.subject == acting.SITE else {"league_id": _league(call, tool.name).pk}
-    given = tool.given(_arguments(call, _options(tool, row), {*about}))
+    arguments = tool.given(_arguments(call, _options(tool, row), {*about}))
     try:
-        done = acting.carry_out(row, by=None, **given, **about)
+        done = acting.carry_out(row, by=None, **arguments, **about)
     except Invalid as error:
         raise InvalidFormat(str(error), field=error.field, seen=_seen(call, error.field)) from None
     except ActionRefused as error:
         raise RuleError(str(error)) from None
-    league = get_league(str(about.get("league_id") or given["league_id"]))
+    league = get_league(str(about.get("league_id") or arguments["league_id"]))
     if tool.name == CREATE_SCHEDULE:
         return _schedule(call, league)
     more: dict[str, Any] = {}

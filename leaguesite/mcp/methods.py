@@ -65,7 +65,7 @@ def _request(call: Call, kind: Kind) -> Request:
             call.params,
             kind=kind,
             caller=call.source.caller.near or home(call),
-            shape=outbound_shape(call.asked),
+            shape=outbound_shape(call.request),
             code_in_address=call.source.code,
         )
     except LeagueError:
@@ -195,7 +195,7 @@ def _ready(call: Call) -> dict[str, Any]:
     """AGENT_READY_REQUEST: a player that says so need not answer invitations (our choice)."""
     if call.agent is None or call.agent.kind != Kind.PLAYER:
         raise RuleError("Only players say that they are ready.", field="auth_token", expected="a player's auth_token")
-    learned.learn_dialect(agent_id=call.agent.pk, spoken={READY: outbound_shape(call.asked)})
+    learned.learn_dialect(agent_id=call.agent.pk, spoken={READY: outbound_shape(call.request)})
     return call.message("AGENT_READY_RESPONSE", status="READY", player_id=call.agent.code)
 
 

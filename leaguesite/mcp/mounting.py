@@ -75,7 +75,7 @@ def answer(request: HttpRequest, source: Source, headers: Mapping[str, str], bod
     if refusal is not None:
         return _response(refusal)
     waits = _waits(body)
-    asked = McpRequest(
+    mcp_request = McpRequest(
         request.method or "",
         headers,
         b"" if body is not None else request.body,
@@ -86,10 +86,10 @@ def answer(request: HttpRequest, source: Source, headers: Mapping[str, str], bod
         decoded=NOT_DECODED if body is None else body,
     )
     if not isinstance(request, OneHopRequest):
-        return _in_this_thread(asked) if asked.at_once else async_to_sync(_on_the_loop)(asked)
-    if not asked.at_once:
-        return HeldResponse(request, partial(_on_the_loop, asked))
-    begun = begin_at_once(server.handle(asked))
+        return _in_this_thread(mcp_request) if mcp_request.at_once else async_to_sync(_on_the_loop)(mcp_request)
+    if not mcp_request.at_once:
+        return HeldResponse(request, partial(_on_the_loop, mcp_request))
+    begun = begin_at_once(server.handle(mcp_request))
     if isinstance(begun, Unfinished):
         return DeferredResponse(request, lambda: _response(begun.finish()))
     return _response(begun)
@@ -182,12 +182,12 @@ def _arguments_in(body: Mapping[str, Any]) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _in_this_thread(asked: McpRequest) -> HttpResponse:
-    return _response(run_at_once(server.handle(asked)))
+def _in_this_thread(request: McpRequest) -> HttpResponse:
+    return _response(run_at_once(server.handle(request)))
 
 
-async def _on_the_loop(asked: McpRequest) -> HttpResponse:
-    return _response(await server.handle(asked))
+async def _on_the_loop(request: McpRequest) -> HttpResponse:
+    return _response(await server.handle(request))
 
 
 def _response(reply: Reply) -> HttpResponse:

@@ -54,9 +54,9 @@ def call_of(source: Source, name: str, arguments: dict[str, Any]) -> Call:
         name: the name of the tool.
         arguments: as sent.
     """
-    asked = inbound.Inbound("tools_call", BY_METHOD.get(name, name), unwrap(arguments))
-    inbound.with_bearer(asked, source.authorization)
-    return Call(asked, source, filled=True)
+    request = inbound.Inbound("tools_call", BY_METHOD.get(name, name), unwrap(arguments))
+    inbound.with_bearer(request, source.authorization)
+    return Call(request, source, filled=True)
 
 
 def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:

@@ -59,7 +59,7 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
     question = ("query", query, want, as_update)
     cached = kept.ready(league, question)
     # In shapes of old the answer is parsed and encoded again, which takes as long as making it.
-    if cached is not None and (call.asked.plain or call.filled):
+    if cached is not None and (call.request.plain or call.filled):
         return _answer(call, query, league, RawJson(cached))
 
     def make(view: View) -> bytes:
@@ -75,7 +75,7 @@ def _wanted(call: Call) -> lists.Wanted:
     """Which part of a list is asked for: ``limit`` and ``cursor``."""
     params = _query_params(call)
     # Other shapes hold an answer several times.
-    max_bytes = lists.MAX_BYTES if call.asked.plain else lists.MAX_BYTES // 5
+    max_bytes = lists.MAX_BYTES if call.request.plain else lists.MAX_BYTES // 5
     try:
         return lists.wanted(params.get("limit"), params.get("cursor"), max_bytes=max_bytes)
     except lists.NotWanted as error:

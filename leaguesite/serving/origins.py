@@ -76,5 +76,5 @@ class OwnPages:
             await WebsocketDenier()(scope, receive, send)
 
 
-def _header(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str:
-    return next((value.decode("latin1") for name, value in headers if name == wanted), "")
+def _header(headers: Iterable[tuple[bytes, bytes]], header: bytes) -> str:
+    return next((value.decode("latin1") for name, value in headers if name == header), "")

@@ -103,10 +103,10 @@ def ask(
             _refuse_hurry(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
         role = agent.kind if agent is not None else role or CheckRole.PLAYER.value
-        wanted = Check(role=role, asked_by=_name(caller), withheld=named, due_at=now, created_at=now)
+        new_check = Check(role=role, asked_by=_name(caller), withheld=named, due_at=now, created_at=now)
         # Whoever names an address is told of that address; another agent that is registered there may have a line.
-        wanted.way = "" if shown_token is not None else CheckWay.ADDRESS
-        return _queue(wanted, address, agent, game_type)
+        new_check.way = "" if shown_token is not None else CheckWay.ADDRESS
+        return _queue(new_check, address, agent, game_type)
 
 
 def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> list[Check]:
@@ -231,42 +231,42 @@ def _games(game_type: str, agent: Agent | None) -> list[str]:
     return named or ["even_odd"]
 
 
-def queue_agent(agent: Agent, wanted: Check) -> Check:
-    """Queue a check of an agent as what it is; ``wanted`` says who asked and when it is due."""
-    wanted.role = agent.kind
-    return _queue(wanted, ways.registered(agent), agent)
+def queue_agent(agent: Agent, new_check: Check) -> Check:
+    """Queue a check of an agent as what it is; ``new_check`` says who asked and when it is due."""
+    new_check.role = agent.kind
+    return _queue(new_check, ways.registered(agent), agent)
 
 
-def _queue(wanted: Check, address: Address, agent: Agent | None, game_type: str = "") -> Check:
+def _queue(new_check: Check, address: Address, agent: Agent | None, game_type: str = "") -> Check:
     """Queue a check of an address, unless an equal one is queued or running; that one is returned then."""
-    wanted.agent, wanted.game_types = agent, _games(game_type, agent)
-    target = ways.queued_as(wanted, address)
-    wanted.endpoint, wanted.endpoint_key, wanted.address = target.endpoint, target.key, target.address
-    check = _equal(wanted)
+    new_check.agent, new_check.game_types = agent, _games(game_type, agent)
+    target = ways.queued_as(new_check, address)
+    new_check.endpoint, new_check.endpoint_key, new_check.address = target.endpoint, target.key, target.address
+    check = _equal(new_check)
     if check is None:
-        check = wanted
+        check = new_check
         check.notes = list(address.notes)
         check.save(force_insert=True)
     else:
         # If it was planned for later, run it now.
         planned = Check.objects.filter(pk=check.pk, state=CheckState.WANTED)
-        if wanted.way == CheckWay.ADDRESS:
-            planned.update(way=wanted.way)
-        planned.filter(due_at__gt=wanted.due_at).update(due_at=wanted.due_at)
-        if wanted.asked_by != REGISTRATION:
+        if new_check.way == CheckWay.ADDRESS:
+            planned.update(way=new_check.way)
+        planned.filter(due_at__gt=new_check.due_at).update(due_at=new_check.due_at)
+        if new_check.asked_by != REGISTRATION:
             # Now somebody has asked: it does not wait behind those that nobody has asked for.
-            planned.filter(asked_by=REGISTRATION).update(asked_by=wanted.asked_by)
+            planned.filter(asked_by=REGISTRATION).update(asked_by=new_check.asked_by)
     changed(check)
     return check
 
 
-def _equal(wanted: Check) -> Check | None:
+def _equal(new_check: Check) -> Check | None:
     """The check that is queued or running and calls what this one would call, for the same readers."""
-    target = ways.of_check(wanted)
+    target = ways.of_check(new_check)
     # A check whose report is shown to other people is not equal.
-    same = {"role": wanted.role, "withheld": wanted.withheld, "game_types": wanted.game_types}
+    same = {"role": new_check.role, "withheld": new_check.withheld, "game_types": new_check.game_types}
     waiting = Check.objects.filter(**same, state__in=[CheckState.WANTED, CheckState.RUNNING])
-    waiting = waiting.filter(endpoint_key__in={target.key, wanted.endpoint_key}).select_related("agent")
+    waiting = waiting.filter(endpoint_key__in={target.key, new_check.endpoint_key}).select_related("agent")
     calls = {CheckState.WANTED: ways.of_check, CheckState.RUNNING: ways.claimed}
     equal = (one for one in waiting.order_by("created_at") if calls[CheckState(one.state)](one).key == target.key)
     return next(equal, None)

@@ -81,10 +81,10 @@ class PracticeRow(TypedDict):
 def find(practice_id: str | UUID) -> Check | None:
     """The practice match of this id, with its agent; None when there is none."""
     try:
-        wanted = UUID(str(practice_id))
+        pk = UUID(str(practice_id))
     except ValueError:
         return None
-    return Check.practices.select_related("agent", "agent__league").filter(pk=wanted).first()
+    return Check.practices.select_related("agent", "agent__league").filter(pk=pk).first()
 
 
 def wire(practice: Check) -> PracticeRow:

@@ -82,18 +82,18 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
     """
     now = now or timezone.now()
     game_type = _allowed(agent, proven=proven, opponent=opponent, game_type=game_type)
-    wanted = Check(role=CheckRole.PLAYER, agent=agent, opponent=opponent, second=second, game_types=[game_type])
-    wanted.asked_by, wanted.due_at, wanted.created_at = asked_by[:64], now, now
-    target = ways.queued_as(wanted, ways.registered(agent))
-    wanted.endpoint, wanted.endpoint_key, wanted.address = target.endpoint, target.key, target.address
+    practice = Check(role=CheckRole.PLAYER, agent=agent, opponent=opponent, second=second, game_types=[game_type])
+    practice.asked_by, practice.due_at, practice.created_at = asked_by[:64], now, now
+    target = ways.queued_as(practice, ways.registered(agent))
+    practice.endpoint, practice.endpoint_key, practice.address = target.endpoint, target.key, target.address
     try:
         with transaction.atomic():
             known = open_of(agent)
             if known is None:
-                _refuse_hurry(agent, wanted, now)
-                wanted.save(force_insert=True)
-                runs.changed(wanted)
-                return wanted
+                _refuse_hurry(agent, practice, now)
+                practice.save(force_insert=True)
+                runs.changed(practice)
+                return practice
     except IntegrityError:
         # Somebody else has just asked for one.
         known = open_of(agent)
@@ -134,11 +134,11 @@ def games_of(agent: Agent) -> list[str]:
 
 def next_at(agent: Agent, now: datetime) -> datetime | None:
     """READ: from when on a person's agents may practise again; None: now."""
-    asked = Check.practices.filter(agent=agent)
+    practices = Check.practices.filter(agent=agent)
     if agent.owner is not None:
         # The same person in another league, too.
-        asked = Check.practices.filter(agent__owner__email=agent.owner.email)
-    return _free_at(asked, MAX_PER_WINDOW, now)
+        practices = Check.practices.filter(agent__owner__email=agent.owner.email)
+    return _free_at(practices, MAX_PER_WINDOW, now)
 
 
 def _next_from(agent: Agent, asked_by: str, now: datetime) -> datetime | None:
@@ -149,9 +149,9 @@ def _next_from(agent: Agent, asked_by: str, now: datetime) -> datetime | None:
     return _free_at(lately.filter(asked_by=asked_by, agent__owner__isnull=True), MAX_PER_ADDRESS, now)
 
 
-def _free_at(asked: QuerySet[Check], limit: int, now: datetime) -> datetime | None:
+def _free_at(practices: QuerySet[Check], limit: int, now: datetime) -> datetime | None:
     """The time from which fewer than ``limit`` practice matches are in the window; None if that is now."""
-    lately = asked.filter(created_at__gt=now - timedelta(seconds=WINDOW_S)).order_by("-created_at")
+    lately = practices.filter(created_at__gt=now - timedelta(seconds=WINDOW_S)).order_by("-created_at")
     last = lately.values_list("created_at", flat=True)[limit - 1 : limit]
     return next((first + timedelta(seconds=WINDOW_S) for first in last), None)
 
@@ -169,15 +169,15 @@ def _too_many_from_there(at: datetime) -> str:
     return sentence % {"time": f"{at:%H:%M:%S}"}
 
 
-def _refuse_hurry(agent: Agent, wanted: Check, now: datetime) -> None:
+def _refuse_hurry(agent: Agent, practice: Check, now: datetime) -> None:
     at = next_at(agent, now)
     if at is not None:
         raise TooManyChecks(too_many(at), math.ceil((at - now).total_seconds()))
-    at = _next_from(agent, wanted.asked_by, now)
+    at = _next_from(agent, practice.asked_by, now)
     if at is not None:
         raise TooManyChecks(_too_many_from_there(at), math.ceil((at - now).total_seconds()))
     waiting = list(Check.practices.filter(state=CheckState.WANTED).values_list("address", flat=True))
-    here = sum(place_of(one) == place_of(wanted.address) for one in waiting)
+    here = sum(place_of(one) == place_of(practice.address) for one in waiting)
     if len(waiting) >= MAX_WAITING or here >= MAX_WAITING_PER_PLACE:
         raise TooManyChecks(_("Too many practice matches are waiting already: ask again in a minute."))
 

@@ -101,10 +101,10 @@ class CheckSoFar(CheckRow):
 
 def find(check_id: str | UUID) -> Check | None:
     """The check of this id, with its agent; None when there is none."""
-    wanted = _uuid(check_id)
-    if wanted is None:
+    pk = _uuid(check_id)
+    if pk is None:
         return None
-    return Check.objects.select_related("agent", "agent__league").filter(pk=wanted).first()
+    return Check.objects.select_related("agent", "agent__league").filter(pk=pk).first()
 
 
 def _uuid(text: str | UUID) -> UUID | None:
@@ -228,9 +228,9 @@ def fragments(check_id: str, language: str) -> dict[str, str] | None:
 
     Fragments of ended checks are cached: pages that watched a check stay open after its end.
     """
-    wanted = _uuid(check_id)
+    pk = _uuid(check_id)
     # Without its report, which is long: most who ask for these fragments get cached ones.
-    check = Check.objects.select_related("agent__league").defer("report").filter(pk=wanted).first() if wanted else None
+    check = Check.objects.select_related("agent__league").defer("report").filter(pk=pk).first() if pk else None
     if check is None or check.finished_at is None:
         return _rendered(check_id)
     # The limits of its league may change after its end, and the verdict with them.

@@ -147,7 +147,7 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
         if (behind := programs.find((target := ways.of_check(check)).endpoint, gateways, nudge))
         and playing.isdisjoint(programs.free_for(behind.keys) | {programs.oneself(check.agent_id or 0)})
     ]
-    wanted = {target.address for _demanded, check, target, _behind in waiting if not check.is_practice}
+    checked_addresses = {target.address for _demanded, check, target, _behind in waiting if not check.is_practice}
     turn = turn_of([check for _demanded, check, _target, _behind in waiting], now)
     waiting.sort(key=lambda one: (not one[0], turn(one[1])))
     jobs: list[Job] = []
@@ -156,7 +156,7 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
             kept = RESERVED_FOR_CHECKS if check.is_practice else 0 if demanded and not more else RESERVED_FOR_LEAGUES
             if len(jobs) >= room - kept or target.address in busy.addresses or not busy.has_room(check, alone=more):
                 continue
-            if check.is_practice and target.address in wanted:
+            if check.is_practice and target.address in checked_addresses:
                 continue
             if _claim(check, target, now):
                 busy.add(check)
@@ -198,10 +198,10 @@ def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
 
     A practice match also gives way to a check that waits for its address.
     """
-    asked = [job for job in jobs if job.gives_way]
-    if not asked:
+    yielding = [job for job in jobs if job.gives_way]
+    if not yielding:
         return set()
-    practices = [job.check_id for job in asked if job.opponent]
+    practices = [job.check_id for job in yielding if job.opponent]
     due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now or timezone.now())
     addresses = Check.practices.filter(pk__in=practices, address__in=due.values("address"))
     waited_for = set(addresses.values_list("pk", flat=True)) if practices else set()
@@ -209,7 +209,7 @@ def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
     called = {
         job.check_id: runs.called_programs.get(job.check_id, frozenset())
         | ({programs.oneself(job.agent)} if job.agent is not None else frozenset())
-        for job in asked
+        for job in yielding
     }
     return waited_for | {
         check_id for check_id, keys in called.items() if not playing.isdisjoint(programs.free_for(keys))

@@ -60,7 +60,7 @@ class Telling:
     def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
         self._client, self._now = client, now
         self._holders: dict[str, Memory] = {}
-        self._asked: dict[str, int] = {}
+        self._discoveries: dict[str, int] = {}
         self._noted: dict[tuple[str, str], None] = {}
         self._sessions = KeptSessions(self._delete, now=now)
 
@@ -131,17 +131,17 @@ class Telling:
 
     def _may_ask(self, parcel: Parcel, reply: Reply) -> bool:
         """Whether a player is asked what it is: it has not understood, and nobody has asked, or it has changed."""
-        if self._asked.get(parcel.registration, 0) >= MAX_DISCOVERIES:
+        if self._discoveries.get(parcel.registration, 0) >= MAX_DISCOVERIES:
             return False
         if session.is_wanted(reply.status, reply.body):
             return True
         return "mcp" not in parcel.learned and not _is_understood(parcel, reply)
 
     async def _discover(self, line: Line, parcel: Parcel, ids: Callable[[], int], end: float) -> Memory:
-        asked = self._asked.pop(parcel.registration, 0)
-        self._asked[parcel.registration] = asked + 1
-        while len(self._asked) > MAX_HOLDERS:
-            del self._asked[next(iter(self._asked))]
+        discoveries = self._discoveries.pop(parcel.registration, 0)
+        self._discoveries[parcel.registration] = discoveries + 1
+        while len(self._discoveries) > MAX_HOLDERS:
+            del self._discoveries[next(iter(self._discoveries))]
         memory = Memory()
         # In this time its other messages wait, and nobody else's.
         limit_s = min(discovery.LIMIT_S, max(0.001, end - self._now()))

@@ -79,21 +79,26 @@ class LeagueAccess(AdminMixin):
         return TemplateResponse(request, f"admin/matches/league/{template}", shown)
 
     def desk_do(
-        self, request: HttpRequest, action: DeskAction, given: dict[str, Any], confirm: Callable[[Any], str], back: str
+        self,
+        request: HttpRequest,
+        action: DeskAction,
+        arguments: dict[str, Any],
+        confirm: Callable[[Any], str],
+        back: str,
     ) -> HttpResponse:
         """Carry out the action of a button: show a message that confirms or refuses it, and redirect.
 
         Args:
             request: the request of a person who has the permission.
             action: the row of the table.
-            given: the arguments of its verb.
+            arguments: the arguments of its verb.
             confirm: makes the confirming sentence from what the verb returned.
             back: the URL to redirect to.
         """
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            done = busy.retry_once(lambda: acting.carry_out(action, by=request.user, **given))
+            done = busy.retry_once(lambda: acting.carry_out(action, by=request.user, **arguments))
             self.message_user(request, confirm(done), messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
@@ -102,7 +107,7 @@ class LeagueAccess(AdminMixin):
         return HttpResponseRedirect(back)
 
     def desk_form(
-        self, request: HttpRequest, form: Form, action: DeskAction, *, at: str | None = None, **given: Any
+        self, request: HttpRequest, form: Form, action: DeskAction, *, at: str | None = None, **arguments: Any
     ) -> Any:
         """Carry out the action of a form if it was sent and is valid, and show a message that confirms it.
 
@@ -111,7 +116,7 @@ class LeagueAccess(AdminMixin):
             form: its fields are arguments of the verb.
             action: the row of the table.
             at: the field at which a refusal is shown that concerns no field.
-            given: the other arguments of the verb.
+            arguments: the other arguments of the verb.
 
         Returns:
             What the verb returns; None if nothing was done: the form was not sent, or has errors.
@@ -119,7 +124,7 @@ class LeagueAccess(AdminMixin):
         if request.method != "POST" or not form.is_valid():
             return None
         try:
-            done = acting.carry_out(action, by=request.user, **given, **form.cleaned_data)
+            done = acting.carry_out(action, by=request.user, **arguments, **form.cleaned_data)
         except ActionRefused as refusal:
             field = refusal.field if isinstance(refusal, Invalid) else None
             form.add_error(field if field in form.fields else at, refusal.sentence)

@@ -217,13 +217,13 @@ def name_or(script: str) -> Callable[[Any], str]:
     return lambda user: script if user is None else str(user.get_username())
 
 
-def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
+def carry_out(action: DeskAction, *, by: Any, **arguments: Any) -> Any:
     """Carry out an action; every button, form, admin list and API endpoint calls this.
 
     Args:
         action: the row of the table.
         by: the user; None for a script with the API key.
-        given: the arguments of the verb.
+        arguments: the arguments of the verb.
 
     Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
     refused leaves nothing, and one that was carried out leaves an entry.
@@ -234,14 +234,14 @@ def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
     Raises:
         ActionRefused: the verb refused it; the text is a sentence that says why.
     """
-    about = audit.named(given)
+    about = audit.named(arguments)
     with transaction.atomic():
         if not action.in_archive:
             seasons.refuse_archived(audit.league_of(about, None), audit.agent_ids_of(about))
         target, before = audit.target_of(about), audit.snapshot(about)
         if action.signed is not None:
-            given["by"] = action.signed(by)
-        result = action.verb(**given)
+            arguments["by"] = action.signed(by)
+        result = action.verb(**arguments)
         audit_log.note(
             by=by,
             action=action.code,

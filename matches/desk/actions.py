@@ -116,8 +116,8 @@ def _ends(facts: Facts) -> list[str]:
     return [*sentences, unplayed, table_stays]
 
 
-def _replay(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"wish": plans.Wish(plans.REPLAY, asked["reason"], match_id=asked["match_id"])}
+def _replay(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"wish": plans.Wish(plans.REPLAY, arguments["reason"], match_id=arguments["match_id"])}
 
 
 def _reveals(_facts: Facts) -> list[str]:

@@ -104,8 +104,8 @@ def _as_csv(entries: Iterable[AuditEntry]) -> str:
     return text.getvalue()
 
 
-def _in_words(asked: dict[str, Any]) -> str:
-    return "; ".join(f"{name}: {value}" for name, value in asked.items())
+def _in_words(arguments: dict[str, Any]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in arguments.items())
 
 
 def _changes_in_words(changes: dict[str, Any]) -> str:

@@ -87,8 +87,8 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         """Carry out an action of the list, if the person has the permission for every ticked agent."""
         # A request may have several "action" fields, and Django uses one of them: the person needs permission for all.
         offered = listed(self.subject)
-        asked = {offered[name].needs if name in offered else Action.EDIT for name in request.POST.getlist("action")}
-        theirs = self._within(request, queryset, Action.RERUN if asked <= {Action.RERUN} else Action.EDIT)
+        needed = {offered[name].needs if name in offered else Action.EDIT for name in request.POST.getlist("action")}
+        theirs = self._within(request, queryset, Action.RERUN if needed <= {Action.RERUN} else Action.EDIT)
         ticked = [int(pk) for pk in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", pk)]
         if queryset.filter(pk__in=ticked).count() != theirs.filter(pk__in=ticked).count():
             raise PermissionDenied
@@ -162,9 +162,9 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        asked = acting.carry_out(ACTIONS[AGENT, "check"], by=request.user, agent_ids=[agent.pk])
-        if not asked:
+        queued = acting.carry_out(ACTIONS[AGENT, "check"], by=request.user, agent_ids=[agent.pk])
+        if not queued:
             sentence = gettext("The site's own referees take matches from this site only: there is nothing to check.")
             self.message_user(request, sentence, messages.WARNING)
             return HttpResponseRedirect(reverse("admin:agents_registry_agent_change", args=[agent.pk]))
-        return HttpResponseRedirect(reverse("check_report", args=[asked[0].pk]))
+        return HttpResponseRedirect(reverse("check_report", args=[queued[0].pk]))

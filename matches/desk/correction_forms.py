@@ -110,7 +110,7 @@ class ResultForm(MatchForm):
 
     def wish(self) -> Wish:
         """The chosen outcome as a status and a winner. The form must be valid."""
-        given = dict(self.cleaned_data)
+        fields = dict(self.cleaned_data)
         a, b = self._players
         status, winner = {
             _WON_A: (ResultStatus.WIN, a),
@@ -119,8 +119,8 @@ class ResultForm(MatchForm):
             _TECH_A: (ResultStatus.TECHNICAL_LOSS, b),
             _TECH_B: (ResultStatus.TECHNICAL_LOSS, a),
             _ABSENT: (ResultStatus.TECHNICAL_LOSS, None),
-        }[given.pop("outcome")]
-        return Wish(self.kind, **given, status=str(status), winner=winner)
+        }[fields.pop("outcome")]
+        return Wish(self.kind, **fields, status=str(status), winner=winner)
 
 
 class PlayerForm(CorrectionForm):

@@ -60,8 +60,8 @@ class CorrectionPages(LeagueAccess):
             raise Http404
         if correcting(kind).needs not in may:
             raise PermissionDenied
-        given = {"match_id": request.GET.get("match", ""), "player_id": request.GET.get("player", "")}
-        form = FORMS[kind](request.POST or None, initial=given, league=league, kind=kind)
+        initial = {"match_id": request.GET.get("match", ""), "player_id": request.GET.get("player", "")}
+        form = FORMS[kind](request.POST or None, initial=initial, league=league, kind=kind)
         preview = None
         if request.method == "POST" and form.is_valid():
             if self._make_if_confirmed(request, league, form):
@@ -85,8 +85,8 @@ class CorrectionPages(LeagueAccess):
             return False
         shown = request.POST.get("fingerprint", "")
         try:
-            action, given = correcting(form.kind), {"wish": form.wish(), "fingerprint": shown}
-            made = acting.carry_out(action, by=request.user, league_id=league.pk, **given)
+            action, arguments = correcting(form.kind), {"wish": form.wish(), "fingerprint": shown}
+            made = acting.carry_out(action, by=request.user, league_id=league.pk, **arguments)
         except applying.LookAgain as refusal:
             self.message_user(request, refusal.sentence, messages.WARNING)
             return False
@@ -100,8 +100,8 @@ class CorrectionPages(LeagueAccess):
         """Undo a correction: a preview of the table, and a form for the reason."""
         league = self.league_for(request, object_id, Action.CORRECT)
         form = UndoForm(request.POST or None)
-        given: dict[str, Any] = {"number": number, "fingerprint": request.POST.get("fingerprint", "")}
-        if self.desk_form(request, form, ACTIONS[CORRECTION, "undo"], league_id=league.pk, **given):
+        arguments: dict[str, Any] = {"number": number, "fingerprint": request.POST.get("fingerprint", "")}
+        if self.desk_form(request, form, ACTIONS[CORRECTION, "undo"], league_id=league.pk, **arguments):
             return self._to_list(league)
         try:
             plan = queries.plan_to_undo(league, number, "")

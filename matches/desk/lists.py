@@ -52,8 +52,8 @@ def result_word(status: str) -> str:
 class OneLeague(RelatedOnlyFieldListFilter):
     """Rows by league; only leagues with rows are offered."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.title = _("league")
 
 

@@ -51,13 +51,13 @@ def _sentence(outsiders: int, latest: Sighting | None) -> str:
             "No other machine reaches this site: it was started for this one only. For a room start it with "
             "HOST=0.0.0.0, for students at home with PUBLIC_URL=https://… of a tunnel (docs/deployment.md)."
         )
-    given = {"url": f"{settings.LEAGUE_PUBLIC_URL}/"}
+    values = {"url": f"{settings.LEAGUE_PUBLIC_URL}/"}
     if latest is None:
         return (
             _(
                 "Nobody from outside this machine has reached the site yet. Give out %(url)s; if it does not open on a "
                 "student's machine, a firewall or the network stands between (docs/operations.md, docs/deployment.md)."
             )
-            % given
+            % values
         )
-    return _("Other machines reach this site, and no player has registered from there yet. Give out %(url)s.") % given
+    return _("Other machines reach this site, and no player has registered from there yet. Give out %(url)s.") % values

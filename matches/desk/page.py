@@ -92,19 +92,19 @@ class DeskPages(LeagueAccess):
         league = self.league_for(request, object_id, needs, in_demo=subject.in_demo)
         if action is None or click is None:
             raise Http404
-        given, named = FINDERS[subject](request, league, action, **place)
+        arguments, named = FINDERS[subject](request, league, action, **place)
         back = reverse(f"admin:matches_league_{subject.back}", args=[quote(league.pk)])
         if click.form is not None and request.method == "POST":
             form = click.form(request.POST)
             if not form.is_valid():
                 self.message_user(request, first_error(form), messages.ERROR)
                 return HttpResponseRedirect(back)
-            given |= form.cleaned_data
+            arguments |= form.cleaned_data
 
         def confirm(done: Any) -> str:
             return _schedule_sentence(league, subject) or action.sentence(done, named)
 
-        return self.desk_do(request, action, given, confirm, back)
+        return self.desk_do(request, action, arguments, confirm, back)
 
 
 def _schedule_sentence(league: League, subject: Subject) -> str:

@@ -161,13 +161,13 @@ def sheets(request: HttpRequest, league: League, player_id: str, *, by: Any) -> 
     Returns:
         The page; None if there is no such player.
     """
-    wanted = player_id.replace("\x00", "\ufffd")
+    code = player_id.replace("\x00", "\ufffd")
     with read_snapshot():
-        sheets = evidence.sheets(league, wanted)
-    if wanted and not sheets:
+        sheets = evidence.sheets(league, code)
+    if code and not sheets:
         return None
-    audit.note(by=by, action="league.evidence", league_id=league.pk, target=wanted)
-    shown = {"league": league, "sheets": sheets, "one": wanted, "site": address_to_show(request)}
+    audit.note(by=by, action="league.evidence", league_id=league.pk, target=code)
+    shown = {"league": league, "sheets": sheets, "one": code, "site": address_to_show(request)}
     return render(request, "admin/matches/league/evidence.html", shown)
 
 

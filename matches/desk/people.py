@@ -165,8 +165,8 @@ class PeoplePages(LeagueAccess):
         """Add an agent that never registers by itself; ``?league=`` preselects the league."""
         if not roles.leagues(request.user, roles.Action.EDIT).exists():
             raise PermissionDenied
-        asked = {"league": request.GET.get("league", "").replace("\x00", "")}
-        form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=asked)
+        initial = {"league": request.GET.get("league", "").replace("\x00", "")}
+        form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=initial)
         agent = self.desk_form(request, form, ACTIONS[LEAGUE, "add_player"])
         if agent is not None:
             return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))

@@ -140,14 +140,14 @@ def _play_again(facts: Facts, match_id: str) -> Button | None:
     """A link to the form that previews what a replay of the match would change."""
     label = _("Play %(match)s again…") % {"match": match_id}
     link = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
-    asked = urlencode({"kind": plans.REPLAY, "match": match_id})
-    return link and replace(link, url=f"{link.url}?{asked}")
+    query = urlencode({"kind": plans.REPLAY, "match": match_id})
+    return link and replace(link, url=f"{link.url}?{query}")
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
     """Why the last referee of each match lost it, by match id."""
-    wanted = Q(data__match_id__in=match_ids, kind=EventKind.MATCH_HELD)
-    events = Event.objects.filter(wanted, league=facts.league).order_by("seq")
+    condition = Q(data__match_id__in=match_ids, kind=EventKind.MATCH_HELD)
+    events = Event.objects.filter(condition, league=facts.league).order_by("seq")
     return {event.data["match_id"]: words_match.reason_lost(event.data) for event in events}
 
 
@@ -159,8 +159,8 @@ def _too_few(facts: Facts) -> list[Problem]:
     add = _link(facts, Action.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
     if add is not None:
         add = replace(add, url=f"{add.url}?league={facts.league.pk}")
-    given = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
-    return [_problem(text % {"count": here, "min": min_players}, given, add)]
+    join_link = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
+    return [_problem(text % {"count": here, "min": min_players}, join_link, add)]
 
 
 def _silent(facts: Facts) -> list[Problem]:

@@ -134,11 +134,11 @@ class LeagueForm(_ModelForm):
             self.cleaned_data["league_id"] = entry.id_from_name(cleaned["display_name"])
         if self._contradicts(cleaned):
             return cleaned
-        given = {name: cleaned.get(name) for _group, names in GROUPS for name in names}
+        values = {name: cleaned.get(name) for _group, names in GROUPS for name in names}
         defaults = LeagueSettings()
         settings = {
             name: value
-            for name, value in given.items()
+            for name, value in values.items()
             if value not in (None, "") and (value != getattr(defaults, name) or name in self._usual)
         }
         try:

@@ -45,7 +45,7 @@ def problems(facts: Facts) -> list[Problem]:
 
 
 def _text(one: Shared) -> str:
-    given = {"players": _players(one.agents), "host": isolated(one.host), "port": one.port}
+    values = {"players": _players(one.agents), "host": isolated(one.host), "port": one.port}
     if one.to_mark:
         text = _(
             "%(players)s answer at %(host)s, port %(port)s, under different paths. Mark it as a gateway if they "
@@ -57,7 +57,7 @@ def _text(one: Shared) -> str:
             "plays its matches one after the other. Each name has a seat of its own: once registration is closed, "
             "withdraw those that should not play."
         )
-    return text % given
+    return text % values
 
 
 def _players(agents: tuple[Agent, ...]) -> str:

@@ -65,11 +65,11 @@ def is_promised() -> bool:
     return Agent.objects.filter(kind=Kind.PLAYER, league=None).exists()
 
 
-def _free_id(wanted: str) -> str:
+def _free_id(wanted_id: str) -> str:
     taken = {settings.LEAGUE_DEMO_ID, *League.objects.values_list("pk", flat=True)}
-    if wanted not in taken:
-        return wanted
-    return next(free for number in count(2) if (free := f"{wanted}_{number}") not in taken)
+    if wanted_id not in taken:
+        return wanted_id
+    return next(free for number in count(2) if (free := f"{wanted_id}_{number}") not in taken)
 
 
 def named_league(params: dict[str, Any], meta: Any, address_league: str | None) -> str | None:

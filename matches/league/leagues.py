@@ -37,8 +37,8 @@ def find_match(league_id: str, match_id: str) -> Match:
     """
     league = get_league(league_id)
     # No id holds a NUL, and PostgreSQL would not even look for one.
-    wanted = match_id.replace("\x00", "\ufffd")
-    match = queries.matches_of(league).select_related("league").filter(match_id=wanted).first()
+    storable_id = match_id.replace("\x00", "\ufffd")
+    match = queries.matches_of(league).select_related("league").filter(match_id=storable_id).first()
     if match is None:
         raise NotFound(
             _("%(league)s has no match %(match)s.") % {"league": isolated(league.pk), "match": isolated(match_id)}

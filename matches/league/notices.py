@@ -103,9 +103,9 @@ def _checked(text: object) -> str:
 
 
 def _player(league_id: str, player_id: str) -> Agent:
-    wanted = player_id.replace("\x00", "\ufffd")
-    agent = Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, code=wanted).first()
+    code = player_id.replace("\x00", "\ufffd")
+    agent = Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, code=code).first()
     if agent is None:
         sentence = _("There is no player %(player)s in this league. Leave the player out to speak to the room.")
-        raise Invalid(sentence % {"player": isolated(wanted[:40])}, field="player_id")
+        raise Invalid(sentence % {"player": isolated(code[:40])}, field="player_id")
     return agent

@@ -111,9 +111,9 @@ def create_league(
     return league
 
 
-def _with_usual(given: Any, usual: dict[str, Any]) -> Any:
+def _with_usual(own: Any, usual: dict[str, Any]) -> Any:
     """The settings of a new league: those that were given, and the site's own for the others."""
-    return {**usual, **given} if isinstance(given, dict) else given or dict(usual)
+    return {**usual, **own} if isinstance(own, dict) else own or dict(usual)
 
 
 def _check_fields(league: League) -> None:

@@ -51,11 +51,11 @@ def _still_plays(agent: Agent) -> bool:
 
 def _without_code(league: League, request: Request) -> str | None:
     """Why a league refuses these codes (ruling, sections 5 and 11), and where a code belongs; None if it does not."""
-    wanted = league.rules.registration_code
+    code = league.rules.registration_code
     rostered = roster.exists(league.pk)
-    if not wanted and not rostered:
+    if not code and not rostered:
         return None
-    if request.brings(wanted) or roster.find_owner(league.pk, request.codes) is not None:
+    if request.brings(code) or roster.find_owner(league.pk, request.codes) is not None:
         return None
     where = (
         f"player_meta.registration_code, in the message itself, or in the address (/leagues/{league.pk}/mcp?code=...)"
@@ -75,11 +75,11 @@ def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
     league = League.objects.filter(pk=league_id).first() if codes else None
     if league is None or not (league.rules.registration_code or roster.exists(league.pk)):
         return []
-    wanted = league.rules.registration_code
+    class_code = league.rules.registration_code
     return [
         code
         for code in codes
-        if not (wanted and tokens.same(code, wanted))
+        if not (class_code and tokens.same(code, class_code))
         and roster.find_owner(league.pk, [code]) is None
         and not is_code_of_any_league(code)
     ]
@@ -94,8 +94,10 @@ def is_code_of_any_league(code: str) -> bool:
     Args:
         code: as it was sent.
     """
-    asked = (league.rules.registration_code for league in League.objects.only("settings"))
-    return any(wanted is not None and tokens.same(code, wanted) for wanted in asked) or roster.is_a_code(code)
+    class_codes = (league.rules.registration_code for league in League.objects.only("settings"))
+    return any(
+        class_code is not None and tokens.same(code, class_code) for class_code in class_codes
+    ) or roster.is_a_code(code)
 
 
 def no_room(league: League) -> tuple[str, str] | None:

@@ -48,10 +48,10 @@ def feature(*, league_id: str, match_id: str) -> None:
     """
     with transaction.atomic():
         now = _locked(league_id)
-        wanted = match_id.replace("\x00", "\ufffd")
-        if not Match.objects.filter(league_id=league_id, match_id=wanted).exists():
-            raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(wanted[:40])})
-        _keep(league_id, now._replace(featured=wanted))
+        storable_id = match_id.replace("\x00", "\ufffd")
+        if not Match.objects.filter(league_id=league_id, match_id=storable_id).exists():
+            raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(storable_id[:40])})
+        _keep(league_id, now._replace(featured=storable_id))
 
 
 def automatic(*, league_id: str) -> None:

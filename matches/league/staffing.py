@@ -47,11 +47,11 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
         raise Invalid(_("There is no role %(role)s.") % {"role": isolated(name[:40])}, field="name")
     with transaction.atomic():
         league = get_league(league_id)
-        wanted = username.replace("\x00", "\ufffd").strip()
-        user = get_user_model().objects.filter(username=wanted, is_active=True).first()
+        storable_name = username.replace("\x00", "\ufffd").strip()
+        user = get_user_model().objects.filter(username=storable_name, is_active=True).first()
         if user is None:
             sentence = _("There is no user %(user)s: a superuser makes users, under “Users”.")
-            raise Invalid(sentence % {"user": isolated(wanted[:150])}, field="username")
+            raise Invalid(sentence % {"user": isolated(storable_name[:150])}, field="username")
         if user.is_superuser:
             raise ActionRefused(
                 _("%(user)s is a superuser and may do everything already.") % {"user": isolated(user.get_username())}

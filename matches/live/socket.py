@@ -94,7 +94,7 @@ class LivePage:
         arguments = scope["url_route"]["kwargs"]
         item = arguments.get("item")
         league_id = arguments.get("league_id")
-        staff = _asked(scope, "as") == "staff" and league_id is not None
+        staff = _query_value(scope, "as") == "staff" and league_id is not None
         key = PageKey(self._kind, league_id, str(item) if item is not None else None, staff)
         with self._seats.taken(scope.get("caller", ""), key, _language(scope)) as seated:
             if not seated:
@@ -107,7 +107,7 @@ class LivePage:
         if key.staff and not await hub.run(_may_watch, scope, str(key.league_id)):
             await send({"type": "websocket.close", "code": NOT_ALLOWED})
             return
-        listener = await hub.join(key, _language(scope), packed=_asked(scope, "packed") == "gzip")
+        listener = await hub.join(key, _language(scope), packed=_query_value(scope, "packed") == "gzip")
         if listener is None:
             await send({"type": "websocket.accept"})
             await send({"type": "websocket.close", "code": NO_SUCH_PAGE})
@@ -296,14 +296,14 @@ class _Socket:
         self._listener.news.set()
 
 
-def _asked(scope: dict[str, Any], name: str) -> str:
+def _query_value(scope: dict[str, Any], name: str) -> str:
     query: bytes = scope.get("query_string", b"")
     return parse_qs(query.decode("latin1")).get(name, [""])[0]
 
 
 def _language(scope: dict[str, Any]) -> str:
-    asked = _asked(scope, "language")
-    return asked if asked in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+    code = _query_value(scope, "language")
+    return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
 def _may_watch(scope: dict[str, Any], league_id: str) -> bool:

@@ -95,7 +95,7 @@ def line(sheet: Sheet) -> tuple[object, ...]:
         *((owner.name, owner.email) if owner is not None else ("", "")),
         *((agent.code, agent.display_name, agent.version, agent.registered_at) if agent is not None else ("",) * 4),
         *(sheet.ready, sheet.checked_at, row and row.rank, sheet.players or None, row and row.points, *counts),
-        *(row and row.given, row and row.out, "yes" if sheet.left_out else "no", sheet.still_to_play),
+        *(row and row.corrected, row and row.out, "yes" if sheet.left_out else "no", sheet.still_to_play),
         ", ".join(f"{cause} {count}" for cause, count in sheet.causes.items()),
         "; ".join(f"#{one.number} {one.reason}" for one in sheet.corrections),
     )
@@ -112,12 +112,12 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
     """
     view = sight.everything(league)
     players = list(Agent.objects.filter(league=league, kind=Kind.PLAYER).select_related("owner").order_by("pk"))
-    wanted = [agent for agent in players if player_id in ("", agent.code)]
-    ready = _ready(wanted)
+    chosen = [agent for agent in players if player_id in ("", agent.code)]
+    ready = _ready(chosen)
     rows = {row.player_id: row for row in view.standings}
     matches, coming = _matches(view)
     collected = []
-    for agent in wanted:
+    for agent in chosen:
         label, word, at = ready[agent.pk]
         collected.append(
             Sheet(

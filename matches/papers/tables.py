@@ -62,7 +62,7 @@ def _standings(league: League, people: bool) -> Rows:
         *("points", "points_by_correction", "out"),
     )
     for row in sight.everything(league).standings:
-        yield (*queries.wire_row(row).values(), row.given, row.out)
+        yield (*queries.wire_row(row).values(), row.corrected, row.out)
 
 
 def _matches(league: League, people: bool) -> Rows:

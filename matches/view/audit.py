@@ -40,13 +40,13 @@ TEXTS = frozenset(
 """Arguments whose texts are recorded; numbers, times and booleans are recorded under any name."""
 
 
-def named(given: Mapping[str, Any]) -> Values:
+def named(arguments: Mapping[str, Any]) -> Values:
     """The arguments of a verb by name, with the fields of those that are objects, such as what a correction asks for.
 
     The number of a correction that is undone stands for its match as well.
     """
     flat: Values = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         flat |= _fields_of(value) if is_dataclass(value) and not isinstance(value, type) else {name: value}
     if flat.get("number") is not None and "reason" in flat:
         made = Correction.objects.filter(league_id=storable(str(flat.get("league_id"))), number=flat["number"]).first()
@@ -58,33 +58,33 @@ def _fields_of(value: Any) -> Values:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def league_of(given: Mapping[str, Any], result: Any) -> str:
+def league_of(arguments: Mapping[str, Any], result: Any) -> str:
     """The id of the league that an action was done in, or that it made: an import names its league in the file."""
     league = getattr(result, "league", None)
-    return str(given.get("league_id") or (league.pk if isinstance(league, League) else ""))
+    return str(arguments.get("league_id") or (league.pk if isinstance(league, League) else ""))
 
 
-def target_of(given: Mapping[str, Any]) -> str:
+def target_of(arguments: Mapping[str, Any]) -> str:
     """What an action is done to besides its league, by the arguments of its verb."""
-    if match_id := given.get("match_id"):
+    if match_id := arguments.get("match_id"):
         return str(match_id)
-    if ids := agent_ids_of(given):
+    if ids := agent_ids_of(arguments):
         return ", ".join(Agent.objects.filter(pk__in=ids[:MAX_ROWS]).order_by("pk").values_list("code", flat=True))
-    if hosts := given.get("hosts"):
+    if hosts := arguments.get("hosts"):
         return ", ".join(map(str, hosts))
-    if "role_id" in given:
-        role = Role.objects.select_related("user").filter(pk=given["role_id"]).first()
+    if "role_id" in arguments:
+        role = Role.objects.select_related("user").filter(pk=arguments["role_id"]).first()
         return role.user.get_username() if role is not None else ""
-    return str(given["number"]) if "number" in given else ""
+    return str(arguments["number"]) if "number" in arguments else ""
 
 
-def asked_of(given: Mapping[str, Any]) -> Values:
+def asked_of(arguments: Mapping[str, Any]) -> Values:
     """What an action was asked to do, by the arguments of its verb."""
-    return {name: value for name, value in _flat(given) if name not in ("league_id", "number", "agent_ids")}
+    return {name: value for name, value in _flat(arguments) if name not in ("league_id", "number", "agent_ids")}
 
 
-def _flat(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    for name, value in given.items():
+def _flat(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in arguments.items():
         if isinstance(value, Enum):
             yield name, str(value.value)
         elif isinstance(value, bool | int | float):
@@ -95,18 +95,18 @@ def _flat(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
             yield name, _cut(value)
 
 
-def snapshot(given: Mapping[str, Any]) -> Values:
+def snapshot(arguments: Mapping[str, Any]) -> Values:
     """What an action is done to, as it stands, by the arguments of its verb: what differs afterwards was changed."""
-    league_id = storable(str(given.get("league_id") or ""))
+    league_id = storable(str(arguments.get("league_id") or ""))
     values: Values = {}
     if league_id:
         values |= _league(league_id)
-    if given.get("match_id"):
-        matches = Match.objects.filter(league_id=league_id, match_id=storable(str(given["match_id"])))
+    if arguments.get("match_id"):
+        matches = Match.objects.filter(league_id=league_id, match_id=storable(str(arguments["match_id"])))
         values |= _rows(matches, MATCH_FIELDS, "match_id")
-    if ids := agent_ids_of(given):
+    if ids := agent_ids_of(arguments):
         values |= _rows(Agent.objects.filter(pk__in=ids), AGENT_FIELDS, "code")
-    if "hosts" in given:
+    if "hosts" in arguments:
         values["gateways"] = sorted(Gateway.objects.values_list("host", flat=True))
     return values
 
@@ -173,7 +173,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
 
 
-def agent_ids_of(given: Mapping[str, Any]) -> list[int]:
+def agent_ids_of(arguments: Mapping[str, Any]) -> list[int]:
     """The primary keys of the agents that an action is done to."""
-    agent = given.get("agent")
-    return [agent.pk] if isinstance(agent, Agent) else list(given.get("agent_ids", ()))
+    agent = arguments.get("agent")
+    return [agent.pk] if isinstance(agent, Agent) else list(arguments.get("agent_ids", ()))

@@ -79,9 +79,9 @@ def read_board(view: Mapping[str, Any], players: tuple[str, str]) -> Board | Non
     rows = _rows(view.get("board"))
     if rows is None:
         return None
-    given = view.get("marks")
-    given = given if isinstance(given, Mapping) else {}
-    marks = {player: str(given[player])[:MAX_MARK_CHARS] for player in players if player in given}
+    texts = view.get("marks")
+    texts = texts if isinstance(texts, Mapping) else {}
+    marks = {player: str(texts[player])[:MAX_MARK_CHARS] for player in players if player in texts}
     seats = {marks[player]: seat for player, seat in zip(players, SEATS, strict=True) if player in marks}
     last = view.get("last_move")
     last = (last.get("row"), last.get("column")) if isinstance(last, Mapping) else None

@@ -49,8 +49,8 @@ def courses(view: View, max_columns: int = MAX_COLUMNS) -> Courses:
         if left % every:
             continue
         rounds.append(number)
-        given = _given(view, number) if left else view.moment.points
-        _award(rows, given)
+        corrected = _corrected_points(view, number) if left else view.moment.points
+        _award(rows, corrected)
         ranked = sorted(rows.values(), key=order)
         give_ranks(ranked)
         for row in ranked:
@@ -59,18 +59,18 @@ def courses(view: View, max_columns: int = MAX_COLUMNS) -> Courses:
     return Courses(rounds, ranks, points)
 
 
-def _award(rows: dict[str, Row], given: Mapping[str, int]) -> None:
-    """Replace the points that corrections had given up to an earlier round by ``given``."""
+def _award(rows: dict[str, Row], corrected: Mapping[str, int]) -> None:
+    """Replace the points that corrections had given up to an earlier round by ``corrected``."""
     for player_id, row in rows.items():
-        row.points += given.get(player_id, 0) - row.given
-        row.given = given.get(player_id, 0)
+        row.points += corrected.get(player_id, 0) - row.corrected
+        row.corrected = corrected.get(player_id, 0)
 
 
-def _given(view: View, number: int) -> dict[str, int]:
+def _corrected_points(view: View, number: int) -> dict[str, int]:
     """The points that corrections had given or taken before the round after ``number`` started."""
     later = [then.started_at for one, then in view.moment.rounds.items() if one > number]
-    given: Counter[str] = Counter()
+    corrected: Counter[str] = Counter()
     for correction in view.moment.corrections.values():
         if not correction["undone"] and (not later or correction["at"] < min(later)):
-            given.update({player_id: int(points) for player_id, points in correction.get("points", {}).items()})
-    return dict(given)
+            corrected.update({player_id: int(points) for player_id, points in correction.get("points", {}).items()})
+    return dict(corrected)

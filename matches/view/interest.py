@@ -57,7 +57,7 @@ def choose(
     before: Sequence[str],
     now: datetime,
     *,
-    wanted: str = "",
+    featured: str = "",
     max_boards: int = MAX_BOARDS,
 ) -> tuple[str, ...]:
     """The boards to show now, by the ids of their matches; the first is the large one.
@@ -66,32 +66,32 @@ def choose(
         candidates: all matches of the round.
         before: what was shown last; matches of other rounds in it are ignored.
         now: the time.
-        wanted: the match that the instructor features; ignored if it is not in the round.
+        featured: the match that the instructor features; ignored if it is not in the round.
         max_boards: places on the wall.
     """
     known = {one.match_id: one for one in candidates}
-    if wanted not in known:
-        wanted = ""
-    waiting = sorted(_ranked(candidates), key=lambda match_id: match_id != wanted)
+    if featured not in known:
+        featured = ""
+    waiting = sorted(_ranked(candidates), key=lambda match_id: match_id != featured)
     places = [match_id for match_id in before if match_id in known][:max_boards]
     waiting = [match_id for match_id in waiting if match_id not in places]
     while waiting and len(places) < max_boards:
         places.append(waiting.pop(0))
-    free = [place for place, match_id in enumerate(places) if match_id != wanted and _is_done(known[match_id], now)]
+    free = [place for place, match_id in enumerate(places) if match_id != featured and _is_done(known[match_id], now)]
     for place in free:
         if waiting and known[waiting[0]].over_at is None:
             places[place] = waiting.pop(0)
-    if wanted in waiting:
-        places[-1] = wanted
-    return _with_a_large_one(places, known, wanted, now) if places else ()
+    if featured in waiting:
+        places[-1] = featured
+    return _with_a_large_one(places, known, featured, now) if places else ()
 
 
-def _with_a_large_one(places: list[str], known: dict[str, Candidate], wanted: str, now: datetime) -> tuple[str, ...]:
+def _with_a_large_one(places: list[str], known: dict[str, Candidate], featured: str, now: datetime) -> tuple[str, ...]:
     """The places with the one that is to be large first: it changes places with the one that was."""
-    large = wanted
+    large = featured
     if not large and _is_done(known[places[0]], now):
         large = next((one for one in _ranked([known[match_id] for match_id in places])), "")
-    if large and known[large].over_at is not None and large != wanted:
+    if large and known[large].over_at is not None and large != featured:
         # All are over: the last one stays.
         large = ""
     if large:

@@ -76,9 +76,9 @@ class Part:
     next_cursor: str | None
     total: int
 
-    def more(self, wanted: Wanted) -> dict[str, Any]:
+    def more(self, options: Wanted) -> dict[str, Any]:
         """The fields beside the rows; empty when the whole list was requested and is here."""
-        if not wanted.given and self.next_cursor is None:
+        if not options.given and self.next_cursor is None:
             return {}
         return {"next_cursor": self.next_cursor, "total": self.total}
 

@@ -61,14 +61,14 @@ class _Kept:
     """The figures of one league and audience.
 
     Attributes:
-        asked: the hash of the results for which figures were requested last.
+        computed_for: the hash of the results for which figures were requested last.
         mark: the hash of the results from which ``luck`` was computed.
         luck: the figures.
         after_round: the last round that they include.
         due: the earliest time of the next computation, in monotonic seconds.
     """
 
-    asked: Hashable = None
+    computed_for: Hashable = None
     mark: Hashable = None
     luck: Luck | None = None
     after_round: int = 0
@@ -120,9 +120,9 @@ class Keeper:
         )
         with self._lock:
             kept = self._kept[key] = self._kept.get(key) or _Kept()
-            wanted = kept.asked != mark and not self._busy and (view.over or self._clock() >= kept.due)
-            self._busy = self._busy or (wanted and self.start is not None)
-        if wanted and self.start is not None:
+            is_due = kept.computed_for != mark and not self._busy and (view.over or self._clock() >= kept.due)
+            self._busy = self._busy or (is_due and self.start is not None)
+        if is_due and self.start is not None:
             question, after = _question(view, counted), max(over)
             self.start(lambda: self._compute(kept, question, mark, after))
         return Known(kept.luck, kept.after_round, kept.mark == mark) if kept.luck is not None else None
@@ -138,7 +138,7 @@ class Keeper:
         with self._lock:
             if luck is not None:
                 kept.luck, kept.mark, kept.after_round = luck, mark, after_round
-            kept.asked, kept.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
+            kept.computed_for, kept.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
             self._busy = False
 
     def forget_all(self) -> None:

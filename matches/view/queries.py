@@ -71,9 +71,9 @@ def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, i
 
     Counts only their own matches: in a large league computing the whole table takes longer than starting a match.
     """
-    wanted = set(players)
-    played = [one.result for one in view.moment.outcomes.values() if not wanted.isdisjoint(one.players)]
-    rows = table(dict.fromkeys(wanted, ""), played, view.scoring)
+    own = set(players)
+    played = [one.result for one in view.moment.outcomes.values() if not own.isdisjoint(one.players)]
+    rows = table(dict.fromkeys(own, ""), played, view.scoring)
     return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in rows}
 
 

@@ -321,10 +321,10 @@ def _step(clause: str, league: League | None) -> str:
 
 def load_findings(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
     """The findings of finished reports; these never change, so each is read once per process and cached."""
-    wanted = set(check_ids)
+    wanted_ids = set(check_ids)
     with _lock:
-        findings = {check_id: _findings[check_id] for check_id in wanted & _findings.keys()}
-    missing = wanted - findings.keys()
+        findings = {check_id: _findings[check_id] for check_id in wanted_ids & _findings.keys()}
+    missing = wanted_ids - findings.keys()
     if missing:
         # A report may have 100 000 characters, so only a few are in memory at a time.
         rows = Check.objects.filter(pk__in=missing).values_list("pk", "passed", "report").iterator(chunk_size=20)

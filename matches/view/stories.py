@@ -123,14 +123,14 @@ class Teller:
         scoring: the league's points.
         rounds: how many matches each player plays at most.
         out: those who are out of the league, as in :class:`~matches.events.history.Moment`.
-        given: the points that corrections had given by the end of a round, by its number.
+        corrected: the points that corrections had given by the end of a round, by its number.
     """
 
     players: Iterable[str]
     scoring: Scoring
     rounds: int
     out: Mapping[str, str] = field(default_factory=dict)
-    given: Callable[[int], Mapping[str, int]] = field(default=lambda number: {})
+    corrected: Callable[[int], Mapping[str, int]] = field(default=lambda number: {})
     stories: list[Story] = field(default_factory=list)
     upsets: list[Gap] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
@@ -190,10 +190,10 @@ class Teller:
 
     def _begin(self, number: int) -> None:
         self.round_number = number
-        given = self.given(number)
+        points = self.corrected(number)
         for player_id, row in self.rows.items():
-            row.points += given.get(player_id, 0) - row.given
-            row.given = given.get(player_id, 0)
+            row.points += points.get(player_id, 0) - row.corrected
+            row.corrected = points.get(player_id, 0)
         self.order = sorted(_merit(row) for row in self.rows.values())
 
     def _count(self, result: Result) -> None:
@@ -322,12 +322,12 @@ def in_order(moment: Moment) -> list[Outcome]:
     return sorted(moment.outcomes.values(), key=lambda one: (one.round_number, one.seq))
 
 
-def given_until(moment: Moment, number: int) -> dict[str, int]:
+def corrected_points(moment: Moment, number: int) -> dict[str, int]:
     """The points that corrections had given or taken before the round after ``number`` started, by player."""
     later = min((then.started_at for one, then in moment.rounds.items() if one > number), default=None)
-    given: dict[str, int] = {}
+    corrected: dict[str, int] = {}
     for correction in moment.corrections.values():
         if not correction["undone"] and (later is None or correction["at"] < later):
             for player_id, points in correction.get("points", {}).items():
-                given[player_id] = given.get(player_id, 0) + int(points)
-    return given
+                corrected[player_id] = corrected.get(player_id, 0) + int(points)
+    return corrected

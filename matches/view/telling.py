@@ -15,7 +15,7 @@ from django.db import connection
 from matches.events.history import Outcome
 from matches.view.recent import Recent
 from matches.view.sight import View
-from matches.view.stories import Lead, Story, Teller, given_until, in_order
+from matches.view.stories import Lead, Story, Teller, corrected_points, in_order
 
 MAX_CACHED = 50
 """Leagues, as an audience sees them, whose stories are continued rather than told from the beginning."""
@@ -78,7 +78,7 @@ def _teller_of(view: View) -> Teller:
 
 def _fresh(view: View) -> Teller:
     moment, matches_each = view.moment, max(0, len(view.names) - 1)
-    return Teller(view.names, view.scoring, matches_each, dict(moment.out), partial(given_until, moment))
+    return Teller(view.names, view.scoring, matches_each, dict(moment.out), partial(corrected_points, moment))
 
 
 def _place(outcome: Outcome) -> tuple[int, int]:

@@ -119,8 +119,8 @@ def _of_result(result: Any, tool: Mapping[str, Any], stateless: bool) -> Iterato
         if not isinstance(block, Mapping):
             yield _difference(CALL_TOOL, at, block, _("an object"))
             continue
-        wanted = (_text("type"), *((_text("text"),) if block.get("type") == "text" else ()))
-        yield from _differences(CALL_TOOL, block, wanted, at)
+        fields = (_text("type"), *((_text("text"),) if block.get("type") == "text" else ()))
+        yield from _differences(CALL_TOOL, block, fields, at)
     if not isinstance(result.get("isError", False), bool):
         yield _difference(CALL_TOOL, ("isError",), result["isError"], "true or false")
     if isinstance(tool.get("outputSchema"), Mapping) and result.get("isError") is not True:
@@ -128,9 +128,9 @@ def _of_result(result: Any, tool: Mapping[str, Any], stateless: bool) -> Iterato
 
 
 def _differences(
-    method: str, holder: Mapping[str, Any], wanted: tuple[_Wanted, ...], at: tuple[str, ...] = ()
+    method: str, holder: Mapping[str, Any], fields: tuple[_Wanted, ...], at: tuple[str, ...] = ()
 ) -> Iterator[Sentence]:
-    for one in wanted:
+    for one in fields:
         value: Any = holder
         for name in one.path:
             value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING

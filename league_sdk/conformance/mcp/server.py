@@ -66,11 +66,11 @@ class Server:
         """
         reply, exchange = await self.line.post(body, holder=self.memory, limit_s=limit_s, headers=headers)
         self.exchanges[str(body["method"])] = exchange
-        given = reply.headers.get(session.ID_HEADER)
+        session_id = reply.headers.get(session.ID_HEADER)
         if body["method"] == INITIALIZE:
-            self.session_id, self.other_id = given, None
-        elif given is not None and self.session_id is not None and given != self.session_id:
-            self.other_id = given
+            self.session_id, self.other_id = session_id, None
+        elif session_id is not None and self.session_id is not None and session_id != self.session_id:
+            self.other_id = session_id
         return reply
 
     async def call(self, agreed: Session | None, method: str, params: Mapping[str, Any], limit_s: float) -> Exchange:

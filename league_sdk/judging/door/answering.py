@@ -55,23 +55,23 @@ class Answering(AnyDialect):
         self._judging = judging
 
     def refusal(self, error: LeagueError, body: Any) -> Any:
-        asked = self.asked
-        message = error_message(error, asked, self._judging.referee_id)
-        if asked is None:
+        request = self.request
+        message = error_message(error, request, self._judging.referee_id)
+        if request is None:
             return rpc.error(rpc.request_id(body), error.rpc_code, error.message, message)
-        return inbound.refuse(asked, code=error.rpc_code, sentence=error.message, data=message)
+        return inbound.refuse(request, code=error.rpc_code, sentence=error.message, data=message)
 
 
-def error_message(error: LeagueError, asked: inbound.Inbound | None, referee_id: str) -> dict[str, Any]:
+def error_message(error: LeagueError, request: inbound.Inbound | None, referee_id: str) -> dict[str, Any]:
     """The LEAGUE_ERROR for a request that was refused.
 
     Args:
         error: why.
-        asked: the request; None if it could not be read.
+        request: the request; None if it could not be read.
         referee_id: the id of the referee; empty before it has registered.
     """
     # The error may quote the sender, who may have put a token into the wrong field.
-    data = clean(league_error(error, original_message_type=asked.name[:MAX_ID_CHARS] if asked else None))
+    data = clean(league_error(error, original_message_type=request.name[:MAX_ID_CHARS] if request else None))
     return envelope(
         data.pop("message_type"),
         sender=f"referee:{referee_id}" if referee_id else LEAGUE_MANAGER,

@@ -49,27 +49,27 @@ class Call:
         """The id of the referee; empty before it has registered."""
         return self._judging.referee_id
 
-    async def answer(self, asked: Inbound) -> dict[str, Any]:
+    async def answer(self, request: Inbound) -> dict[str, Any]:
         """Answer a message of this request; returns the fields of the answer.
 
         Raises:
             LeagueError: it is refused.
         """
-        if not self._is_for_judging(asked):
-            return answer_here(asked.name)
+        if not self._is_for_judging(request):
+            return answer_here(request.name)
         self.passed_on = True
-        return await self._judging.perform(asked.name, asked.message, self._sender_waits)
+        return await self._judging.perform(request.name, request.message, self._sender_waits)
 
-    def _is_for_judging(self, asked: Inbound) -> bool:
-        if asked.name in STARTS and not self._budgets.is_league(asked.message.get("auth_token")):
+    def _is_for_judging(self, request: Inbound) -> bool:
+        if request.name in STARTS and not self._budgets.is_league(request.message.get("auth_token")):
             raise TokenInvalid(
                 "Matches are started for the league manager only.",
                 field="auth_token",
                 expected="the league_token of this referee",
             )
-        if asked.name in NOTIFICATIONS:
-            return self._budgets.is_league(asked.message.get("auth_token"))
-        return asked.name in FOR_JUDGING
+        if request.name in NOTIFICATIONS:
+            return self._budgets.is_league(request.message.get("auth_token"))
+        return request.name in FOR_JUDGING
 
     async def _sender_waits(self) -> bool:
         """Whether the sender has kept its connection open."""

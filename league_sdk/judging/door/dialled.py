@@ -35,10 +35,10 @@ async def answer(judging: Judging, request: dict[str, Any]) -> dict[str, Any]:
     Returns the JSON-RPC response.
     """
 
-    async def perform(asked: Any) -> dict[str, Any]:
-        if asked.name in FOR_JUDGING or asked.name in NOTIFICATIONS:
-            return await judging.perform(asked.name, asked.message, _waits)
-        return answer_here(asked.name)
+    async def perform(inner_request: Any) -> dict[str, Any]:
+        if inner_request.name in FOR_JUDGING or inner_request.name in NOTIFICATIONS:
+            return await judging.perform(inner_request.name, inner_request.message, _waits)
+        return answer_here(inner_request.name)
 
     reply = await dispatch(Answering(judging), Post(rpc.dumps(request), "application/json"), perform)
     response: dict[str, Any] = rpc.loads(reply.body if isinstance(reply.body, bytes) else b"{}")

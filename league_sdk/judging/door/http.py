@@ -161,7 +161,7 @@ def _name_of(exchange: Answering, spoken: Reply | None) -> str:
     """What a request that the door has answered is counted as."""
     if spoken is not None:
         return "mcp"
-    return exchange.asked.name if exchange.asked is not None and exchange.asked.name in NAMES else "other"
+    return exchange.request.name if exchange.request is not None and exchange.request.name in NAMES else "other"
 
 
 def _outcome_of(exchange: Answering, spoken: Reply | None) -> str:

@@ -38,7 +38,7 @@ class Calling(Protocol):
     def referee_id(self) -> str:
         """The id of the referee; empty before it has registered."""
 
-    async def answer(self, asked: Inbound) -> dict[str, Any]:
+    async def answer(self, request: Inbound) -> dict[str, Any]:
         """Answer a message.
 
         Raises:
@@ -56,12 +56,12 @@ def make_registry() -> Registry:
 def _calls(name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
     async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
         calling: Calling = context.scope
-        asked = Inbound("tools_call", message_type_of(name) or name, unwrap(arguments))
-        with_bearer(asked, calling.authorization)
+        request = Inbound("tools_call", message_type_of(name) or name, unwrap(arguments))
+        with_bearer(request, calling.authorization)
         try:
-            answer = await calling.answer(asked)
+            answer = await calling.answer(request)
         except LeagueError as error:
-            raise ToolError(error.message, error_message(error, asked, calling.referee_id)) from None
+            raise ToolError(error.message, error_message(error, request, calling.referee_id)) from None
         return ToolResult([text(rpc.dumps(answer).decode())], answer, beside=answer)
 
     return work

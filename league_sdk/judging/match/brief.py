@@ -201,13 +201,13 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
     Raises:
         MissingField, InvalidFormat: E003, E002, naming the field.
     """
-    given = _without_nulls(params)
-    given |= {"referee_id": referee_id, "referee_endpoint": referee_endpoint, "relayed": relayed}
+    fields = _without_nulls(params)
+    fields |= {"referee_id": referee_id, "referee_endpoint": referee_endpoint, "relayed": relayed}
     for name, role in zip(("player_A", "player_B"), ROLES, strict=True):
-        if isinstance(given.get(name), Mapping):
-            given[name] = _without_nulls(given[name]) | {"role": role}
+        if isinstance(fields.get(name), Mapping):
+            fields[name] = _without_nulls(fields[name]) | {"role": role}
     try:
-        return _brief.validate_python(given)
+        return _brief.validate_python(fields)
     except ValidationError as error:
         raise _refusal(error) from None
 

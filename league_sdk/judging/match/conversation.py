@@ -113,7 +113,7 @@ class Conversation:
         self._record(self.brief.referee_id, seat.player_id, kind, hidden=hidden, method=method, body=message)
 
     def record_result(
-        self, seat: Seat, result: CallResult, asked: str, answer_type: str, limit_s: float | None, hidden: bool
+        self, seat: Seat, result: CallResult, request_type: str, answer_type: str, limit_s: float | None, hidden: bool
     ) -> None:
         """Put the outcome of a message on the transcript.
 
@@ -127,7 +127,7 @@ class Conversation:
         """
         telemetry.answered(
             seat.player_id,
-            asked or answer_type,
+            request_type or answer_type,
             seconds=result.elapsed_s,
             error_code=result.error_code,
             cause=result.cause,
@@ -148,7 +148,7 @@ class Conversation:
         self._record(
             seat.player_id,
             self.brief.referee_id,
-            str(own_type)[:40] if is_printable else answer_type or f"reply to {asked}",
+            str(own_type)[:40] if is_printable else answer_type or f"reply to {request_type}",
             hidden=hidden,
             elapsed_ms=round(result.elapsed_s * 1000),
             limit_ms=None if limit_s is None else round(limit_s * 1000),

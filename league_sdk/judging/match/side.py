@@ -60,9 +60,9 @@ class RefereeSide:
         self.talk.record_sent(self.seat, message, False)
 
     def record(
-        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+        self, result: CallResult, *, request_type: str, answer_type: MessageType, limit_s: float | None, hidden: bool
     ) -> None:
-        self.talk.record_result(self.seat, result, asked, answer_type, limit_s, hidden)
+        self.talk.record_result(self.seat, result, request_type, answer_type, limit_s, hidden)
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:
         """Whether our own failure excuses a try; the number of excuses per match is limited (ruling, section 12).

@@ -66,8 +66,8 @@ class Command(BaseCommand):
         from leaguesite.hosting.host import Host, Site  # noqa: PLC0415
 
         self._welcome(url, host, first)
-        wanted = shared.is_wanted() and not options["no_shared"]
-        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"], wanted)).run()
+        is_shared = shared.is_wanted() and not options["no_shared"]
+        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"], is_shared)).run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:
         lines = [

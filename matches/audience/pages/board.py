@@ -102,16 +102,16 @@ def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None
 def _deadline(match: Match, view: View) -> Deadline | None:
     """How long a running match waits for its players; None if unknown, as for the moves of turn-based games."""
     rules = view.league.rules
-    asked = {
+    limit_s = {
         MatchState.WAITING_FOR_PLAYERS: rules.join_timeout_s,
         MatchState.COLLECTING_CHOICES: rules.move_timeout_s,
     }.get(MatchState(match.state))
-    if not view.now or asked is None or not match.lifecycle:
+    if not view.now or limit_s is None or not match.lifecycle:
         return None
     waits = sum(rules.retry_base_s * rules.retry_factor**n for n in range(rules.max_retries))
     tries = rules.max_retries + 1
-    longest = min(rules.request_patience_s, tries * asked + waits)
-    return Deadline(match.lifecycle[-1]["at"], f"{asked:g}", f"{longest:g}", tries)
+    longest = min(rules.request_patience_s, tries * limit_s + waits)
+    return Deadline(match.lifecycle[-1]["at"], f"{limit_s:g}", f"{longest:g}", tries)
 
 
 # The ledger -------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def is_of(who: object, agent: Agent) -> bool:
 
 
 def _exchange(request: Line, entries: Sequence[Mapping[str, Any]], agent: Agent) -> Exchange:
-    asked, body = bool(request.entry.get("method")), request.entry.get("body")
+    is_request, body = bool(request.entry.get("method")), request.entry.get("body")
     kind = str(request.entry.get("message_type", ""))
     wire = next((wire for entry in entries if (wire := _wire(entry))), [])
     sent, whole = _sent(body, kind, wire)
@@ -165,21 +165,21 @@ def _exchange(request: Line, entries: Sequence[Mapping[str, Any]], agent: Agent)
         f"{request.attempt}.{request.entry.get('n')}",
         request.attempt,
         kind,
-        asked,
+        is_request,
         wire,
         path,
         pretty(sent),
         whole,
         curl(agent.endpoint, path, sent) if whole and not agent.is_inbox_only else "",
-        whole and asked and isinstance(body, Mapping) and kind in schemas.MODELS,
+        whole and is_request and isinstance(body, Mapping) and kind in schemas.MODELS,
         [_answer(entry, body, agent) for entry in entries],
     )
 
 
 def _wire(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The well-formed records of HTTP requests in an entry; a student's referee may put anything there."""
-    given = entry.get("wire")
-    return [one for one in given if _is_wire(one)] if isinstance(given, list) else []
+    wire = entry.get("wire")
+    return [one for one in wire if _is_wire(one)] if isinstance(wire, list) else []
 
 
 def _is_wire(one: object) -> bool:
@@ -194,8 +194,8 @@ def _is_wire(one: object) -> bool:
 
 def way_of(wire: Mapping[str, Any] | None) -> str:
     """The way of a request; empty for the agent's address, and if nothing is on record."""
-    given = wire.get("way") if wire is not None else None
-    return given if given in list(Way) else ""
+    way = wire.get("way") if wire is not None else None
+    return way if way in list(Way) else ""
 
 
 def _sent(body: Any, kind: str, wire: Sequence[Mapping[str, Any]]) -> tuple[Any, bool]:
@@ -270,8 +270,8 @@ def expected_answer(sent: Any, player_id: str) -> dict[str, Any]:
     """The answer to a request exactly as the course specifies it; empty if the request needs none."""
     if not isinstance(sent, Mapping) or is_cut(sent):
         return {}
-    asked = str(sent.get("message_type"))
-    kind = schemas.MODELS[asked].answer if asked in schemas.MODELS else None
+    message_type = str(sent.get("message_type"))
+    kind = schemas.MODELS[message_type].answer if message_type in schemas.MODELS else None
     particular: dict[str, Any]
     if kind == MessageType.GAME_JOIN_ACK:
         particular = {"arrival_timestamp": sent.get("timestamp"), "accept": True}
@@ -351,9 +351,9 @@ def comparison(expected: Mapping[str, Any], message: Mapping[str, Any], *, usabl
         elif (problem is not None and name not in SECRET_FIELDS) or (name in _EXACT_FIELDS and received != value):
             mark = "wrong"
         in_words = problem is not None and name not in _EXACT_FIELDS
-        wanted = checks.expected(problem.expected) if problem is not None and in_words else _value(name, value)
+        expectation = checks.expected(problem.expected) if problem is not None and in_words else _value(name, value)
         cost = name in _DECISIVE_FIELDS and mark != "ok" and not usable
-        rows.append(FieldRow(name, wanted, shown, mark, cost, in_words))
+        rows.append(FieldRow(name, expectation, shown, mark, cost, in_words))
     for name, received in message.items():
         if name not in expected:
             rows.append(FieldRow(clean(str(name))[:64], "", _value(name, received), "more"))

@@ -108,9 +108,9 @@ def address(league: League, agent_id: str, match_id: str) -> str:
 
 def _chosen(matches: list[Match], match_id: str) -> Match | None:
     """The requested match, or else the running or latest one."""
-    asked = next((match for match in matches if match.match_id == match_id), None)
+    requested = next((match for match in matches if match.match_id == match_id), None)
     begun = [match for match in matches if match.attempt > 0]
-    return asked or (begun[-1] if begun else matches[0] if matches else None)
+    return requested or (begun[-1] if begun else matches[0] if matches else None)
 
 
 def _match(league: League, match: Match, agent: Agent, outcome: Outcome | None, *, proven: bool) -> PlayerMatch:

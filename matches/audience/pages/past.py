@@ -100,12 +100,12 @@ def _track(view: View) -> Track:
     return Track(first, view.moment.seq, {int(data["round_id"]): seq for data, seq in begun})
 
 
-def _position(asked: str | None, track: Track) -> int:
+def _position(text: str | None, track: Track) -> int:
     try:
-        wanted = int(asked or "")
+        seq = int(text or "")
     except ValueError:
         return track.last
-    return min(max(wanted, track.first), track.last)
+    return min(max(seq, track.first), track.last)
 
 
 def _replay(view: View, then: View, track: Track, key: PageKey) -> Replay:

@@ -124,7 +124,7 @@ def rows(
             states.get(row.player_id, ""),
             ready.get(row.player_id),
             row.player_id in behind,
-            _with_sign(row.given),
+            _with_sign(row.corrected),
             "; ".join(decision.reason for decision in decisions if decision.player_id == row.player_id),
             row.player_id in unveiled,
             # An unveiled final place does not follow from the rounds that are shown.

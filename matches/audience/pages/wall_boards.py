@@ -85,7 +85,7 @@ def chosen(
     ]
     key = (view.league.pk, view.league.created_at, view.now, staff, round_number)
     with _lock:
-        places = choose(candidates, _shown.get(key, ()), _now(), wanted=steering(view.league.screen).featured)
+        places = choose(candidates, _shown.get(key, ()), _now(), featured=steering(view.league.screen).featured)
         _shown[key] = places
     return places
 

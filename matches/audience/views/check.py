@@ -34,12 +34,12 @@ def check(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _form(request, form, caller, status=422)
     try:
-        asked = asking.ask(caller=caller, **form.arguments())
+        queued = asking.ask(caller=caller, **form.arguments())
     except ActionRefused as refusal:
         field = refusal.field if isinstance(refusal, Invalid) else None
         form.add_error(field if field in form.fields else None, refusal.sentence)
         return _form(request, form, caller, status=refusal.status)
-    return HttpResponseRedirect(reverse("check_report", args=[asked.pk]), status=303)
+    return HttpResponseRedirect(reverse("check_report", args=[queued.pk]), status=303)
 
 
 def _form(request: HttpRequest, form: CheckForm, caller: Caller, status: int = 200) -> HttpResponse:

@@ -66,12 +66,12 @@ def again(request: HttpRequest, league_id: str) -> HttpResponse:
     opened = own.opened(league, own.shown_by(request.session, league))
     if opened is None:
         return _ask_for_secret(request, league, status=403)
-    asked = request.POST
+    fields = request.POST
     try:
-        _request_trial(league, opened, asked)
+        _request_trial(league, opened, fields)
     except ActionRefused as refusal:
-        return _page(request, league, opened, asked, refused=refusal.sentence, status=refusal.status)
-    return HttpResponseRedirect(pages.address(league, asked["agent"], asked["match"]) + "#trial", status=303)
+        return _page(request, league, opened, fields, refused=refusal.sentence, status=refusal.status)
+    return HttpResponseRedirect(pages.address(league, fields["agent"], fields["match"]) + "#trial", status=303)
 
 
 @never_cache
@@ -82,8 +82,8 @@ def practise(request: HttpRequest, league_id: str) -> HttpResponse:
     opened = own.opened(league, own.shown_by(request.session, league))
     if opened is None:
         return _ask_for_secret(request, league, status=403)
-    asked = request.POST
-    agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
+    fields = request.POST
+    agent = next((one for one in opened.agents if one.code == fields.get("agent")), None)
     if agent is None:
         raise Http404
     try:
@@ -91,12 +91,12 @@ def practise(request: HttpRequest, league_id: str) -> HttpResponse:
             agent=agent,
             proven=opened.proven,
             asked_by=sender_of(request).ip,
-            opponent=asked.get("opponent", ""),
-            game_type=asked.get("game_type", ""),
-            second=asked.get("begins") == "house",
+            opponent=fields.get("opponent", ""),
+            game_type=fields.get("game_type", ""),
+            second=fields.get("begins") == "house",
         )
     except ActionRefused as refusal:
-        return _page(request, league, opened, asked, refused=refusal.sentence, status=refusal.status)
+        return _page(request, league, opened, fields, refused=refusal.sentence, status=refusal.status)
     return HttpResponseRedirect(reverse("practice_report", args=[practice.pk]), status=303)
 
 
@@ -136,25 +136,25 @@ def _page(
     request: HttpRequest,
     league: League,
     opened: own.Opened,
-    asked: Mapping[str, Any],
+    fields: Mapping[str, Any],
     *,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    chosen = {"agent_id": str(asked.get("agent", "")), "match_id": str(asked.get("match", ""))}
+    chosen = {"agent_id": str(fields.get("agent", "")), "match_id": str(fields.get("match", ""))}
     context = pages.context(league, opened.agents, proven=opened.proven, **chosen)
     template = "leagues/mine_part.html" if request.GET.get("part") else "leagues/mine.html"
     return render(request, template, context | {"refused": refused}, status=status)
 
 
-def _request_trial(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
+def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]) -> None:
     """Request a trial.
 
     Raises:
         Http404: the agent is not theirs.
         ActionRefused: there is no such request, it cannot be sent now, or it is not proven that the agent is theirs.
     """
-    agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
+    agent = next((one for one in opened.agents if one.code == fields.get("agent")), None)
     if agent is None:
         raise Http404
     if not opened.proven:
@@ -165,8 +165,10 @@ def _request_trial(league: League, opened: own.Opened, asked: Mapping[str, Any])
             _("Match %(match)s is on at this address: nothing else is sent there until it is over.")
             % {"match": playing}
         )
-    attempt, _dot, number = str(asked.get("entry", "")).partition(".")
-    rows = Message.objects.filter(match__league=league, match__match_id=str(asked.get("match", "")).replace("\x00", ""))
+    attempt, _dot, number = str(fields.get("entry", "")).partition(".")
+    rows = Message.objects.filter(
+        match__league=league, match__match_id=str(fields.get("match", "")).replace("\x00", "")
+    )
     row = rows.filter(attempt=attempt, n=number).first() if _is_number(attempt) and _is_number(number) else None
     shown = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
     if row is None or not shown or not shown[0].again:

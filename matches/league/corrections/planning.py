@@ -99,11 +99,11 @@ def _set_result(wish: Wish, now: Situation) -> Plan:
             _("Set a result to WIN, DRAW or TECHNICAL_LOSS (seen: %(seen)s).") % {"seen": isolated(wish.status)},
             field="status",
         )
-    wanted = needs_winner[ResultStatus(wish.status)]
+    wants_winner = needs_winner[ResultStatus(wish.status)]
     players = known.match.player_ids
     fits = wish.winner is None or wish.winner in players
-    if not fits or (wanted is not None and wanted != (wish.winner is not None)):
-        expected = _("nobody") if wanted is False else " / ".join(players)
+    if not fits or (wants_winner is not None and wants_winner != (wish.winner is not None)):
+        expected = _("nobody") if wants_winner is False else " / ".join(players)
         raise Invalid(
             _("The winner does not fit %(status)s in %(match)s (seen: %(seen)s, expected: %(expected)s).")
             % {

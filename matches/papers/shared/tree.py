@@ -169,9 +169,9 @@ class Tree:
         self._refuse_link(PurePosixPath(folder))
         if not there.is_dir():
             return
-        wanted = set(names)
+        keep = set(names)
         for path in there.iterdir():
-            if path.name in wanted:
+            if path.name in keep:
                 continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

@@ -54,10 +54,10 @@ def test_the_large_place_goes_to_a_match_in_play_by_an_exchange_of_two() -> None
 
 def test_what_the_instructor_wants_is_large_whatever_else_is_more_interesting() -> None:
     places = choose(round_of(5), (), NOW, max_boards=3)
-    assert choose(round_of(5), places, NOW, wanted="M3", max_boards=3) == ("M3", "M2", "M1")
-    assert choose(round_of(5), places, NOW, wanted="M5", max_boards=3) == ("M5", "M2", "M1")
-    assert choose(round_of(5, M5=LINGER), places, NOW, wanted="M5", max_boards=3)[0] == "M5"
-    assert choose(round_of(5), places, NOW, wanted="M99", max_boards=3) == places
+    assert choose(round_of(5), places, NOW, featured="M3", max_boards=3) == ("M3", "M2", "M1")
+    assert choose(round_of(5), places, NOW, featured="M5", max_boards=3) == ("M5", "M2", "M1")
+    assert choose(round_of(5, M5=LINGER), places, NOW, featured="M5", max_boards=3)[0] == "M5"
+    assert choose(round_of(5), places, NOW, featured="M99", max_boards=3) == places
 
 
 def test_a_new_round_begins_anew_and_a_match_that_begins_later_waits() -> None:
@@ -81,9 +81,9 @@ def test_a_wall_is_full_has_no_match_twice_and_does_not_move_by_itself(
         for n, (a, b, moves, ago) in enumerate(rows)
     ]
     asked = "" if wanted is None else str(wanted)
-    places = choose(candidates, [str(n) for n in before], NOW, wanted=asked, max_boards=8)
+    places = choose(candidates, [str(n) for n in before], NOW, featured=asked, max_boards=8)
     assert len(places) == len(set(places)) == min(8, len(candidates))
-    assert choose(candidates, places, NOW, wanted=asked, max_boards=8) == places
+    assert choose(candidates, places, NOW, featured=asked, max_boards=8) == places
     stay = [str(n) for n in before][:8]
     still = [one for one in stay if one in {c.match_id for c in candidates if c.over_at is None}]
     assert len(set(still) - set(places)) <= 1, "only the instructor's choice may take a place"
