@@ -247,7 +247,7 @@ def finished(league_id: str) -> None:
     record(league_id, EventKind.LEAGUE_COMPLETED, champion={}, champions=[])
 
 
-def told(match: Match, **changes: Any) -> MatchProgress:
+def progress_of(match: Match, **changes: Any) -> MatchProgress:
     """The part of a progress report about one match."""
     about = {"league_id": match.league_id, "match_id": match.match_id, "attempt": match.attempt}
     return MatchProgress(**about | {"state": "WAITING_FOR_PLAYERS"} | changes)
@@ -255,13 +255,13 @@ def told(match: Match, **changes: Any) -> MatchProgress:
 
 def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
     """One match of a report_progress."""
-    return asdict(told(match, **changes))
+    return asdict(progress_of(match, **changes))
 
 
 def progress(match: Match, **changes: Any) -> str:
     """Have the match's referee report progress; ``ok`` or ``lost``."""
     assert match.referee is not None
-    return heartbeat.progress(referee=match.referee, items=[told(match, **changes)])[0]["status"]
+    return heartbeat.progress(referee=match.referee, items=[progress_of(match, **changes)])[0]["status"]
 
 
 def line(number: int, **changes: Any) -> dict[str, Any]:

@@ -115,11 +115,11 @@ def play(place: make.Setting) -> None:
             return
         for match_id in open_:
             match = place.match(match_id)
-            said = transcript(match)
+            lines = transcript(match)
             if match_id == open_[-1]:
-                make.report(match, None, transcript=said, **make.silent(match, match.player_b.code))
+                make.report(match, None, transcript=lines, **make.silent(match, match.player_b.code))
             else:
-                make.report(match, match.player_a.code, transcript=said)
+                make.report(match, match.player_a.code, transcript=lines)
 
 
 def transcript(match: Match) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ BAD = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versio
 UNKNOWN = {"name": "redis", "skip_reason": "not found"}
 
 
-def audited(folder: Path, report: list[dict[str, Any]] | None, status: int, said: str = "") -> tuple[int, str]:
+def audited(folder: Path, report: list[dict[str, Any]] | None, status: int, errors: str = "") -> tuple[int, str]:
     """Run the check with this report of pip-audit; returns its exit status and output."""
     tool = folder / "pip-audit"
     written = "" if report is None else json.dumps({"dependencies": report})
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     if [ "$1" = --requirement ]; then cp "$2" {folder}/asked; fi
     shift
 done
-echo '{said}' >&2
+echo '{errors}' >&2
 exit {status}
 """,
         encoding="utf-8",
@@ -41,7 +41,7 @@ exit {status}
 
 
 @pytest.mark.parametrize(
-    ("report", "status", "said", "expected"),
+    ("report", "status", "errors", "expected"),
     [
         ([FINE], 0, "", (0, "1 locked packages checked.")),
         (
@@ -63,8 +63,8 @@ exit {status}
     ids=["none", "a vulnerability", "some unknown", "all unknown", "away", "broken"],
 )
 def test_the_audit_fails_only_for_a_vulnerability_and_prints_its_findings(
-    tmp_path: Path, report: list[dict[str, Any]] | None, status: int, said: str, expected: tuple[int, str]
+    tmp_path: Path, report: list[dict[str, Any]] | None, status: int, errors: str, expected: tuple[int, str]
 ) -> None:
-    assert audited(tmp_path, report, status, said) == expected
+    assert audited(tmp_path, report, status, errors) == expected
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert (asked.count("\ndjango=="), asked.count("psycopg-pool=="), "--hash=sha256:" in asked) == (1, 1, True)

@@ -43,8 +43,8 @@ def sentences() -> frozenset[tuple[str, str]]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and node.args:
                     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                    if name in KINDS and (said := words(node.args[0])):
-                        found.add((KINDS[name].error_code, said))
+                    if name in KINDS and (sentence := words(node.args[0])):
+                        found.add((KINDS[name].error_code, sentence))
     return frozenset(found)
 
 
@@ -69,20 +69,20 @@ def test_a_section_says_who_gets_it_and_what_to_do(code: str) -> None:
 
 @pytest.mark.parametrize("code", errors.NAMES)
 def test_what_a_section_quotes_is_what_the_code_says(code: str) -> None:
-    said = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
-    assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in said] == []
+    in_code = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
+    assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in in_code] == []
 
 
 @pytest.mark.parametrize("code", [code for code in errors.NAMES if code not in TOO_MANY])
 def test_every_sentence_of_a_code_is_quoted(code: str) -> None:
-    told = {sentence.rstrip(f"{ANY}. ") for sentence in quoted(SECTIONS[code][1])}
-    said = {sentence for of, sentence in sentences() if of == code}
-    assert sorted(sentence for sentence in said if sentence.rstrip(f"{ANY}. ") not in told) == []
+    in_docs = {sentence.rstrip(f"{ANY}. ") for sentence in quoted(SECTIONS[code][1])}
+    in_code = {sentence for of, sentence in sentences() if of == code}
+    assert sorted(sentence for sentence in in_code if sentence.rstrip(f"{ANY}. ") not in in_docs) == []
 
 
 def test_codes_of_refused_registrations_exist() -> None:
-    told = dict(re.findall(r"^\| ([LG]\d{3}) (\w+) \|", TEXT, re.MULTILINE))
-    assert told.items() <= errors.LEGACY_NAMES.items()
-    assert len(told) == 3
+    names = dict(re.findall(r"^\| ([LG]\d{3}) (\w+) \|", TEXT, re.MULTILINE))
+    assert names.items() <= errors.LEGACY_NAMES.items()
+    assert len(names) == 3
     retried = re.findall(r"Only (E\d{3})\s+and (E\d{3}) are worth sending again", TEXT)
     assert [{*pair} for pair in retried] == [errors.RETRYABLE]

@@ -38,6 +38,6 @@ def test_a_row_is_what_the_formula_says(players: int) -> None:
 
 def test_the_formula_on_the_page_has_these_figures() -> None:
     [formula] = re.findall(r"^    seconds = .*$", TEXT, re.MULTILINE)
-    said = f"rounds x (max({AT_LEAST_S}, {PER_MATCH_S} x matches of a round) + moves x seconds an answer takes)"
-    assert formula.partition("= ")[2] == said
+    expected = f"rounds x (max({AT_LEAST_S}, {PER_MATCH_S} x matches of a round) + moves x seconds an answer takes)"
+    assert formula.partition("= ")[2] == expected
     assert QUESTIONS["Connect Four"] == ROWS * COLUMNS

@@ -64,8 +64,8 @@ def words_of(module: ModuleType) -> set[str]:
 
 def test_the_table_of_messages() -> None:
     assert rows("message") and [row[0] for row in rows("message")][:20] == list(schemas.MODELS)[:20]
-    told = {row[0]: tuple(row[1:]) for row in rows("message")}
-    assert told == {
+    table = {row[0]: tuple(row[1:]) for row in rows("message")}
+    assert table == {
         name: (
             model.method or "–",
             ", ".join(model.sent_by),
@@ -78,8 +78,8 @@ def test_the_table_of_messages() -> None:
 
 
 def test_the_table_of_errors() -> None:
-    told = {row[0]: row[1:5] for row in rows("code")}
-    assert told == {
+    table = {row[0]: row[1:5] for row in rows("code")}
+    assert table == {
         line["error_code"]: [
             line["error_name"],
             ", ".join(map(str, line["json_rpc_codes"])),
@@ -97,8 +97,8 @@ def test_the_tables_of_002s_codes_and_of_json_rpc() -> None:
 
 
 def test_the_table_of_settings() -> None:
-    told = [{"name": row[0], "default": row[1], "range": row[2]} for row in rows("setting")]
-    assert told == [line | {"default": _in_words(line["default"])} for line in league_settings()]
+    table = [{"name": row[0], "default": row[1], "range": row[2]} for row in rows("setting")]
+    assert table == [line | {"default": _in_words(line["default"])} for line in league_settings()]
 
 
 def _in_words(value: object) -> str:
@@ -115,8 +115,8 @@ def test_the_tables_of_states() -> None:
 def test_the_tables_of_queries_and_games() -> None:
     assert {row[1]: row[0] for row in rows("query type")} == messages.QUERY_TYPES
     assert [row[0] for row in rows("game")] == list(describe())
-    told = {row[0]: row[2].partition(":")[0] for row in rows("game")}
-    assert told == {name: game["move_types"][0] for name, game in describe().items()}
+    table = {row[0]: row[2].partition(":")[0] for row in rows("game")}
+    assert table == {name: game["move_types"][0] for name, game in describe().items()}
 
 
 def test_the_tables_of_shapes() -> None:

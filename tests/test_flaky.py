@@ -44,37 +44,37 @@ def runs(folder: Path) -> dict[str, int]:
 
 
 def test_what_fails_once_passes_and_is_named(tmp_path: Path) -> None:
-    status, said = run(tmp_path, COUNTED.format(tests=2, failures=1))
-    assert status == 0, said
+    status, output = run(tmp_path, COUNTED.format(tests=2, failures=1))
+    assert status == 0, output
     assert runs(tmp_path) == {"runs-0": 2, "runs-1": 2}
-    flaky = said.partition("FLAKY: ")[2].splitlines()
+    flaky = output.partition("FLAKY: ")[2].splitlines()
     assert flaky[1:] == ["test_some.py::test_it[0]", "test_some.py::test_it[1]"]
 
 
 def test_what_is_broken_fails(tmp_path: Path) -> None:
-    status, said = run(tmp_path, COUNTED.format(tests=1, failures=2))
+    status, output = run(tmp_path, COUNTED.format(tests=1, failures=2))
     assert (status, runs(tmp_path)) == (1, {"runs-0": 2})
-    assert "FLAKY" not in said
+    assert "FLAKY" not in output
 
 
 def test_what_is_skipped_the_second_time_has_not_passed(tmp_path: Path) -> None:
     skipping = COUNTED.replace("    assert len", "    if len(runs.read_text()) > 1: pytest.skip()\n    assert len")
-    status, said = run(tmp_path, skipping.format(tests=1, failures=1))
+    status, output = run(tmp_path, skipping.format(tests=1, failures=1))
     assert (status, runs(tmp_path)) == (1, {"runs-0": 2})
-    assert "FLAKY" not in said
+    assert "FLAKY" not in output
 
 
 def test_where_many_fail_nothing_is_run_again(tmp_path: Path) -> None:
-    status, said = run(tmp_path, COUNTED.format(tests=6, failures=1))
+    status, output = run(tmp_path, COUNTED.format(tests=6, failures=1))
     assert status == 1
     assert set(runs(tmp_path).values()) == {1}
-    assert "More than 5 tests failed" in said
+    assert "More than 5 tests failed" in output
 
 
 @pytest.mark.parametrize(
     ("written", "expected"), [("import no_such_module", 2), ("", 5), (COUNTED.format(tests=1, failures=0), 0)]
 )
 def test_other_ends_are_passed_on(tmp_path: Path, written: str, expected: int) -> None:
-    status, said = run(tmp_path, written)
-    assert status == expected, said
-    assert "once more" not in said
+    status, output = run(tmp_path, written)
+    assert status == expected, output
+    assert "once more" not in output

@@ -12,7 +12,7 @@ PUBLIC = "https://league.example.org"
 
 
 @pytest.mark.parametrize(
-    ("public", "endpoint", "site_key", "told"),
+    ("public", "endpoint", "site_key", "expected"),
     [
         (PUBLIC, "inbox://7", False, f"{PUBLIC}/mcp"),
         # A referee of the site behind a tunnel is called at the site's address.
@@ -24,7 +24,7 @@ PUBLIC = "https://league.example.org"
     ],
 )
 def test_others_are_told_an_address_that_they_reach(
-    settings: Any, public: str, endpoint: str, site_key: bool, told: str
+    settings: Any, public: str, endpoint: str, site_key: bool, expected: str
 ) -> None:
     settings.LEAGUE_PUBLIC_URL = public
-    assert Agent(kind=Kind.REFEREE, endpoint=endpoint, site_key=site_key).told_endpoint == told
+    assert Agent(kind=Kind.REFEREE, endpoint=endpoint, site_key=site_key).told_endpoint == expected

@@ -102,9 +102,9 @@ class Parities(NamedTuple):
     even: list[float]
 
     def __call__(self, rng: random.Random, a: int, b: int) -> Match:
-        said = {seat: CHOICES[rng.random() >= self.even[seat]] for seat in (a, b)}
-        chances = get_game("even_odd").chances({"choices": said})
-        if said[a] == said[b]:
+        choices = {seat: CHOICES[rng.random() >= self.even[seat]] for seat in (a, b)}
+        chances = get_game("even_odd").chances({"choices": choices})
+        if choices[a] == choices[b]:
             return None, chances
         return rng.choice("ab"), chances
 
@@ -225,12 +225,12 @@ def main() -> None:
     parser.add_argument("--leagues", type=within(1, 10_000), default=60, help="of each kind (60)")
     parser.add_argument("--seed", type=int, default=1, help="what chance is drawn from (1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="the kinds with this text in their name")
-    told = parser.parse_args()
+    options = parser.parse_args()
     print("| league | players | covered | mean width | could be chance | champion best: said, true | CPU |")
     print("|---|---|---|---|---|---|---|")
     inside = asked = 0
-    for scenario in (one for one in SCENARIOS if told.only in one.name):
-        found = run(scenario, told.leagues, told.seed)
+    for scenario in (one for one in SCENARIOS if options.only in one.name):
+        found = run(scenario, options.leagues, options.seed)
         inside, asked = inside + found.inside, asked + found.asked
         best = f"{found.champions_best / found.leagues:.0%}, {found.champions_are_best / found.leagues:.0%}"
         print(

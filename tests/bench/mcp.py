@@ -123,7 +123,7 @@ class Subscribers(Audience):
         super().__init__(count, league)
         self._count, self._tokens, self._open = count, tokens, 0
         self._opening = asyncio.Semaphore(20)
-        self.told = 0
+        self.updates = 0
 
     async def _listen(self, session: aiohttp.ClientSession, url: str, token: str) -> None:
         version = STATELESS_VERSIONS[0]
@@ -143,7 +143,7 @@ class Subscribers(Audience):
             stream.raise_for_status()
             async for line in stream.content:
                 self._open += b"subscriptions/acknowledged" in line
-                self.told += b"notifications/resources/updated" in line
+                self.updates += b"notifications/resources/updated" in line
 
     @asynccontextmanager
     async def watching(self, bench: Bench) -> AsyncIterator[None]:
@@ -152,8 +152,8 @@ class Subscribers(Audience):
         watches = [partial(listen, token=self._tokens[n % len(self._tokens)]) for n in range(self._count)]
         async with sockets(bench.url, watches, lambda: self._open >= self._count):
             yield
-        if not self.told:
-            raise RuntimeError("no subscriber was told anything")
+        if not self.updates:
+            raise RuntimeError("no subscriber received an update")
 
 
 def subscriptions(folder: Path, pairs: int) -> list[float]:

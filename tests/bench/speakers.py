@@ -106,9 +106,9 @@ def mcp_answer(body: Message) -> Message:
         return words.rpc_result(COMPLETE | {"tools": tools, "ttlMs": 3_600_000, "cacheScope": "public"}, body["id"])
     if body["method"] != "tools/call":
         return words.rpc_error(-32601, "Method not found", body.get("id"))
-    said = answer(body, _by_tool)["result"]
-    text = {"type": "text", "text": json.dumps(said)}
-    return words.rpc_result(COMPLETE | {"content": [text], "structuredContent": said}, body["id"])
+    result = answer(body, _by_tool)["result"]
+    text = {"type": "text", "text": json.dumps(result)}
+    return words.rpc_result(COMPLETE | {"content": [text], "structuredContent": result}, body["id"])
 
 
 def _by_tool(body: Message) -> Message:

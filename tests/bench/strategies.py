@@ -156,10 +156,10 @@ def guesses(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
                 if number % LEAGUE == 0:
                     seat.forget()
                     drawn = draw(rng)
-                said = seat.strategy.choose(list(CHOICES), {"numbers_drawn": seat.numbers, "history": seat.history})
+                choice = seat.strategy.choose(list(CHOICES), {"numbers_drawn": seat.numbers, "history": seat.history})
                 seat.numbers.append(next(drawn))
-                seat.history.append({"my_choice": said})
-                right += said == parity(seat.numbers[-1])
+                seat.history.append({"my_choice": choice})
+                right += choice == parity(seat.numbers[-1])
             shares.append(percent(right, matches))
         yield name, *shares
 

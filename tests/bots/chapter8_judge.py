@@ -128,8 +128,8 @@ class Judge:
             return
         if match.round_id in self.completed:
             self.deviation("an invitation after the end of its round", match_id=p["match_id"])
-        told = {"round_id": match.round_id, "opponent_id": match.opponent, "role_in_match": match.role}
-        self._same(p, told, "the announcement")
+        announced = {"round_id": match.round_id, "opponent_id": match.opponent, "role_in_match": match.role}
+        self._same(p, announced, "the announcement")
         if p["conversation_id"] != match.conversation:
             # A new conversation is a new attempt at the match (our ruling 8; the chapter shows only one).
             match.conversation, match.referee = p["conversation_id"], p["sender"]
@@ -145,8 +145,8 @@ class Judge:
         match = self._match(p, "call", in_conversation=True)
         if match is None:
             return
-        told = {"opponent_id": match.opponent, "round_id": match.round_id}
-        self._same(p["context"], told, "the announcement")
+        announced = {"opponent_id": match.opponent, "round_id": match.round_id}
+        self._same(p["context"], announced, "the announcement")
         self._same(p, {"player_id": self.player_id}, "our registration")
         deadline = datetime.fromisoformat(p["deadline"])
         if deadline < now() or p["deadline"] < p["timestamp"]:
@@ -286,13 +286,13 @@ class Judge:
         elif in_conversation and not match.conversation:
             self.deviation(f"{what} before the invitation", match_id=p["match_id"])
         elif in_conversation:
-            told = {"conversation_id": match.conversation, "sender": match.referee}
-            self._same(p, told, "the invitation")
+            invited = {"conversation_id": match.conversation, "sender": match.referee}
+            self._same(p, invited, "the invitation")
         return match
 
-    def _same(self, seen: dict[str, Any], told: dict[str, Any], by: str) -> None:
-        """Report the fields that differ from what an earlier message told us; ``by`` names that message."""
-        for name, expected in told.items():
+    def _same(self, seen: dict[str, Any], earlier: dict[str, Any], by: str) -> None:
+        """Report the fields that differ from those of an earlier message; ``by`` names that message."""
+        for name, expected in earlier.items():
             if seen[name] != expected:
                 self.deviation(f"{name} contradicts {by}", seen=seen[name], expected=expected)
 

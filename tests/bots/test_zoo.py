@@ -15,9 +15,9 @@ from tests.bots.zoo.asking import (
     bot_of,
     call,
     everything_in,
+    fields_in,
     message,
     rpc,
-    said,
     speak,
     style_of,
     tell,
@@ -44,10 +44,10 @@ def test_a_bot_plays_a_match_in_its_own_way_of_speaking(name: str) -> None:
     joined, chosen, over = tell(bot, INVITE), tell(bot, CHOOSE), tell(bot, OVER)
     assert [reply.verdict for reply in (joined, chosen, over)] == ["understood"] * 3
     assert [reply.kind for reply in (joined, chosen, over)] == [INVITE, CHOOSE, OVER]
-    joins = [pair for pair in said(joined) if pair[0] in ("accept", "accepted", "status")]
+    joins = [pair for pair in fields_in(joined) if pair[0] in ("accept", "accepted", "status")]
     accepting = ("accept", True), ("accepted", True), *(("status", word) for word in ("ACCEPTED", "RECEIVED", "ACK"))
     assert [pair for pair in joins if pair in accepting] == [(bot.join, True) if "accept" in bot.join else joins[-1]]
-    assert [value in ("even", "odd") for field, value in said(chosen) if field == bot.choice] == [True]
+    assert [value in ("even", "odd") for field, value in fields_in(chosen) if field == bot.choice] == [True]
 
 
 @pytest.mark.parametrize("name", [name for name in BOTS if name not in ("Seed000", "Seed003", *TESTED_APART)])
@@ -73,9 +73,9 @@ def test_whole002_moves_only_in_games_that_have_begun() -> None:
 
 
 def test_ack_alone_joins_without_a_yes_and_loud_chooses_in_capitals() -> None:
-    joined = dict(said(tell(bot_of(BOTS["AckAlone"]), INVITE)))
+    joined = dict(fields_in(tell(bot_of(BOTS["AckAlone"]), INVITE)))
     assert (joined["message_type"], "accept" in joined, "status" in joined) == ("GAME_JOIN_ACK", False, False)
-    assert dict(said(tell(bot_of(BOTS["Loud"]), CHOOSE)))["parity_choice"] in ("EVEN", "ODD")
+    assert dict(fields_in(tell(bot_of(BOTS["Loud"]), CHOOSE)))["parity_choice"] in ("EVEN", "ODD")
 
 
 def test_bots_of_a_document_with_two_names_of_a_method_understand_both() -> None:
@@ -163,7 +163,7 @@ def test_a_bot_refuses_a_message_without_a_field_that_it_needs(name: str, kind: 
     reply = call(bot_of(BOTS[name]), speak(style_of(name), kind, fields))
     assert (reply.verdict.partition(":")[0], reply.kind) == ("refused", kind)
     refusal = bot_of(BOTS[name]).refusal(BOTS[name].complains or BOTS[name].refuses, 7, reason_of(reply))
-    assert said(reply) == said(refusal)
+    assert fields_in(reply) == fields_in(refusal)
 
 
 def reason_of(reply: Reply) -> str:

@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 
 from tests.bots.words import CHOOSE, ERROR, INVITE, OVER
-from tests.bots.zoo.asking import LEAGUE, STYLES, bot_of, call, everything_in, message, said, speak, tell, understands
+from tests.bots.zoo.asking import (
+    LEAGUE,
+    STYLES,
+    bot_of,
+    call,
+    everything_in,
+    fields_in,
+    message,
+    speak,
+    tell,
+    understands,
+)
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import mixtures
 from tests.places import SAMPLES
@@ -18,35 +29,35 @@ REFEREE_URL = SAMPLES["CHOOSE_PARITY_CALL"]["referee_endpoint"]
 def test_a_bot_that_changes_its_mind_answers_a_repeated_choice_request_otherwise() -> None:
     for name in ("PortLater", "OnceInvited"):
         bot = bot_of(BOTS[name])
-        choices = [dict(said(tell(bot, CHOOSE)))["parity_choice"] for _ in range(3)]
+        choices = [dict(fields_in(tell(bot, CHOOSE)))["parity_choice"] for _ in range(3)]
         assert (choices[0] != choices[1], choices[0]) == (True, choices[2])
     bot = bot_of(BOTS["Chapter8"])
-    assert len({dict(said(tell(bot, CHOOSE)))["parity_choice"] for _ in range(5)}) == 1
+    assert len({dict(fields_in(tell(bot, CHOOSE)))["parity_choice"] for _ in range(5)}) == 1
 
 
 def test_a_bot_refuses_a_repeated_invitation() -> None:
     bot = bot_of(BOTS["OnceInvited"])
-    assert [dict(said(tell(bot, INVITE)))["accept"] for _ in range(2)] == [True, False]
+    assert [dict(fields_in(tell(bot, INVITE)))["accept"] for _ in range(2)] == [True, False]
     other = {"match_id": "R2M1"}
-    assert dict(said(tell(bot, INVITE, **other)))["accept"] is True
+    assert dict(fields_in(tell(bot, INVITE, **other)))["accept"] is True
 
 
 def test_a_bot_stays_busy_until_a_game_over_it_can_read() -> None:
     bot = bot_of(BOTS["BusyUntilOver"])
-    assert [dict(said(tell(bot, INVITE)))["accepted"] for _ in range(2)] == [True, False]
+    assert [dict(fields_in(tell(bot, INVITE)))["accepted"] for _ in range(2)] == [True, False]
     call(bot, speak("chapter 8", OVER, message(OVER)))
-    assert dict(said(tell(bot, INVITE, match_id="R2M1")))["accepted"] is False
+    assert dict(fields_in(tell(bot, INVITE, match_id="R2M1")))["accepted"] is False
     tell(bot, OVER)
-    assert dict(said(tell(bot, INVITE, match_id="R2M1")))["accepted"] is True
+    assert dict(fields_in(tell(bot, INVITE, match_id="R2M1")))["accepted"] is True
 
 
 def test_a_hesitant_bot_makes_no_choice_before_a_game_error_it_can_read() -> None:
     bot = bot_of(BOTS["Hesitant"])
-    assert dict(said(tell(bot, CHOOSE)))["parity_choice"] == "neither"
+    assert dict(fields_in(tell(bot, CHOOSE)))["parity_choice"] == "neither"
     tell(bot, ERROR, retry_info=None)
-    assert dict(said(tell(bot, CHOOSE)))["parity_choice"] == "neither"
+    assert dict(fields_in(tell(bot, CHOOSE)))["parity_choice"] == "neither"
     tell(bot, ERROR)
-    assert dict(said(tell(bot, CHOOSE)))["parity_choice"] in ("even", "odd")
+    assert dict(fields_in(tell(bot, CHOOSE)))["parity_choice"] in ("even", "odd")
 
 
 @pytest.mark.parametrize(
@@ -68,11 +79,11 @@ def test_a_bot_posts_its_callbacks_to_the_address_of_its_kind(
     assert [url for url, _ in joined.posts] == ([join_to] if join_to else [])
     assert [url for url, _ in chosen.posts] == [choice_to]
     assert dict(everything_in(chosen.body))["status"] == ack
-    sent = dict(said(chosen))
-    told = message(CHOOSE)
+    sent = dict(fields_in(chosen))
+    question = message(CHOOSE)
     assert chosen.posts[0][1].get("method") == (None if name == "FlatAfterRegister" else "CHOOSE_PARITY_RESPONSE")
-    assert (sent["auth_token"], sent["sender"], sent["match_id"]) == ("tok_own", "player:P01", told["match_id"])
-    assert sent["conversation_id"] not in ("", told["conversation_id"])
+    assert (sent["auth_token"], sent["sender"], sent["match_id"]) == ("tok_own", "player:P01", question["match_id"])
+    assert sent["conversation_id"] not in ("", question["conversation_id"])
 
 
 def test_bots_answer_in_the_shapes_of_their_kinds() -> None:
@@ -90,9 +101,13 @@ def test_bots_answer_in_the_shapes_of_their_kinds() -> None:
     ]  # fmt: skip
     assert sorted(chosen("Sample004")) == ["match_id", "message_type", "parity_choice", "player_id"]
     assert sorted(chosen("HandshakeFirst")["result"]) == ["move", "parity_choice", "success"]
-    tokens = {name: dict(said(tell(bot_of(BOTS[name]), CHOOSE))).get("auth_token") for name in ("Chapter8", "OwnId")}
+    tokens = {
+        name: dict(fields_in(tell(bot_of(BOTS[name]), CHOOSE))).get("auth_token") for name in ("Chapter8", "OwnId")
+    }
     assert tokens == {"Chapter8": "tok_own", "OwnId": "tok_ownid_temp"}
-    assert dict(said(tell(bot_of(BOTS["IdFromEachMessage"]), CHOOSE)))["auth_token"] == message(CHOOSE)["auth_token"]
+    assert (
+        dict(fields_in(tell(bot_of(BOTS["IdFromEachMessage"]), CHOOSE)))["auth_token"] == message(CHOOSE)["auth_token"]
+    )
 
 
 def test_the_same_seed_makes_the_same_mixtures() -> None:
@@ -111,4 +126,4 @@ def test_every_mixture_can_be_played(seed: int) -> None:
             bot = bot_of(kind)
             call(bot, speak(style, INVITE, message(INVITE)))
             chosen = call(bot, speak(style, CHOOSE, message(CHOOSE)))
-            assert [value in ("even", "odd") for name, value in said(chosen) if name == kind.choice] == [True]
+            assert [value in ("even", "odd") for name, value in fields_in(chosen) if name == kind.choice] == [True]

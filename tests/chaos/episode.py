@@ -127,22 +127,22 @@ class Episode:
             tables = {league: await self._table(league) for league in self._leagues}
         players = [player for league in self._leagues for player in self._room.of(league)]
         mine = [match for match in snapshot.matches if match.league_id in self._leagues]
-        told = [report for report in self._journal.accepted if report["league_id"] in self._leagues]
+        reports = [report for report in self._journal.accepted if report["league_id"] in self._leagues]
         report.leagues, report.matches = len(self._leagues), len(mine)
         report.replays = sum(match.attempt - 1 for match in mine)
-        report.violations = self._violations + late + violations(snapshot, players, tables, told)
+        report.violations = self._violations + late + violations(snapshot, players, tables, reports)
         return report
 
     # Leagues ---------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
         """Keep ``LEAGUES_AT_ONCE`` leagues in play until the faults end."""
-        going = self._leagues
+        running = self._leagues
         while True:
             with contextlib.suppress(*_UNREADABLE):
                 states = rows.leagues_of(self._site.database)
-                going = [league for league in self._leagues if states.get(league) != "COMPLETED"]
-            if self._faults_happen and len(going) < LEAGUES_AT_ONCE:
+                running = [league for league in self._leagues if states.get(league) != "COMPLETED"]
+            if self._faults_happen and len(running) < LEAGUES_AT_ONCE:
                 league = f"chaos-{self._number}-{len(self._leagues) + 1}"
                 self._leagues.append(league)
                 self._openings.append(asyncio.create_task(self._open(league)))
@@ -282,14 +282,14 @@ class Episode:
                 await asyncio.get_running_loop().run_in_executor(None, disk.fill)
             else:
                 self._journal.limit_files(4096)
-            said = await self._health(seconds)
+            reasons = await self._health(seconds)
         finally:
             disk.clear()
             self._journal.limit_files(-1)
             self._journal.last_fault = time.time()
         # A site that has only just started, or is stopped, does not answer.
-        if len(said) > 2 and not any("disk" in reason or "written" in reason for reason in said):
-            self._violations.append(f"the disk was full for {seconds:g} s, and the site said: {sorted(set(said))}")
+        if len(reasons) > 2 and not any("disk" in reason or "written" in reason for reason in reasons):
+            self._violations.append(f"the disk was full for {seconds:g} s, and the site said: {sorted(set(reasons))}")
         return True
 
     def _leagues_are_open(self) -> bool:

@@ -242,9 +242,9 @@ def _note_accepted(injector: Injector, message: Any, body: Any) -> None:
     result = body.get("result") if isinstance(body, dict) else None
     if not isinstance(result, dict) or result.get("status") != "ACCEPTED" or result.get("duplicate"):
         return
-    told = message["params"]
-    who = {name: told[name] for name in ("league_id", "match_id", "attempt")}
-    injector.note(event="accepted", **who, status=told["status"], winner=told["result"]["winner"])
+    params = message["params"]
+    who = {name: params[name] for name in ("league_id", "match_id", "attempt")}
+    injector.note(event="accepted", **who, status=params["status"], winner=params["result"]["winner"])
 
 
 def _wrap_referee_server(injector: Injector, module: Any) -> None:

@@ -103,10 +103,10 @@ class Line:
             self.odd.append(f"its line was ended with {code}, and it has no other")
 
     def _take(self, request: dict[str, Any], deliver: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        number, said = request["id"], json.dumps(request, sort_keys=True)
+        number, text = request["id"], json.dumps(request, sort_keys=True)
         if number not in self._answers:
-            self._answers[number] = said, asyncio.create_task(self._answered(request))
-        elif self._answers[number][0] != said:
+            self._answers[number] = text, asyncio.create_task(self._answered(request))
+        elif self._answers[number][0] != text:
             self.odd.append(f"the id {number} was used for two messages")
         task = asyncio.create_task(self._delivered(self._answers[number][1], deliver))
         self._delivering.add(task)

@@ -55,14 +55,14 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
     way: str, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "cut_of", lambda seed, number: plan.Fault(plan.CUT, point, 1 if number < CUTS else 10**6))
-    inbox, told, asked = Inbox(), list[str](), list[Any]()
+    inbox, points, requests = Inbox(), list[str](), list[Any]()
 
     async def answer(request: dict[str, Any]) -> dict[str, Any]:
-        asked.append(request)
+        requests.append(request)
         return {"jsonrpc": "2.0", "result": "even"}
 
     async with listening({"/inbox": inbox.poll, "/ws/inbox": inbox.socket}) as site:
-        cutter = Cutter(site, 1, itertools.count(), told.append)
+        cutter = Cutter(site, 1, itertools.count(), points.append)
         cutter.cuts = True
         await cutter.open()
         line = Line(way, "tok", [cutter.address], random.Random(1), answer)
@@ -74,22 +74,22 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
             await cutter.close()
-    assert set(told) == {point}
+    assert set(points) == {point}
     # It was asked once, however often the message was offered; the answer may have come in twice.
-    assert asked == [REQUEST]
+    assert requests == [REQUEST]
     assert {str(one) for one in inbox.delivered} == {str({"jsonrpc": "2.0", "result": "even", "id": 7})}
     assert line.odd == []
 
 
 async def test_nothing_is_cut_while_no_faults_happen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "cut_of", lambda seed, number: plan.Fault(plan.CUT, plan.TAKING, 1))
-    inbox, told = Inbox(), list[str]()
+    inbox, points = Inbox(), list[str]()
 
     async def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "result": "odd"}
 
     async with listening({"/inbox": inbox.poll}) as site:
-        cutter = Cutter(site, 1, itertools.count(), told.append)
+        cutter = Cutter(site, 1, itertools.count(), points.append)
         await cutter.open()
         keeping = asyncio.create_task(Line(POLL, "tok", [cutter.address], random.Random(1), answer).keep())
         try:
@@ -99,4 +99,4 @@ async def test_nothing_is_cut_while_no_faults_happen(monkeypatch: pytest.MonkeyP
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
             await cutter.close()
-    assert told == []
+    assert points == []

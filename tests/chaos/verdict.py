@@ -147,12 +147,14 @@ def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list
     broken = []
     for report in accepted:
         match = rows.get((report["league_id"], report["match_id"]))
-        told = (report["attempt"], report["status"], report["winner"])
+        accepted_result = (report["attempt"], report["status"], report["winner"])
         seen = (match.attempt, match.status, match.winner) if match else None
         # The report may be of the attempt that sealed the verdict, or of a later one that told it.
         sealed = ((match.seal or {}).get("attempt"), match.status, match.winner) if match else None
-        if told not in (seen, sealed):
-            broken.append(f"{report['league_id']} {report['match_id']}: {told} was accepted, {seen} is on record")
+        if accepted_result not in (seen, sealed):
+            broken.append(
+                f"{report['league_id']} {report['match_id']}: {accepted_result} was accepted, {seen} is on record"
+            )
     return broken
 
 
@@ -166,11 +168,11 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: S
         failed: the deliveries to it that failed by the site's record, for whoever reads a violation.
     """
     broken = []
-    told = player.game_overs()
+    game_overs = player.game_overs()
     for match in matches:
         if player.player_id in (match.player_a, match.player_b):
-            broken += _ends(match, told.get(match.match_id, []))
-    for match_id in told.keys() - {match.match_id for match in matches}:
+            broken += _ends(match, game_overs.get(match.match_id, []))
+    for match_id in game_overs.keys() - {match.match_id for match in matches}:
         broken.append(f"was told the end of {match_id}, which there is not")
     broken += _conversations(player)
     tables = [one for one in player.received if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
@@ -186,23 +188,23 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: S
 
 def _told_twice(players: Iterable[Player]) -> list[str]:
     """The matches for which two different ends were told, to one player or to both (ruling, section 12)."""
-    told: dict[str, set[str]] = defaultdict(set)
+    ends_of: dict[str, set[str]] = defaultdict(set)
     for player in players:
         for match_id, ends in player.game_overs().items():
             for end in ends:
-                said = end["game_result"]
-                if said["status"] != "CANCELLED":
+                result = end["game_result"]
+                if result["status"] != "CANCELLED":
                     names = ("status", "winner_player_id", "drawn_number", "choices")
-                    told[match_id].add(json.dumps([said.get(name) for name in names], sort_keys=True))
-    return [f"{match_id}: two ends were told: {sorted(ends)}" for match_id, ends in told.items() if len(ends) > 1]
+                    ends_of[match_id].add(json.dumps([result.get(name) for name in names], sort_keys=True))
+    return [f"{match_id}: two ends were told: {sorted(ends)}" for match_id, ends in ends_of.items() if len(ends) > 1]
 
 
-def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
+def _ends(match: MatchRow, game_overs: Sequence[Mapping[str, Any]]) -> list[str]:
     seal = match.seal or {}
-    if not told:
+    if not game_overs:
         # A verdict that two referees failed to tell counts untold.
         return [] if seal.get("untold") is True else [f"{match.match_id}: it was never told how it ended"]
-    last = told[-1]
+    last = game_overs[-1]
     result = last["game_result"]
     seen = (last.get("attempt"), last["conversation_id"], result["status"], result["winner_player_id"])
     counts = (match.attempt, match.conversation_id, match.status, match.winner)
@@ -210,7 +212,7 @@ def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
         # A sealed verdict is told with its first attempt and conversation, even by a referee of a later attempt.
         counts = (seal.get("attempt"), seal.get("conversation_id"), match.status, match.winner)
     if seen != counts:
-        before = [(one.get("attempt"), one["game_result"]["winner_player_id"]) for one in told[:-1]]
+        before = [(one.get("attempt"), one["game_result"]["winner_player_id"]) for one in game_overs[:-1]]
         return [f"{match.match_id}: the last GAME_OVER told {seen}, {counts} counts; earlier ones: {before}"]
     wrong = [name for name, value in match.details.items() if name in result and result[name] != value]
     return [f"{match.match_id}: GAME_OVER and the record differ in {', '.join(wrong)}"] if wrong else []
@@ -219,7 +221,7 @@ def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
 def _conversations(player: Player) -> list[str]:
     """The messages that came twice, but with different contents or conversation_ids."""
     broken = []
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     conversations: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for message in player.received:
         kind, conversation = message["message_type"], message["conversation_id"]
@@ -233,7 +235,7 @@ def _conversations(player: Player) -> list[str]:
         else:
             continue
         text = json.dumps([kind, kept], sort_keys=True)
-        if said.setdefault(f"{kind} {conversation}", text) != text:
+        if texts.setdefault(f"{kind} {conversation}", text) != text:
             broken.append(f"{kind} of {conversation} came twice and differs")
     broken += [f"{what} came as {sorted(them)}" for what, them in conversations.items() if len(them) > 1]
     return broken

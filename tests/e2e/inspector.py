@@ -54,14 +54,14 @@ class Inspector:
 
     def play(self) -> list[str]:
         """Fetch messages and answer them until the league is over; the types of the messages."""
-        heard, after, responses = list[str](), "", list[dict[str, Any]]()
-        while LEAGUE_END not in heard:
+        kinds, after, responses = list[str](), "", list[dict[str, Any]]()
+        while LEAGUE_END not in kinds:
             token = self._entry["auth_token"]
             found = self.call("next_message", auth_token=token, after=after, responses=responses)
             after, requests = found["next"], [message["request"] for message in found["messages"]]
-            heard += [request["params"]["message_type"] for request in requests]
+            kinds += [request["params"]["message_type"] for request in requests]
             responses = [rpc_result(self._result(request["params"]), request["id"]) for request in requests]
-        return heard
+        return kinds
 
     def _result(self, params: dict[str, Any]) -> dict[str, Any]:
         own = {INVITE: {"accept": True}, CHOOSE: {"parity_choice": "odd"}}

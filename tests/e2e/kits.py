@@ -170,8 +170,8 @@ def start(language: str, *options: str) -> KitPlayer:
 def known(language: str, league: str, game_type: str) -> Path:
     """Put the ``league.json`` of the join page beside a kit; where it is."""
     file = built(language)[0] / "league.json"
-    said = {"league": league, "league_id": "kits", "game_types": [game_type], "registration_code": ""}
-    file.write_text(json.dumps(said), encoding="utf-8")
+    content = {"league": league, "league_id": "kits", "game_types": [game_type], "registration_code": ""}
+    file.write_text(json.dumps(content), encoding="utf-8")
     return file
 
 

@@ -91,13 +91,13 @@ def follow(newcomer: Newcomer, site: Site) -> str:
     wait_for("both are registered", lambda: len(site.get(f"/leagues/{LEAGUE}/standings")) == 2)
     site.play_to_the_end(LEAGUE)
     assert mine.stdout is not None
-    said = ""
+    output = ""
     for line in mine.stdout:
-        said += line
+        output += line
         if line.startswith("R1M1 against "):
             break
     newcomer.took_s += time.monotonic() - begun
-    return said
+    return output
 
 
 def checkout() -> tuple[list[str], dict[str, str]]:

@@ -15,7 +15,7 @@ LEAGUE_TOKEN = "tok_" + "b" * 32
 
 
 @dataclass
-class Came:
+class Request:
     """A request: its method, path, headers and body."""
 
     method: str
@@ -25,7 +25,7 @@ class Came:
 
 
 @dataclass
-class Says:
+class Reply:
     """An answer: its HTTP status, its body (JSON, or text as it is), and where a redirect leads to."""
 
     status: int
@@ -38,7 +38,7 @@ class Pretender:
     """The address of a fake league, and the messages that it was sent, in order."""
 
     url: str = ""
-    came: list[Came] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
 
 
 def accepted(poll_url: str) -> dict[str, Any]:
@@ -48,19 +48,19 @@ def accepted(poll_url: str) -> dict[str, Any]:
 
 
 @contextmanager
-def pretender(answer: Callable[[Pretender, Came], Says], port: int = 0) -> Iterator[Pretender]:
+def pretender(answer: Callable[[Pretender, Request], Reply], port: int = 0) -> Iterator[Pretender]:
     """A server on 127.0.0.1 that answers every request by a function."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-            came = Came(self.command, self.path, dict(self.headers), body)
-            pretended.came.append(came)
-            said = answer(pretended, came)
-            content = (said.body if isinstance(said.body, str) else json.dumps(said.body)).encode()
-            self.send_response(said.status)
-            if said.location:
-                self.send_header("Location", said.location)
+            request = Request(self.command, self.path, dict(self.headers), body)
+            pretended.requests.append(request)
+            reply = answer(pretended, request)
+            content = (reply.body if isinstance(reply.body, str) else json.dumps(reply.body)).encode()
+            self.send_response(reply.status)
+            if reply.location:
+                self.send_header("Location", reply.location)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

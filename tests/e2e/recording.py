@@ -80,15 +80,15 @@ async def _pass_on(session: ClientSession, request: web.Request, port: int, into
             status = reply.status
     except ClientError:
         answer, given, status = b"", {}, 502
-    seen, told = request.headers, {name.lower(): value for name, value in given.items()}
+    request_headers, reply_headers = request.headers, {name.lower(): value for name, value in given.items()}
     into.append(
         Recorded(
             request.method,
             str(body.get("method", "")),
-            seen.get("mcp-session-id", ""),
-            seen.get("mcp-protocol-version", ""),
+            request_headers.get("mcp-session-id", ""),
+            request_headers.get("mcp-protocol-version", ""),
             status,
-            told.get("mcp-session-id", ""),
+            reply_headers.get("mcp-session-id", ""),
         )
     )
     return web.Response(status=status, body=answer, headers=given)

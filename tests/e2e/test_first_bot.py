@@ -102,8 +102,8 @@ def test_the_program_with_an_mcp_sdk_passes_the_check(site: Site, tmp_path: Path
     with subprocess.Popen([python, *run[1:]], cwd=tmp_path) as playing:
         try:
             wait_for("it listens", lambda: _listens(port))
-            told = [word.replace(SITE, site.url).replace(BOT, bot) for word in register]
-            answer = subprocess.run([*told, "--silent"], capture_output=True, text=True, check=True).stdout
+            command = [word.replace(SITE, site.url).replace(BOT, bot) for word in register]
+            answer = subprocess.run([*command, "--silent"], capture_output=True, text=True, check=True).stdout
             assert '"auth_token"' in answer, answer
             assert " 0 fail, " in league(tmp_path, "check", bot)
         finally:

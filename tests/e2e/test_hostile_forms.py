@@ -171,5 +171,5 @@ def test_no_name_breaks_a_form(place: Place, browser: Browser, who: str, scheme:
         if who == "stranger":
             close_my_agent(page, place)
     context.close()
-    told = [one for one in errors if "the server responded with a status of 4" not in one]
-    assert (wrong, told) == ([], []), "\n".join(wrong)
+    other_errors = [one for one in errors if "the server responded with a status of 4" not in one]
+    assert (wrong, other_errors) == ([], []), "\n".join(wrong)

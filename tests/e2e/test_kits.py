@@ -59,8 +59,8 @@ def test_the_kit_plays_whether_it_can_be_called_or_not(site: Site, language: str
     league = f"kits_{language}"
     site.create(league)
     with kit_players(site, league, language) as players:
-        said = players["Uncallable"].wait_for_line("The league has not called")
-        assert said.startswith("The league has not called http://192.0.2.1:8101/mcp for 0.1 s")
+        line = players["Uncallable"].wait_for_line("The league has not called")
+        assert line.startswith("The league has not called http://192.0.2.1:8101/mcp for 0.1 s")
         players["Called"].wait_for_line("The league calls http://localhost:")
         wait_for("the site reaches each player as expected", lambda: reached_by(site, league) == REACHED_BY)
         site.play_to_the_end(league)

@@ -17,7 +17,7 @@ import pytest
 from tests.e2e import kits
 from tests.e2e.kits import KitPlayer
 from tests.e2e.ports import free_port
-from tests.e2e.pretending import LEAGUE_TOKEN, TOKEN, Came, Pretender, Says, accepted, pretender
+from tests.e2e.pretending import LEAGUE_TOKEN, TOKEN, Pretender, Reply, Request, accepted, pretender
 from tests.e2e.site import wait_for
 
 pytestmark = [
@@ -63,11 +63,11 @@ def playing(language: str, *options: str) -> Iterator[KitPlayer]:
         player.close()
 
 
-def welcome(league: Pretender, came: Came) -> Says:
+def welcome(league: Pretender, request: Request) -> Reply:
     """A league that takes everybody and has nothing to say."""
-    if "/inbox" in came.path:
-        return Says(200, {"messages": [], "next": "c1"})
-    return Says(200, accepted(f"{league.url}/inbox"))
+    if "/inbox" in request.path:
+        return Reply(200, {"messages": [], "next": "c1"})
+    return Reply(200, accepted(f"{league.url}/inbox"))
 
 
 def ends_with(player: KitPlayer, code: int, *texts: str) -> None:
@@ -94,11 +94,11 @@ def ask(player: KitPlayer, message: dict[str, Any], **request: Any) -> dict[str,
 
 
 def test_the_kit_waits_for_its_league_and_says_so_once(language: str) -> None:
-    port, busy = free_port(), iter([Says(503, "starting"), Says(429, {"error": {"message": "too often"}})])
+    port, busy = free_port(), iter([Reply(503, "starting"), Reply(429, {"error": {"message": "too often"}})])
     options = ("--league", f"http://127.0.0.1:{port}/mcp", "--name", "Early", "--dial-out")
     with playing(language, *options) as player:
         player.wait_for_line(f"The league at http://127.0.0.1:{port}/mcp does not answer yet")
-        with pretender(lambda league, came: next(busy, None) or welcome(league, came), port):
+        with pretender(lambda league, request: next(busy, None) or welcome(league, request), port):
             ready = player.wait_for_line("READY")
         assert ready == f"READY http://127.0.0.1:{port}/inbox P01 auth_token: {TOKEN}"
         assert player.printed().count("does not answer yet") == 1
@@ -106,18 +106,18 @@ def test_the_kit_waits_for_its_league_and_says_so_once(language: str) -> None:
 
 def test_the_kit_says_why_it_is_refused_and_ends(language: str) -> None:
     answers = {
-        "/rejects": Says(200, {"jsonrpc": "2.0", "id": 1, "result": {"status": "REJECTED", "reason": "It is full."}}),
-        "/errs": Says(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "No such league."}}),
-        "/page": Says(200, "<html>Log in to this Wi-Fi</html>"),
-        "/list": Says(200, [1]),
-        "/absent": Says(404, "<html>Nothing here</html>"),
+        "/rejects": Reply(200, {"jsonrpc": "2.0", "id": 1, "result": {"status": "REJECTED", "reason": "It is full."}}),
+        "/errs": Reply(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "No such league."}}),
+        "/page": Reply(200, "<html>Log in to this Wi-Fi</html>"),
+        "/list": Reply(200, [1]),
+        "/absent": Reply(404, "<html>Nothing here</html>"),
     }
     says = {"/rejects": "Not accepted: It is full.", "/errs": "Not accepted: No such league.", "/absent": "404"}
-    with pretender(lambda _league, came: answers[came.path]) as league:
+    with pretender(lambda _league, request: answers[request.path]) as league:
         for path in answers:
             with playing(language, "--league", f"{league.url}{path}", "--name", "Unwanted", "--dial-out") as player:
                 ends_with(player, 3, "Not accepted: ", says.get(path, f"{league.url}{path}"))
-        assert [json.loads(came.body)["params"]["player_meta"]["display_name"] for came in league.came] == [
+        assert [json.loads(request.body)["params"]["player_meta"]["display_name"] for request in league.requests] == [
             "Unwanted"
         ] * 5
 
@@ -191,27 +191,27 @@ def test_the_kit_tells_its_token_to_its_league_only(language: str) -> None:
 
 
 def test_the_kit_follows_nobody_away_from_its_league(language: str) -> None:
-    with pretender(lambda *_: Says(200, {"messages": [], "next": "t"})) as thief:
+    with pretender(lambda *_: Reply(200, {"messages": [], "next": "t"})) as thief:
         moved = threading.Event()
 
-        def leads_away(league: Pretender, came: Came) -> Says:
+        def leads_away(league: Pretender, request: Request) -> Reply:
             if moved.is_set():
-                return Says(307, location=f"{thief.url}/mcp")
-            if "/inbox" in came.path:
-                return Says(307 if len(league.came) % 2 else 302, location=f"{thief.url}/inbox")
-            return Says(200, accepted(f"{thief.url}//{thief.url.partition('//')[2]}/inbox"))
+                return Reply(307, location=f"{thief.url}/mcp")
+            if "/inbox" in request.path:
+                return Reply(307 if len(league.requests) % 2 else 302, location=f"{thief.url}/inbox")
+            return Reply(200, accepted(f"{thief.url}//{thief.url.partition('//')[2]}/inbox"))
 
         with pretender(leads_away) as league:
             options = ("--league", f"{league.url}/mcp", "--name", "Followed", "--dial-out")
             with playing(language, *options) as player:
                 player.wait_for_line("trying again")
-                wait_for("the kit asks its league again", lambda: len(league.came) > 3)
+                wait_for("the kit asks its league again", lambda: len(league.requests) > 3)
             moved.set()
             with playing(language, *options) as player:
                 ends_with(player, 3, "Not accepted: ", "307")
             # The token of last time, in the body that the thief did not get.
-            assert TOKEN in league.came[-1].body
-        assert thief.came == []
+            assert TOKEN in league.requests[-1].body
+        assert thief.requests == []
 
 
 def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
@@ -225,7 +225,7 @@ def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
                     player.wait_for_line("READY")
         finally:
             file.unlink()
-        first, second = (json.loads(came.body) for came in league.came if came.path == "/mcp")
+        first, second = (json.loads(request.body) for request in league.requests if request.path == "/mcp")
     for body in (first, second):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["params"].pop("timestamp"))
     about = {
@@ -249,8 +249,8 @@ def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
 def test_the_kit_stops_when_it_is_not_wanted_any_more(language: str, status: int) -> None:
     says = {401: "does not know our auth_token any more", 409: "run only one of them"}
 
-    def dismisses(league: Pretender, came: Came) -> Says:
-        return Says(status, "{}") if "/inbox" in came.path else welcome(league, came)
+    def dismisses(league: Pretender, request: Request) -> Reply:
+        return Reply(status, "{}") if "/inbox" in request.path else welcome(league, request)
 
     with pretender(dismisses) as league:
         options = ("--league", f"{league.url}/mcp", "--name", "Dismissed", "--dial-out")

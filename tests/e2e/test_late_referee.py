@@ -57,7 +57,7 @@ async def play(stopper: RefereeStopper | None, agent: Agent, log: Path) -> tuple
                 stopper.referee = referee
             match = await referee.play(first, second, **RULES)
             report = referee.league.results[match]
-            return report["status"], report["faults"], agent.heard.count(MOVE)
+            return report["status"], report["faults"], agent.methods.count(MOVE)
     finally:
         await agent.stop()
         await other.stop()

@@ -37,16 +37,16 @@ def test_bars_and_sentences_come_by_themselves_when_rounds_are_over(
         site.play_to_the_end(LEAGUE)
 
         def figures() -> dict[str, Any] | None:
-            told: dict[str, Any] = site.get(f"/leagues/{LEAGUE}/luck")
-            return told if told["current"] else None
+            luck: dict[str, Any] = site.get(f"/leagues/{LEAGUE}/luck")
+            return luck if luck["current"] else None
 
-        told = wait_for("the luck of the whole league is computed", figures)
-        assert (told["after_round"], told["game_of_chance"], told["coin"]) == (3, True, True)
+        luck = wait_for("the luck of the whole league is computed", figures)
+        assert (luck["after_round"], luck["game_of_chance"], luck["coin"]) == (3, True, True)
         board, player = pages[""], pages["players/P01/"]
         expect(board.locator(".standings .luck")).to_have_count(4)
         expect(board.locator("[data-luck]")).to_contain_text("if rounds 1 to 3 were played again")
         expect(pages["screen/"].locator(".luck")).to_have_count(4)
-        one = next(row for row in told["players"] if row["player_id"] == "P01")
+        one = next(row for row in luck["players"] if row["player_id"] == "P01")
         expect(player.locator("[data-luck]")).to_contain_text(f"on average: {one['expected_points']:.1f}")
         assert [too_wide(page) for page in pages.values()] == [0, 0, 0]
         board.locator("[data-luck] a").click()

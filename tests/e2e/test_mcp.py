@@ -48,9 +48,9 @@ def test_clients_of_both_eras_are_told_of_a_league_as_it_is_played(tmp_path: Pat
         body, headers = stateless("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
         with (
             client.stream("POST", address, json=body, headers=_head(**headers)) as listening,
-            client.stream("GET", address, headers=session) as told,
+            client.stream("GET", address, headers=session) as notifications,
         ):
-            events, messages = _events(listening.iter_lines()), _events(told.iter_lines())
+            events, messages = _events(listening.iter_lines()), _events(notifications.iter_lines())
             assert next(events)["method"] == "notifications/subscriptions/acknowledged"
             client.post(address, json=handshake("resources/subscribe", uri=uri), headers=session)
             site.play_to_the_end(LEAGUE)

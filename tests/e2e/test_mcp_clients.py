@@ -74,10 +74,10 @@ class Client:
 
     def seen(self) -> dict[str, Any]:
         """What the program has shown so far; if it has failed, the test fails with its output."""
-        said = self._output.read_text("utf-8")
-        assert self._process.poll() in (None, 0), said
+        output = self._output.read_text("utf-8")
+        assert self._process.poll() in (None, 0), output
         shown: dict[str, Any] = {}
-        for line in said.splitlines():
+        for line in output.splitlines():
             shown |= json.loads(line) if line.startswith("{") else {}
         return shown
 
@@ -161,6 +161,6 @@ def test_the_inspector_lists_reads_registers_and_plays_in_both_eras(tools: Path,
     with ThreadPoolExecutor(len(inspectors)) as pool:
         games = [pool.submit(one.play) for one in inspectors]
         site.play_to_the_end("inspector")
-        heard = [game.result(timeout=PATIENCE_S) for game in games]
-    assert [[kind for kind in kinds if kind in OF_A_MATCH] for kinds in heard] == [OF_A_MATCH] * len(ERAS)
+        kinds_of_games = [game.result(timeout=PATIENCE_S) for game in games]
+    assert [[kind for kind in kinds if kind in OF_A_MATCH] for kinds in kinds_of_games] == [OF_A_MATCH] * len(ERAS)
     assert_played(site, "inspector")

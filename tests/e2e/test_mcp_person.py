@@ -44,9 +44,9 @@ class Person(ABC):
         while again:
             result = self.call_once()
             assert not result["isError"], result
-            told = result["structuredContent"]
-            self.events += [event["message_type"] for event in told["events"] if "message_type" in event]
-            again = told["call_again"]
+            content = result["structuredContent"]
+            self.events += [event["message_type"] for event in content["events"] if "message_type" in event]
+            again = content["call_again"]
 
     def click(self, question: dict[str, Any]) -> dict[str, Any]:
         """The answer to a question."""

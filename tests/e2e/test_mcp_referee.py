@@ -139,15 +139,15 @@ async def test_players_learn_of_their_match_by_mcp_what_they_may_and_when(tmp_pa
             assert [state["locked_in"] for state in players.states[:2]] == [["P02"]] * 2
             assert [secret for secret in SECRETS if secret in host.seen] == []
 
-            told = [(await host.call(era, name, match_id="R1M1"))["structuredContent"] for name in STEPS]
+            steps = [(await host.call(era, name, match_id="R1M1"))["structuredContent"] for name in STEPS]
             details = report["result"]["details"]
-            assert told[0]["choices"] == details["choices"] == {"P01": "even", "P02": "even"}
-            assert (told[1]["drawn_number"], told[1]["draw_seed"]) == (details["drawn_number"], SEED)
-            assert told[2]["game_result"]["winner_player_id"] == report["result"]["winner"]
+            assert steps[0]["choices"] == details["choices"] == {"P01": "even", "P02": "even"}
+            assert (steps[1]["drawn_number"], steps[1]["draw_seed"]) == (details["drawn_number"], SEED)
+            assert steps[2]["game_result"]["winner_player_id"] == report["result"]["winner"]
             stranger = await host.call(era, "finalize_match", "tok_" + "9" * 32, match_id="R1M1")
             assert stranger["structuredContent"]["error_code"] == "E002"
             assert referee.league.reports == ["R1M1"]
-            assert [agent.heard.count(OVER) for agent in (players.first, players.second)] == [1, 1]
+            assert [agent.methods.count(OVER) for agent in (players.first, players.second)] == [1, 1]
     finally:
         await players.first.stop()
         await players.second.stop()

@@ -19,9 +19,9 @@ def test_a_newcomer_has_played_a_match(tmp_path: Path) -> None:
     folder.mkdir()
     newcomer = Newcomer(folder, *checkout())
     try:
-        said = follow(newcomer, site)
-        assert "My Agent is P0" in said
-        assert "(TECHNICAL_LOSS)" not in said
+        output = follow(newcomer, site)
+        assert "My Agent is P0" in output
+        assert "(TECHNICAL_LOSS)" not in output
         watched = newcomer.run(["league", "watch", f"{site.url}/leagues/{LEAGUE}/", "--once"])
         assert "My Agent" in watched
         assert "COMPLETED, round 1 of 1" in watched

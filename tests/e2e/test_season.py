@@ -68,13 +68,13 @@ def test_two_evenings_have_one_table_and_what_is_deleted_is_gone(site: Site, bro
     finally:
         for player in again:
             player.close()
-    told = site.get("/series/course")
-    assert [one["league_id"] for one in told["evenings"]] == [FIRST, SECOND]
+    series = site.get("/series/course")
+    assert [one["league_id"] for one in series["evenings"]] == [FIRST, SECOND]
     points = {
         league: {row["display_name"]: row["points"] for row in site.get(f"/leagues/{league}/standings")}
         for league in (FIRST, SECOND)
     }
-    assert {row["display_name"]: row["points"] for row in told["standings"]} == {
+    assert {row["display_name"]: row["points"] for row in series["standings"]} == {
         name: points[FIRST].get(name, 0) + points[SECOND].get(name, 0)
         for name in ("Agent1", "Agent2", "Agent3", "Agent4")
     }

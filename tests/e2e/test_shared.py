@@ -61,18 +61,18 @@ def check_against_the_api(site: Site, shared: Path, players: list[Player]) -> No
     matches = MatchRepository(LEAGUE, data)
     assert matches.list_matches() == sorted(match["match_id"] for match in done)
     for match in done:
-        kept, told = matches.load(match["match_id"]), site.get(f"/leagues/{LEAGUE}/matches/{match['match_id']}")
-        assert [line["n"] for line in kept["transcript"]] == [line["n"] for line in told["transcript"]]
-        assert kept["result"]["choices"] == told["result"]["choices"]
+        in_file, in_api = matches.load(match["match_id"]), site.get(f"/leagues/{LEAGUE}/matches/{match['match_id']}")
+        assert [line["n"] for line in in_file["transcript"]] == [line["n"] for line in in_api["transcript"]]
+        assert in_file["result"]["choices"] == in_api["result"]["choices"]
     rounds = RoundsRepository(LEAGUE, data).load()["rounds"]
     assert [len(one["matches"]) for one in rounds] == [2, 2, 2]
     for player in players:
         history = PlayerHistoryRepository(player.player_id, data).load()
         mine = [match for match in done if player.player_id in (match["player_A_id"], match["player_B_id"])]
         assert sorted(row["match_id"] for row in history["matches"]) == sorted(match["match_id"] for match in mine)
-        heard = entries(shared, f"agents/{player.player_id}.log.jsonl")
-        assert {line["details"]["match_id"] for line in heard} == {match["match_id"] for match in mine}
-        assert {line["event_type"] for line in heard} == {"MESSAGE_SENT", "MESSAGE_RECEIVED"}
+        log = entries(shared, f"agents/{player.player_id}.log.jsonl")
+        assert {line["details"]["match_id"] for line in log} == {match["match_id"] for match in mine}
+        assert {line["event_type"] for line in log} == {"MESSAGE_SENT", "MESSAGE_RECEIVED"}
     loader = ConfigLoader(shared / "config")
     assert loader.load_league(LEAGUE).status == site.get(f"/leagues/{LEAGUE}")["status"]
     assert loader.load_system().network.default_league_manager_port == site.port

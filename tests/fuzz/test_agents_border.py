@@ -65,7 +65,7 @@ def schema_of(message_type: str) -> Draft202012Validator:
     return Draft202012Validator(schemas.json_schema(message_type))
 
 
-def said(answer: Answer) -> Any:
+def json_of(answer: Answer) -> Any:
     """The body as strict JSON, or None where there is none."""
     return json.loads(answer.body.decode("utf-8"), parse_constant=pytest.fail) if answer.body else None
 
@@ -85,7 +85,7 @@ def refused(answer: Answer) -> bool:
     if answer.status in (202, 204):
         # The answer to a notification does not say whether it was refused.
         return False
-    body = said(answer) if answer.headers.get("content-type", [""])[0].startswith("application/json") else None
+    body = json_of(answer) if answer.headers.get("content-type", [""])[0].startswith("application/json") else None
     inner = body.get("result", body) if isinstance(body, dict) else {}
     rejected = isinstance(inner, dict) and "REJECTED" in (inner.get("status"), inner.get("payload", {}))
     return answer.status >= 400 or error_of(body) is not None or rejected
@@ -105,7 +105,7 @@ def check(request: Request, answer: Answer, world: World) -> None:
         assert answer.body == b""
         return
     assert answer.headers["content-type"] == ["application/json"]
-    body = said(answer)
+    body = json_of(answer)
     assert isinstance(body, dict)
     if "jsonrpc" in body:
         may_be_mcp = any(name in request.body for name in MCP_METHODS)
@@ -177,9 +177,9 @@ def test_rolled_back_notices_a_change_by_a_refused_request(site: Site, world: Wo
         return "no"
 
     with pytest.raises(AssertionError, match="refused, and yet it wrote"):
-        rolled_back(act, refused=lambda said: said == "no")
+        rolled_back(act, refused=lambda answer: answer == "no")
     assert world.player.fresh().name == "Player 1"
-    assert rolled_back(act, refused=lambda said: False) == "no"
+    assert rolled_back(act, refused=lambda answer: False) == "no"
     assert world.player.fresh().name == "Player 1"
 
 

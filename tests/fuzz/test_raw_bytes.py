@@ -111,10 +111,10 @@ def exchange(port: int, raw: bytes) -> bytes:
 def send_all(site: Site | WebProcess, count: int, server: str) -> None:
     """Send random requests; assert that none fails inside, and that the server goes on serving."""
     for number, raw in enumerate(drawn(count, server), start=1):
-        said = exchange(site.port, raw)
-        statuses = [int(one) for one in STATUS.findall(said)]
-        assert all(one < 500 for one in statuses), (raw[:3000], said[:500])
-        assert said == b"" or said.startswith((b"HTTP/1.", b"<", b"\x88")), (raw[:3000], said[:200])
+        reply = exchange(site.port, raw)
+        statuses = [int(one) for one in STATUS.findall(reply)]
+        assert all(one < 500 for one in statuses), (raw[:3000], reply[:500])
+        assert reply == b"" or reply.startswith((b"HTTP/1.", b"<", b"\x88")), (raw[:3000], reply[:200])
         if number % 20 == 0:
             assert site.http.get("/health").status_code == 200, raw[:3000]
     assert site.process.poll() is None

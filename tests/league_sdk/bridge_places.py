@@ -53,16 +53,16 @@ class Place:
             def do_POST(self) -> None:
                 asked = Asked(self)
                 place.asked.append(asked)
-                said = says(asked)
-                if said is None:
+                reply = says(asked)
+                if reply is None:
                     return
-                self.send_response(200 if said[0] == CUT else said[0])
+                self.send_response(200 if reply[0] == CUT else reply[0])
                 self.send_header("Content-Type", "application/json")
-                if said[0] == CUT:
-                    self.send_header("Content-Length", str(len(said[1]) + 100))
+                if reply[0] == CUT:
+                    self.send_header("Content-Length", str(len(reply[1]) + 100))
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 self.end_headers()
-                self.wfile.write(said[1])
+                self.wfile.write(reply[1])
 
             do_GET = do_POST  # noqa: N815
 

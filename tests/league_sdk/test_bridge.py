@@ -19,24 +19,24 @@ from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Asked, League, Pla
 
 def test_a_message_goes_to_the_agent_as_it_was_sent_and_its_reply_comes_back(places: Any) -> None:
     agent = places(lambda asked: ok({"jsonrpc": "2.0", "id": 1001, "result": {"parity_choice": "even"}}))
-    said = League([message()])
-    assert relayed(places(said), agent.url) == TAKEN_OVER
+    league = League([message()])
+    assert relayed(places(league), agent.url) == TAKEN_OVER
     [asked] = agent.asked
     assert (asked.target, asked.json) == ("/mcp", message()["request"] | {"id": 1001})
-    [delivered] = said.delivered
+    [delivered] = league.delivered
     assert (delivered["id"], delivered["http"]["status"]) == (7, 200)
     assert json.loads(delivered["http"]["body"])["result"] == {"parity_choice": "even"}
 
 
 def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> None:
     agent = places(lambda asked: (404, b"Not Found"))
-    told = {"mcp-session-id": "s1", "mcp-method": "tools/call", "authorization": "no", "host": "elsewhere"}
-    said = League([message(path="/mcp/", headers=told)])
-    relayed(places(said), agent.url)
+    headers = {"mcp-session-id": "s1", "mcp-method": "tools/call", "authorization": "no", "host": "elsewhere"}
+    league = League([message(path="/mcp/", headers=headers)])
+    relayed(places(league), agent.url)
     [asked] = agent.asked
     assert (asked.target, asked.headers["mcp-session-id"], asked.headers["authorization"]) == ("/mcp/", "s1", None)
     assert (asked.headers["mcp-method"], asked.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
-    assert (said.delivered[0]["http"]["status"], said.delivered[0]["http"]["body"]) == (404, "Not Found")
+    assert (league.delivered[0]["http"]["status"], league.delivered[0]["http"]["body"]) == (404, "Not Found")
 
 
 def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> None:
@@ -49,38 +49,38 @@ def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> N
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"<html>", b"", b'{"open', b"[" * 9000])
 def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes) -> None:
-    agent, said = places(lambda asked: (500, body)), League([message()])
-    relayed(places(said), agent.url)
-    http = said.delivered[0]["http"]
+    agent, league = places(lambda asked: (500, body)), League([message()])
+    relayed(places(league), agent.url)
+    http = league.delivered[0]["http"]
     assert http["status"] == 500
     assert http.get("base64") == "//4=" if body == b"\xff\xfe" else http["body"] == body.decode()
 
 
 def test_a_body_that_is_too_large_is_named_and_not_sent(places: Any) -> None:
-    agent, said = places(lambda asked: (200, b"x" * 100_000)), League([message()])
-    relayed(places(said), agent.url)
-    assert "larger than" in said.delivered[0]["http"]["problem"]
+    agent, league = places(lambda asked: (200, b"x" * 100_000)), League([message()])
+    relayed(places(league), agent.url)
+    assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
 def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) -> None:
-    agent, said = places(lambda asked: (200, b"\x01" * 50_000)), League([message()])
-    relayed(places(said), agent.url)
-    assert "larger than" in said.delivered[0]["http"]["problem"]
+    agent, league = places(lambda asked: (200, b"\x01" * 50_000)), League([message()])
+    relayed(places(league), agent.url)
+    assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
 def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
     gone = Place(lambda asked: None)
     gone.close()
-    said = League([message()])
-    relayed(places(said), gone.url)
-    assert said.delivered[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
+    league = League([message()])
+    relayed(places(league), gone.url)
+    assert league.delivered[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
     assert "did not answer: http" in capsys.readouterr().out
 
 
 def test_an_agent_that_hangs_up_is_named(places: Any) -> None:
-    said = League([message()])
-    relayed(places(said), places(lambda asked: None).url)
-    assert said.delivered[0]["http"]["sent"] is True
+    league = League([message()])
+    relayed(places(league), places(lambda asked: None).url)
+    assert league.delivered[0]["http"]["sent"] is True
 
 
 def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) -> None:
@@ -91,17 +91,17 @@ def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) 
             never.wait(PATIENCE_S)
         return ok({})
 
-    said = League([message(7, 0.3, id=1), message(8)])
-    relayed(places(said), places(agent).url)
+    league = League([message(7, 0.3, id=1), message(8)])
+    relayed(places(league), places(agent).url)
     never.set()
-    assert [one["id"] for one in said.delivered] == [8]
+    assert [one["id"] for one in league.delivered] == [8]
 
 
 @pytest.mark.parametrize("news", [[5], [{"request": []}], [{"request": {"id": "7"}}]])
 def test_a_bridge_ignores_what_is_not_a_message(places: Any, news: list[Any]) -> None:
     agent = places(lambda asked: ok({}))
-    said = League([*news, message()])
-    assert relayed(places(said), agent.url) == TAKEN_OVER
+    league = League([*news, message()])
+    assert relayed(places(league), agent.url) == TAKEN_OVER
     assert len(agent.asked) == 1
 
 
@@ -140,17 +140,17 @@ def test_a_line_that_a_terminal_cannot_show_does_not_end_the_bridge(
 def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
     inner = {"accept": True, "auth_token": "my-own-secret"}
     agent = places(lambda asked: ok({"result": {"content": [{"type": "text", "text": json.dumps(inner)}], "m": inner}}))
-    said = League([message()])
-    relayed(places(said), agent.url)
+    league = League([message()])
+    relayed(places(league), agent.url)
     assert "accept" in (printed := capsys.readouterr().out)
     assert "my-own-secret" not in printed
-    assert "my-own-secret" in said.delivered[0]["http"]["body"]
+    assert "my-own-secret" in league.delivered[0]["http"]["body"]
 
 
 def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
     agent = places(lambda asked: ok({}), one_by_one=True)
-    said = League([message(number, id=number) for number in range(1, 31)], wants=30)
-    relayed(places(said), agent.url)
+    league = League([message(number, id=number) for number in range(1, 31)], wants=30)
+    relayed(places(league), agent.url)
     assert [asked.json["id"] for asked in agent.asked] == list(range(1, 31))
 
 
@@ -170,30 +170,30 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
         calls_now -= 1
         return ok({})
 
-    said, listening = League([message(number) for number in range(1, 41)], wants=40), places(agent)
-    running = threading.Thread(target=relayed, args=(places(said), listening.url), daemon=True)
+    league, listening = League([message(number) for number in range(1, 41)], wants=40), places(agent)
+    running = threading.Thread(target=relayed, args=(places(league), listening.url), daemon=True)
     running.start()
     assert three_calls.wait(PATIENCE_S)
     assert len(listening.asked) == 3
     release.set()
     running.join(PATIENCE_S)
     assert max_calls <= 3
-    assert {one["id"] for one in said.delivered} == set(range(1, 41))
+    assert {one["id"] for one in league.delivered} == set(range(1, 41))
 
 
 def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
-    agent, said = places(lambda asked: ok({})), League((200, b" " * 100_000), [message()])
-    assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert len(said.delivered) == 1
+    agent, league = places(lambda asked: ok({})), League((200, b" " * 100_000), [message()])
+    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert len(league.delivered) == 1
 
 
 @pytest.mark.parametrize("path", ["http://192.0.2.1:22/", "//192.0.2.1/", "@192.0.2.1/", "/a\r\nX: y", "", "/\u05d0"])
 def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, path: str) -> None:
     agent = places(lambda asked: ok({}))
-    said = League([message(path=path), message(8)], wants=2)
-    assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert {one["id"] for one in said.delivered} == {7, 8}
+    league = League([message(path=path), message(8)], wants=2)
+    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert {one["id"] for one in league.delivered} == {7, 8}
     assert all(asked.headers["X"] is None for asked in agent.asked)
 
 

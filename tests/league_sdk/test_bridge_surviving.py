@@ -66,12 +66,12 @@ def test_a_connection_that_never_opens_is_given_up_soon(monkeypatch: pytest.Monk
 def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     places: Any, tmp_path: Path, after: tuple[float, str]
 ) -> None:
-    agent, said = places(lambda asked: ok({})), League([message()])
+    agent, inbox = places(lambda asked: ok({})), League([message()])
     begun, never = threading.Event(), threading.Event()
 
     def league(asked: Asked) -> Said:
         if begun.is_set():
-            return said(asked)
+            return inbox(asked)
         begun.set()
         never.wait(PATIENCE_S)
         return None
@@ -84,39 +84,39 @@ def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     bridge.watch(one, iter([(0.0, "10.0.0.1"), (0.5, "10.0.0.1"), after]))
     running.join(PATIENCE_S)
     never.set()
-    assert (ended, len(agent.asked), {one["id"] for one in said.delivered}) == ([TAKEN_OVER], 1, {7})
+    assert (ended, len(agent.asked), {one["id"] for one in inbox.delivered}) == ([TAKEN_OVER], 1, {7})
 
 
 def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None:
     agent = places(lambda asked: ok({}))
     away: list[Said] = [(502, b"<html>"), None, (503, b"no"), (200, b"no json"), (200, b"[]"), (429, b"{}"), (404, b"")]
-    said = League(*away, [message()])
-    assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in said.delivered}) == (1, {7})
+    league = League(*away, [message()])
+    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_poll_that_breaks_off_is_polled_again(places: Any) -> None:
     agent = places(lambda asked: ok({}))
-    said = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
-    assert relayed(places(said), agent.url) == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in said.delivered}) == (1, {7})
+    league = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
+    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 @pytest.mark.parametrize("refused", [None, (CUT, b"{"), (503, b"no"), (502, b""), (429, b"{}")])
 def test_an_answer_that_was_lost_is_brought_again_and_the_agent_not_asked(places: Any, refused: Said) -> None:
     agent = places(lambda asked: ok({}))
-    said = League([message()])
-    said.refusals = [refused] * 3
-    relayed(places(said), agent.url)
-    assert (len(agent.asked), {one["id"] for one in said.delivered}) == (1, {7})
+    league = League([message()])
+    league.refusals = [refused] * 3
+    relayed(places(league), agent.url)
+    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -> None:
     agent = places(lambda asked: ok({"n": asked.json["id"]}))
-    said = League([message(), message(8)], [message(), message(8)], wants=2)
-    relayed(places(said), agent.url)
+    league = League([message(), message(8)], [message(), message(8)], wants=2)
+    relayed(places(league), agent.url)
     assert [asked.json["id"] for asked in agent.asked] == [1001, 1001]
-    assert {one["id"] for one in said.delivered} == {7, 8}
+    assert {one["id"] for one in league.delivered} == {7, 8}
 
 
 def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_once(places: Any) -> None:
@@ -140,20 +140,20 @@ def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_o
     assert asked_for_more.wait(PATIENCE_S)
     site.close()
     # It knows no cursor any more and offers what is unanswered again.
-    said = League([message(), message(8)], wants=2)
-    again = places(said, site.port)
+    league = League([message(), message(8)], wants=2)
+    again = places(league, site.port)
     never.set()
     running.join(PATIENCE_S)
     assert ended == [TAKEN_OVER]
     assert "after=old" in again.asked[0].target or again.asked[0].verb == "POST"
     assert len(agent.asked) == 2
-    assert {one["id"] for one in said.delivered} == {7, 8}
+    assert {one["id"] for one in league.delivered} == {7, 8}
 
 
 def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
     places: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent, said, real = places(lambda asked: ok({})), League([message()]), socket.getaddrinfo
+    agent, inbox, real = places(lambda asked: ok({})), League([message()]), socket.getaddrinfo
     failures = 4
 
     def getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
@@ -166,9 +166,9 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
         return real("127.0.0.1", *arguments, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    league = urlsplit(f"http://league.test:{places(said).port}/mcp")
+    league = urlsplit(f"http://league.test:{places(inbox).port}/mcp")
     assert Relay("Ada", league, "/inbox", TOKEN, Server(agent.url)).run() == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in said.delivered}) == (1, {7})
+    assert (len(agent.asked), {one["id"] for one in inbox.delivered}) == (1, {7})
     printed = capsys.readouterr().out
     assert "the league cannot be reached (its name is not found); trying again until it can." in printed
     assert "the league is there again" in printed

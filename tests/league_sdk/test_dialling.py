@@ -131,8 +131,8 @@ class Agent:
 
 
 @contextmanager
-def dialling(site: Site, agent: Agent, *ways: str, said: list[str] | None = None) -> Iterator[asyncio.Task[None]]:
-    say = (said if said is not None else []).append
+def dialling(site: Site, agent: Agent, *ways: str, lines: list[str] | None = None) -> Iterator[asyncio.Task[None]]:
+    say = (lines if lines is not None else []).append
     line = DialledLine(site.inbox, agent.answer, ways=ways or ("websocket", "poll"), say=say, first_backoff_s=0.001)
     keeping = asyncio.get_running_loop().create_task(line.keep())
     try:
@@ -174,11 +174,11 @@ async def test_messages_of_a_socket_are_answered_concurrently(site: Site) -> Non
 
 
 async def test_an_agent_polls_if_no_socket_can_be_opened(site: Site) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     site.polls = [news(7), held]
-    with dialling(site, Agent(), said=said):
+    with dialling(site, Agent(), lines=lines):
         assert (await site.next_response())[1]["id"] == 7
-    assert said == ["messages are fetched from the league now (by poll)"]
+    assert lines == ["messages are fetched from the league now (by poll)"]
 
 
 async def test_a_message_offered_again_on_the_next_line_is_handled_once_and_gets_the_same_answer(site: Site) -> None:
@@ -225,11 +225,11 @@ async def test_after_an_unusable_answer_an_agent_polls_again_without_a_cursor(si
 
 
 async def test_after_a_restart_of_the_site_the_agent_connects_again(site: Site) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     site.polls = [news(1), held]
     port = Port(site.handle)
     site.port = number = await port.open("127.0.0.1")
-    with dialling(site, Agent(), "poll", said=said):
+    with dialling(site, Agent(), "poll", lines=lines):
         assert (await site.next_response())[1]["id"] == 1
         await port.close()
         site.polls = [news(2), held]
@@ -237,7 +237,7 @@ async def test_after_a_restart_of_the_site_the_agent_connects_again(site: Site) 
         await again.open("127.0.0.1", number)
         assert (await site.next_response())[1]["id"] == 2
         await again.close()
-    assert [text.partition(" (")[0] for text in said][:3] == [
+    assert [text.partition(" (")[0] for text in lines][:3] == [
         "messages are fetched from the league now",
         "the line to the league is broken",
         "messages are fetched from the league now",
@@ -301,8 +301,8 @@ async def test_a_limited_number_of_answers_is_remembered(site: Site, monkeypatch
 
 
 def test_an_inbox_is_at_the_address_that_answered_the_registration() -> None:
-    told = {"poll_url": "http://10.0.0.7:8000/inbox", "websocket_url": "ws://10.0.0.7:8000/ws/inbox"}
-    inbox = inbox_of({"auth_token": "t", "inbox": told}, "https://tunnel.example/mcp", "referee")
+    urls = {"poll_url": "http://10.0.0.7:8000/inbox", "websocket_url": "ws://10.0.0.7:8000/ws/inbox"}
+    inbox = inbox_of({"auth_token": "t", "inbox": urls}, "https://tunnel.example/mcp", "referee")
     assert inbox == Inbox("https://tunnel.example/inbox", "wss://tunnel.example/ws/inbox", "t", "referee")
 
 
@@ -341,7 +341,7 @@ async def test_a_machine_whose_address_has_changed_dials_again_at_once(
     addresses = ["192.0.2.7"]
     monkeypatch.setattr(dialling_out, "WATCH_S", 0.01)
     monkeypatch.setattr(dialling_out, "outward_address", lambda: addresses[0])
-    said: list[str] = []
+    lines: list[str] = []
 
     async def on_the_new_line(line: web.WebSocketResponse) -> None:
         await line.send_json(ping(2))
@@ -359,7 +359,7 @@ async def test_a_machine_whose_address_has_changed_dials_again_at_once(
         return await held(request)
 
     site.polls, site.sockets = [news(1), dead, news(2), held], [dies_after_one_message, on_the_new_line]
-    with dialling(site, Agent(), way, said=said):
+    with dialling(site, Agent(), way, lines=lines):
         assert (await site.next_response())[1]["id"] == 1
         assert (await site.next_response())[1]["id"] == 2
-    assert any("its network has changed" in text for text in said)
+    assert any("its network has changed" in text for text in lines)

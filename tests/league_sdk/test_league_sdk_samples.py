@@ -143,17 +143,17 @@ class Manager:
     """A league manager that accepts every message and stores it."""
 
     def __init__(self) -> None:
-        self.heard: Story = {}
+        self.messages: Story = {}
 
     async def post(self, url: str, message: dict[str, Any], *, limit_s: float, headers: Any = None) -> Reply:
         params = wire(message["params"])
-        self.heard[params["message_type"]] = params
+        self.messages[params["message_type"]] = params
         accepted = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "c3" * 16}
         result = accepted | {"league_token": START["auth_token"]}
         return Reply(200, {"jsonrpc": "2.0", "result": result, "id": message["id"]}, "", 0.0)
 
     async def aclose(self) -> None:
-        self.heard.clear()
+        self.messages.clear()
 
 
 async def test_a_referee_sends_the_samples_to_the_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,17 +166,17 @@ async def test_a_referee_sends_the_samples_to_the_league_manager(monkeypatch: py
     referee = Referee(link, endpoint=card.contact_endpoint, max_concurrent=2, uses=stage.uses)
     referee.start_match(START)
     await settle()
-    told = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}
+    fields = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}
     answer = {"jsonrpc": "2.0", "result": SAMPLES["CHOOSE_PARITY_RESPONSE"], "id": 1101}
     stage.logs[KEY].set_state(MatchState.COLLECTING_CHOICES, BEGIN)
-    stage.logs[KEY].add(entry(n=0, at=BEGIN, message_type="CHOOSE_PARITY_RESPONSE", body=answer, **told))
+    stage.logs[KEY].add(entry(n=0, at=BEGIN, message_type="CHOOSE_PARITY_RESPONSE", body=answer, **fields))
     stage.end(WIN)
     await settle()
     # The sample does not follow every release.
-    meta = manager.heard["REFEREE_REGISTER_REQUEST"]["referee_meta"]
+    meta = manager.messages["REFEREE_REGISTER_REQUEST"]["referee_meta"]
     assert meta["version"] == SDK_VERSION
     meta["version"] = SAMPLES["REFEREE_REGISTER_REQUEST"]["referee_meta"]["version"]
-    assert manager.heard == {name: SAMPLES[name] for name in REPORTS}
+    assert manager.messages == {name: SAMPLES[name] for name in REPORTS}
     await referee.aclose()
 
 
@@ -202,10 +202,10 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
     monkeypatch.setattr(
         credentials, "league_token", lambda agent: "tok_" + ("a1" if agent.code == "P01" else "e5") * 16
     )
-    said: Story = {}
+    messages: Story = {}
 
     def hear(message: dict[str, Any]) -> dict[str, Any]:
-        said.setdefault(message["message_type"], message)
+        messages.setdefault(message["message_type"], message)
         return message
 
     def tell(sample: str, **changes: Any) -> dict[str, Any]:
@@ -243,14 +243,14 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
         due.look(busy_agents=(), draining=False)
         clock(f"1{number - 1}:20:00")
         for match_id, changes in results.items():
-            told = {"match_id": match_id, "round_id": number, "auth_token": referee["auth_token"]}
-            assert tell("MATCH_RESULT_REPORT", **told, **changes)["status"] == "ACCEPTED"
+            fields = {"match_id": match_id, "round_id": number, "auth_token": referee["auth_token"]}
+            assert tell("MATCH_RESULT_REPORT", **fields, **changes)["status"] == "ACCEPTED"
         deliver()
         if number == 1:
             clock("10:25:00")
             hear(tell("LEAGUE_QUERY", auth_token=player["auth_token"]))
             tell("LEAGUE_QUERY")
-    return said
+    return messages
 
 
 def test_the_league_manager_sends_the_samples(story: Story) -> None:
@@ -270,19 +270,19 @@ def test_the_league_manager_sends_the_samples(story: Story) -> None:
 # -- agents to a referee ----------------------------------------------------------------------------------
 
 
-def heard(name: str) -> answers.Answer:
+def answer_of(name: str) -> answers.Answer:
     reply = {"jsonrpc": "2.0", "result": SAMPLES[name], "id": 1101}
     return answers.read_answer(reply, rpc_id=1101)
 
 
 @pytest.mark.parametrize("name", ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"])
 def test_a_referee_reads_the_samples_of_players_without_notes(name: str) -> None:
-    answer = heard(name)
+    answer = answer_of(name)
     assert answer == answers.Answer(message=SAMPLES[name], refused=None, notes=())
     assert answers.oddities(answer.message, match_id="R1M1", player_id="P01") == []
 
 
 def test_a_referee_reads_the_decisions_in_the_samples() -> None:
-    assert answers.accepted(heard("GAME_JOIN_ACK").message) is True
-    assert answers.choice(heard("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
-    assert answers.choice(heard("GAME_MOVE_RESPONSE").message, "choice") == "even"
+    assert answers.accepted(answer_of("GAME_JOIN_ACK").message) is True
+    assert answers.choice(answer_of("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
+    assert answers.choice(answer_of("GAME_MOVE_RESPONSE").message, "choice") == "even"

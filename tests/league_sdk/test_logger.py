@@ -60,8 +60,8 @@ def test_the_convenience_methods_write_their_level(tmp_path: Path) -> None:
     logger.error("C", message="it broke")
     logger.log_message_sent("GAME_JOIN_ACK", "referee:REF01", match_id="R1M1")
     logger.log_message_received("GAME_OVER", "referee:REF01")
-    told = [(line["level"], line["event_type"], line["message"]) for line in lines(logger)]
-    assert told == [
+    entries = [(line["level"], line["event_type"], line["message"]) for line in lines(logger)]
+    assert entries == [
         ("DEBUG", "A", "A"),
         ("WARNING", "B", "B"),
         ("ERROR", "C", "it broke"),

@@ -38,11 +38,11 @@ async def chunks(number: int) -> AsyncIterator[bytes]:
         yield b"x" * 1024
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["Content-Length", "chunked"])
-async def test_a_server_refuses_a_body_over_64_kib(address: str, told: bool) -> None:
+@pytest.mark.parametrize("has_length", [True, False], ids=["Content-Length", "chunked"])
+async def test_a_server_refuses_a_body_over_64_kib(address: str, has_length: bool) -> None:
     async with ClientSession() as http:
         for kib, expected in ((64, (200, "65536")), (65, (413, ""))):
-            data = b"x" * 1024 * kib if told else chunks(kib)
+            data = b"x" * 1024 * kib if has_length else chunks(kib)
             async with http.post(address, data=data) as answer:
                 assert (answer.status, await answer.text()) == expected
 

@@ -46,14 +46,14 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         return
     await send({"type": "websocket.accept"})
     while (message := await receive())["type"] != "websocket.disconnect":
-        said = message.get("text") or ""
-        if said.startswith("fill "):
-            await fill(send, {"type": "websocket.send", "bytes": PIECE}, float(said.removeprefix("fill ")))
+        text = message.get("text") or ""
+        if text.startswith("fill "):
+            await fill(send, {"type": "websocket.send", "bytes": PIECE}, float(text.removeprefix("fill ")))
             return
-        if said.startswith("close "):
-            await send({"type": "websocket.close", "code": int(said.removeprefix("close "))})
+        if text.startswith("close "):
+            await send({"type": "websocket.close", "code": int(text.removeprefix("close "))})
             return
-        await send({"type": "websocket.send", "text": str(len(said))})
+        await send({"type": "websocket.send", "text": str(len(text))})
 
 
 async def fill(send: Any, part: dict[str, Any], patience_s: float) -> None:

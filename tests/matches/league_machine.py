@@ -93,7 +93,7 @@ class LeagueMachine(RolledBack):
         judge = model.holders.get(attempt)
         if judge is None:
             return
-        item = make.told(self.place.match(match_id), attempt=attempt, state=state)
+        item = make.progress_of(self.place.match(match_id), attempt=attempt, state=state)
         (answer,) = progress.progress(referee=judge, items=[item])
         alive = model.phase == IN_PLAY and attempt == model.attempt
         assert answer["status"] == ("ok" if alive else "lost")
@@ -145,7 +145,7 @@ class LeagueMachine(RolledBack):
     def hand_back(self, number: int) -> None:
         match_id, model = self.pick(number)
         if model.phase == IN_PLAY:
-            item = make.told(self.place.match(match_id), state="HANDED_BACK")
+            item = make.progress_of(self.place.match(match_id), state="HANDED_BACK")
             progress.progress(referee=model.holders[model.attempt], items=[item])
             model.phase = READY
 

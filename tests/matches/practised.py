@@ -19,11 +19,11 @@ WON, DRAWN = (0, 3, 1, 4, 2), (0, 1, 2, 4, 3, 5, 7, 6, 8)
 """Moves of tic-tac-toe: PLAYER_A wins, and nobody."""
 
 
-def step(message: dict[str, Any], came: Any, **more: Any) -> dict[str, Any]:
+def step(message: dict[str, Any], reply: Any, **more: Any) -> dict[str, Any]:
     """A message with its answer."""
     kind = message["message_type"]
     usual = {"elapsed_ms": 12, "http_status": 200, "problem": "", "problem_words": None, "move": None}
-    return {"message_type": kind, "sent": message, "came": {"jsonrpc": "2.0", "id": 1, "result": came}} | usual | more
+    return {"message_type": kind, "sent": message, "came": {"jsonrpc": "2.0", "id": 1, "result": reply}} | usual | more
 
 
 def played(moves: tuple[int, ...] = WON, *, me: str = "P01") -> dict[str, Any]:
@@ -58,15 +58,15 @@ def played(moves: tuple[int, ...] = WON, *, me: str = "P01") -> dict[str, Any]:
     }
 
 
-def failed(said: str = "") -> dict[str, Any]:
+def failed(text: str = "") -> dict[str, Any]:
     """The report of a match in which the agent was silent, or answered with an error that says why."""
     report = played()
-    cause = Cause.WRONG_MESSAGE if said else Cause.DEADLINE
-    fault = Fault("P01", "E001", "GAME_MOVE_CALL", 4, cause, 30, said=said)
+    cause = Cause.WRONG_MESSAGE if text else Cause.DEADLINE
+    fault = Fault("P01", "E001", "GAME_MOVE_CALL", 4, cause, 30, said=text)
     result = {"status": "TECHNICAL_LOSS", "winner_player_id": "P02", "reason": f"{fault.sentence}. Technical loss"}
     words = say("no answer within {limit} s", limit="30")
-    if said:
-        words = say("error {code}: {message}", code=-32000, message=said)
+    if text:
+        words = say("error {code}: {message}", code=-32000, message=text)
     wrong = {"problem": str(words), "problem_words": words.to_json(), "came": None}
     steps = [report["steps"][0], report["steps"][1] | wrong]
     more = {"status": "TECHNICAL_LOSS", "result": result, "reason": result["reason"], "faults": [fault.to_report()]}

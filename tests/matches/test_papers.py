@@ -204,8 +204,8 @@ def test_logs_of_agents_have_the_messages_of_our_referees_which_name_agents_by_i
 def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
     files = [file for file in shared.rglob("*.json") if "default" not in file.name]
     assert len(files) > 15
-    told = {json.loads(file.read_text(encoding="utf-8"))["last_updated"] for file in files}
-    assert len(told) == 1
+    times = {json.loads(file.read_text(encoding="utf-8"))["last_updated"] for file in files}
+    assert len(times) == 1
     assert {json.loads(file.read_text(encoding="utf-8"))["schema_version"] for file in files} == {"1.0.0"}
 
 

@@ -124,14 +124,14 @@ _CONFIRM = elicitation("Please confirm", {"ok": {"type": "boolean"}}, "ok")
 _ROOTS = Question("roots/list", {})
 
 
-def _asks(said: str, *rounds: Mapping[str, Question], bound: bool = True) -> Work:
+def _asks(heading: str, *rounds: Mapping[str, Question], bound: bool = True) -> Work:
     """A tool that asks round after round, and then says something with the answers."""
 
     async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
         answers: dict[str, Any] = {}
         for questions in rounds:
             answers |= await context.ask(questions, bound=bound)
-        return ToolResult([text(f"{said}: {answers}")])
+        return ToolResult([text(f"{heading}: {answers}")])
 
     return work
 

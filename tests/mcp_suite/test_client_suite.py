@@ -36,7 +36,7 @@ def suite() -> list[str]:
     return [node(tools), str(tools / "@modelcontextprotocol/conformance/dist/index.js")]
 
 
-async def said(command: list[str]) -> str:
+async def output_of(command: list[str]) -> str:
     """What a command prints."""
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -47,7 +47,7 @@ async def said(command: list[str]) -> str:
 
 async def scenarios(suite: list[str]) -> list[tuple[str, str]]:
     """The client scenarios without OAuth: version and name, once for each version; by the suite's own list."""
-    listed = (await said([*suite, "list"])).partition("Client scenarios")[2].partition("Authorization server")[0]
+    listed = (await output_of([*suite, "list"])).partition("Client scenarios")[2].partition("Authorization server")[0]
     return [
         (version, name)
         for name, versions in re.findall(r"^  - (\S+) \[(\S+)\]$", listed, re.MULTILINE)
@@ -69,7 +69,7 @@ async def wrong(suite: list[str], version: str, name: str, out: Path) -> tuple[l
     client = f"{sys.executable} -m tests.mcp_suite.calling"
     of_version = [] if version == EXTENSION else ["--spec-version", version]
     asked = ["client", "--command", client, "--scenario", name, *of_version, "-o", str(out / version)]
-    printed = await said([*suite, *asked])
+    printed = await output_of([*suite, *asked])
     checks = written(out / version, name, printed)
     failed = sorted({f"{version} {name} {check['id']}" for check in checks if check["status"] not in GOOD})
     passed = sum(check["status"] == "SUCCESS" for check in checks)

@@ -61,8 +61,8 @@ def test_a_registration_with_a_forbidden_address_is_refused(client: Client, endp
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "127.1", "me.localhost", "0.0.0.0"])
 def test_the_sites_own_port_from_its_own_machine(client: Client, host: str) -> None:
     make.open_league("fall")
-    said = refused(client, f"http://{host}:8000/mcp", caller="127.0.0.1")
-    assert said == f"{FIELD} is not called: port 8000 belongs to the league site itself."
+    refusal = refused(client, f"http://{host}:8000/mcp", caller="127.0.0.1")
+    assert refusal == f"{FIELD} is not called: port 8000 belongs to the league site itself."
 
 
 def test_a_site_may_call_its_own_network_only(client: Client, settings: Any) -> None:

@@ -104,8 +104,8 @@ def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     [start] = due.look(busy_agents=(), draining=False).starts
-    told = json.loads(start.message)
-    brief = read_brief(told, referee_id="REF01", referee_endpoint="http://127.0.0.1:8001/mcp")
+    start_message = json.loads(start.message)
+    brief = read_brief(start_message, referee_id="REF01", referee_endpoint="http://127.0.0.1:8001/mcp")
     assert [seat.stays for seat in brief.seats] == [True, True]
 
 

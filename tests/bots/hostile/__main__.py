@@ -47,8 +47,8 @@ async def main(options: argparse.Namespace) -> None:
     await stop.wait()
     for agent in (*agents, inner):
         await agent.stop()
-    told_of_an_end = sum(agent.heard.count(OVER) > 0 for agent in agents)
-    print(json.dumps({"calls": calls, "told_the_end": told_of_an_end, "led_inside": len(inner.heard)}))
+    players_with_an_end = sum(agent.methods.count(OVER) > 0 for agent in agents)
+    print(json.dumps({"calls": calls, "told_the_end": players_with_an_end, "led_inside": len(inner.methods)}))
 
 
 if __name__ == "__main__":

@@ -61,12 +61,12 @@ def message(asked: Asked, **changes: Any) -> dict[str, Any]:
     """The fields of a good answer, with changes."""
     if asked.method in (OVER, ERROR):
         return {"status": "ok"}
-    told = {name: asked.params.get(name, "") for name in ("conversation_id", "match_id")}
-    kind, said = "CHOOSE_PARITY_RESPONSE", {"parity_choice": "even"}
+    ids = {name: asked.params.get(name, "") for name in ("conversation_id", "match_id")}
+    kind, fields = "CHOOSE_PARITY_RESPONSE", {"parity_choice": "even"}
     if asked.method == JOIN:
-        kind, said = "GAME_JOIN_ACK", {"accept": True}
+        kind, fields = "GAME_JOIN_ACK", {"accept": True}
     player = asked.params.get("player_id", "")
-    return words.answer(kind, told, player, at=NOW, auth_token=OWN, **said) | changes
+    return words.answer(kind, ids, player, at=NOW, auth_token=OWN, **fields) | changes
 
 
 def result(asked: Asked, fields: Any) -> bytes:
@@ -80,21 +80,21 @@ class Agent:
 
     Attributes:
         behaviour: how it does harm.
-        heard: the methods of the calls it received, in order.
+        methods: the methods of the calls it received, in order.
         inner: a URL that only the referee's machine can reach, for redirects.
         stolen: the auth_token of another agent.
         token: its own auth_token.
-        told: the answers to its own POSTs.
+        post_replies: the answers to its own POSTs.
         port: where it listens; 0 for any.
         url: its URL, once it listens.
     """
 
     behaviour: Behaviour | None = None
-    heard: list[str] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
     inner: str = ""
     stolen: str = ""
     token: str = OWN
-    told: list[bytes] = field(default_factory=list)
+    post_replies: list[bytes] = field(default_factory=list)
     port: int = 0
     url: str = ""
 
@@ -115,7 +115,7 @@ class Agent:
             await self._answer(talk, await talk.read())
 
     async def _answer(self, talk: Talk, asked: Asked) -> None:
-        self.heard.append(asked.method)
+        self.methods.append(asked.method)
         if self.behaviour is not None and self._does_harm_at(asked):
             await self.behaviour.act(talk, asked)
         else:

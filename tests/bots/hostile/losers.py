@@ -240,29 +240,29 @@ class Loser(Agent):
         self.player_id, self.token = answer["result"]["player_id"], answer["result"]["auth_token"]
 
     async def _answer(self, talk: Talk, asked: Asked) -> None:
-        said = _message_in(asked.params)
-        kind = said.get("message_type")
-        self.heard.append(asked.method)
-        self.referee = said.get("referee_endpoint") or self.referee
+        incoming = _message_in(asked.params)
+        kind = incoming.get("message_type")
+        self.methods.append(asked.method)
+        self.referee = incoming.get("referee_endpoint") or self.referee
         if kind in ("GAME_OVER", "GAME_ERROR"):
-            self.log.write(**{kind.lower(): said}, player=self.player_id)
+            self.log.write(**{kind.lower(): incoming}, player=self.player_id)
         mine = TRICKS.get(self.does)
-        if mine is not None and self._is_time_for(mine, asked, said):
-            self.log.write(trick=self.does, player=self.player_id, match_id=said.get("match_id"))
+        if mine is not None and self._is_time_for(mine, asked, incoming):
+            self.log.write(trick=self.does, player=self.player_id, match_id=incoming.get("match_id"))
             await mine.act(talk, asked)
         elif mine is not None and mine.moves_badly and asked.method == "choose_parity":
             await talk.say(result(asked, message(asked, auth_token=self.token, parity_choice="neither")))
         else:
             await self._behave(talk, asked)
 
-    def _is_time_for(self, mine: Trick, asked: Asked, said: dict[str, Any]) -> bool:
+    def _is_time_for(self, mine: Trick, asked: Asked, incoming: dict[str, Any]) -> bool:
         if mine.at == "any":
             return asked.method != JOIN
         if mine.at == "hopeless":
-            return asked.method == MAKE_MOVE and _is_hopeless(said["state"])
-        if said.get("message_type") != mine.at:
+            return asked.method == MAKE_MOVE and _is_hopeless(incoming["state"])
+        if incoming.get("message_type") != mine.at:
             return False
-        return mine.at != "GAME_OVER" or said["game_result"]["winner_player_id"] != self.player_id
+        return mine.at != "GAME_OVER" or incoming["game_result"]["winner_player_id"] != self.player_id
 
     async def _behave(self, talk: Talk, asked: Asked) -> None:
         changes: dict[str, Any] = {"auth_token": self.token}

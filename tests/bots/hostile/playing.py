@@ -18,9 +18,9 @@ async def fields(talk: Talk, asked: Asked, **changes: Any) -> None:
     await talk.say(result(asked, message(asked, **changes)))
 
 
-def error(asked: Asked, said: str, code: int = -32000) -> bytes:
+def error(asked: Asked, text: str, code: int = -32000) -> bytes:
     """A JSON-RPC error as bytes."""
-    return json.dumps(rpc_error(code, said, asked.id)).encode()
+    return json.dumps(rpc_error(code, text, asked.id)).encode()
 
 
 @behaviour()
@@ -48,7 +48,7 @@ async def posts_with_a_made_up_token(talk: Talk, asked: Asked) -> None:
     other = asked.params["opponent_id"]
     forged = message(asked, player_id=other, auth_token="tok_" + "0" * 32, parity_choice="odd")
     body = rpc("CHOOSE_PARITY_RESPONSE", forged)
-    talk.agent.told.append(await post(asked.params["referee_endpoint"], body))
+    talk.agent.post_replies.append(await post(asked.params["referee_endpoint"], body))
     await fields(talk, asked)
 
 
@@ -58,7 +58,7 @@ async def posts_for_its_opponent(talk: Talk, asked: Asked) -> None:
     other = asked.params["opponent_id"]
     forged = message(asked, player_id=other, sender=f"player:{other}", auth_token=asked.params["auth_token"])
     body = rpc("CHOOSE_PARITY_RESPONSE", forged | {"parity_choice": "odd"})
-    talk.agent.told.append(await post(asked.params["referee_endpoint"], body))
+    talk.agent.post_replies.append(await post(asked.params["referee_endpoint"], body))
     await talk.stay_silent()
 
 
@@ -68,7 +68,7 @@ async def posts_a_hundred_times(talk: Talk, asked: Asked) -> None:
     for number in range(100):
         forged = message(asked, auth_token=asked.params["auth_token"], parity_choice=f"maybe {number}")
         body = {"jsonrpc": "2.0", "method": "CHOOSE_PARITY_RESPONSE", "params": forged, "id": number}
-        talk.agent.told.append(await post(asked.params["referee_endpoint"], body))
+        talk.agent.post_replies.append(await post(asked.params["referee_endpoint"], body))
     await talk.stay_silent()
 
 
@@ -141,7 +141,7 @@ async def wants_a_session_for_ever(talk: Talk, asked: Asked) -> None:
 @behaviour()
 async def objects_to_every_field(talk: Talk, asked: Asked) -> None:
     """Objects to another unexpected field at every call."""
-    field = f"field_{len(talk.agent.heard)}"
+    field = f"field_{len(talk.agent.methods)}"
     await talk.say(error(asked, f"got an unexpected keyword argument '{field}'", -32602))
 
 

@@ -177,8 +177,8 @@ class Stranger:
         if kind == OVER:
             return {"status": "ok"}
         about = {"match_id": fields["match_id"], "conversation_id": fields.get("conversation_id") or str(uuid4())}
-        said = {"parity_choice": self.choose(about["match_id"])} if kind == CHOOSE else {"accept": True}
-        return words.answer(ANSWERS[kind], about, self.player_id, at=NOW, auth_token=self.token, **said)
+        answer = {"parity_choice": self.choose(about["match_id"])} if kind == CHOOSE else {"accept": True}
+        return words.answer(ANSWERS[kind], about, self.player_id, at=NOW, auth_token=self.token, **answer)
 
     def choose(self, match: str) -> str:
         """The bot's choice in a match: the same each time it is asked."""

@@ -73,8 +73,11 @@ class McpServer(Stranger):
     def called(self, params: dict[str, Any], asked: Asked) -> Reply:
         """Answer one tools/call."""
         if params.get("name") not in self.tools:
-            said = {"content": [{"type": "text", "text": f"Unknown tool: {params.get('name')}"}], "isError": True}
-            return result(said, asked)
+            tool_result = {
+                "content": [{"type": "text", "text": f"Unknown tool: {params.get('name')}"}],
+                "isError": True,
+            }
+            return result(tool_result, asked)
         kind = self.tools[params["name"]]
         fields = self.fields(params.get("arguments") or {})
         if fields is None or "match_id" not in fields:
@@ -86,10 +89,10 @@ class McpServer(Stranger):
         """The message that the arguments hold; None if they do not fit."""
         return arguments
 
-    def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
+    def wrapped(self, message: dict[str, Any]) -> dict[str, Any]:
         """A tool's return value, wrapped as the library does."""
-        text = json.dumps(said, indent=2)
-        return {"content": [{"type": "text", "text": text}], "structuredContent": said, "isError": False}
+        text = json.dumps(message, indent=2)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": message, "isError": False}
 
 
 class McpStateless(McpServer):
@@ -131,8 +134,8 @@ class McpTextArgument(McpServer):
 class McpPlainWord(McpServer):
     """An MCP server whose tools return a bare value: ``even`` for a choice, ``true`` for joining."""
 
-    def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
-        value = said.get("parity_choice", said.get("accept", True))
+    def wrapped(self, message: dict[str, Any]) -> dict[str, Any]:
+        value = message.get("parity_choice", message.get("accept", True))
         text = value if isinstance(value, str) else json.dumps(value)
         return {"content": [{"type": "text", "text": text}], "structuredContent": {"result": value}, "isError": False}
 

@@ -108,6 +108,6 @@ class McpNewEra(McpServer):
             reply.body["error"]["data"] = data
         return reply
 
-    def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
+    def wrapped(self, message: dict[str, Any]) -> dict[str, Any]:
         """A tool's return value, wrapped as the newer library does."""
-        return {"resultType": "complete", **super().wrapped(said)}
+        return {"resultType": "complete", **super().wrapped(message)}

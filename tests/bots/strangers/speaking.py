@@ -45,8 +45,8 @@ class BareWords(Stranger):
     """A bot whose ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        said = self.message(kind, fields)
-        return result(said.get("parity_choice", True), asked)
+        message = self.message(kind, fields)
+        return result(message.get("parity_choice", True), asked)
 
 
 class SuccessMessage(Stranger):
@@ -60,24 +60,24 @@ class MoveData(Stranger):
     """Answers the choice with 004 3.8.2's GAME_MOVE_RESPONSE."""
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
-        said = super().message(kind, fields)
+        message = super().message(kind, fields)
         if kind == CHOOSE:
-            move = {"move_type": "choose_parity", "choice": said.pop("parity_choice")}
-            said |= {"message_type": "GAME_MOVE_RESPONSE", "game_type": "even_odd", "move_data": move}
-        return said
+            move = {"move_type": "choose_parity", "choice": message.pop("parity_choice")}
+            message |= {"message_type": "GAME_MOVE_RESPONSE", "game_type": "even_odd", "move_data": move}
+        return message
 
 
 class JoinStatus(Stranger):
     """Joins by ``{"status": "JOINED"}`` and chooses by ``{"move": {"parity": "odd"}}``."""
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
-        said = super().message(kind, fields)
+        message = super().message(kind, fields)
         if kind == INVITE:
-            del said["accept"]
-            said["status"] = "JOINED"
+            del message["accept"]
+            message["status"] = "JOINED"
         elif kind == CHOOSE:
-            said["move"] = {"parity": said.pop("parity_choice")}
-        return said
+            message["move"] = {"parity": message.pop("parity_choice")}
+        return message
 
 
 class Batched(Stranger):
@@ -106,8 +106,8 @@ class Camel(Stranger):
         self.token = response.get("authToken") or response["auth_token"]
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
-        said = super().message(kind, fields)
-        return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in said.items()}
+        message = super().message(kind, fields)
+        return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in message.items()}
 
 
 class CallsBackByName(Stranger):
@@ -119,11 +119,11 @@ class CallsBackByName(Stranger):
         if kind == OVER:
             return Reply(b"", 204)
         to = self.invitations[fields["match_id"]]["referee_endpoint"]
-        body = rpc(self.methods[kind], self.said(kind, fields), 7)
+        body = rpc(self.methods[kind], self.callback_fields(kind, fields), 7)
         self.later(to, body)
         return Reply(b"", 202)
 
-    def said(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def callback_fields(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The params of its callback."""
         return self.message(kind, fields)
 
@@ -133,12 +133,12 @@ class CallsBackOtherNames(CallsBackByName):
 
     methods = {INVITE: "handle_join_ack", CHOOSE: "choose_parity_response"}
 
-    def said(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-        said = self.message(kind, fields)
-        del said["message_type"]
+    def callback_fields(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        message = self.message(kind, fields)
+        del message["message_type"]
         if kind == CHOOSE:
-            said["choice"] = said.pop("parity_choice")
-        return said
+            message["choice"] = message.pop("parity_choice")
+        return message
 
 
 class CallsBackFlat(CallsBackByName):
@@ -167,9 +167,9 @@ class TokenInHeader(CallsBackByName):
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind != OVER:
             to = self.invitations[fields["match_id"]]["referee_endpoint"]
-            said = self.message(kind, fields)
-            del said["auth_token"]
-            body = rpc(said["message_type"], said)
+            message = self.message(kind, fields)
+            del message["auth_token"]
+            body = rpc(message["message_type"], message)
             self.later(to, body, json=body, headers={"Authorization": f"Bearer {self.token}"})
         return result({"status": "ok"}, asked)
 
@@ -297,15 +297,15 @@ class Talker(Stranger):
     """Answers like a language model: the choice is a text with its JSON in a code block."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        said = self.message(kind, fields)
+        message = self.message(kind, fields)
         if kind == CHOOSE:
-            return result(f"I think:\n```json\n{json.dumps(said)}\n```", asked)
-        return result(said, asked)
+            return result(f"I think:\n```json\n{json.dumps(message)}\n```", asked)
+        return result(message, asked)
 
 
 class IdsAsText(Stranger):
     """Repeats the JSON-RPC id as a string, and answers under a new conversation_id."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        said = self.message(kind, fields) | {"conversation_id": str(uuid4())}
-        return Reply({"jsonrpc": "2.0", "id": str(asked.id), "result": said, "error": ""})
+        message = self.message(kind, fields) | {"conversation_id": str(uuid4())}
+        return Reply({"jsonrpc": "2.0", "id": str(asked.id), "result": message, "error": ""})

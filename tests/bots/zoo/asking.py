@@ -162,7 +162,7 @@ def everything_in(value: Any) -> Iterator[tuple[str, Any]]:
             yield from everything_in(inner)
 
 
-def said(reply: Reply) -> list[tuple[str, Any]]:
+def fields_in(reply: Reply) -> list[tuple[str, Any]]:
     """Every name and value of a bot's answer, in its callbacks or else in its reply."""
     bodies = [body for _, body in reply.posts] or [reply.body]
     return [pair for body in bodies for pair in everything_in(body)]

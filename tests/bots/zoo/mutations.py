@@ -96,8 +96,8 @@ def _rename_a_field(rng: random.Random, base: type[Bot]) -> tuple[Traits, str]:
         def applicant(self: Bot) -> Any:
             made = base.applicant(self)
             meta = made.meta
-            told = {new if name == field else name: value for name, value in meta().items()}
-            object.__setattr__(made, "meta", lambda: told)
+            new_meta = {new if name == field else name: value for name, value in meta().items()}
+            object.__setattr__(made, "meta", lambda: new_meta)
             return made
 
         return {"applicant": applicant}, f"{field} is {new}"
@@ -105,8 +105,8 @@ def _rename_a_field(rng: random.Random, base: type[Bot]) -> tuple[Traits, str]:
     new = rng.choice(FIELDS[field])
 
     def message(self: Bot, incoming: Incoming, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
-        said = base.message(self, incoming, fields, conversation)
-        return {new if name == field else name: value for name, value in said.items()}
+        answer = base.message(self, incoming, fields, conversation)
+        return {new if name == field else name: value for name, value in answer.items()}
 
     return {"message": message}, f"{field} is {new}"
 
@@ -126,8 +126,8 @@ def _other_case(rng: random.Random, base: type[Bot]) -> tuple[Traits, str]:
         how = rng.choice(list(VALUES))
 
         def choice_fields(self: Bot, choice: str) -> dict[str, Any]:
-            said = base.choice_fields(self, choice)
-            return {name: VALUES[how](value) if value == choice else value for name, value in said.items()}
+            answer = base.choice_fields(self, choice)
+            return {name: VALUES[how](value) if value == choice else value for name, value in answer.items()}
 
         return {"choice_fields": choice_fields}, f"choices are {how}"
     case = rng.choice(list(CASES))

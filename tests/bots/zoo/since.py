@@ -127,8 +127,8 @@ class StrictData(Bot):
 
     def say(self, incoming: Incoming, fields: Mapping[str, Any]) -> Reply:
         """The answer, in an envelope like that of the call."""
-        told = {"message_type": f"{incoming.kind}_RESPONSE", "sender": f"player:{self.given_id}", "data": dict(fields)}
-        body = {"status": "success", "request_id": incoming.body["request_id"], "data": told}
+        data = {"message_type": f"{incoming.kind}_RESPONSE", "sender": f"player:{self.given_id}", "data": dict(fields)}
+        body = {"status": "success", "request_id": incoming.body["request_id"], "data": data}
         return Reply(200, body, kind=incoming.kind)
 
 

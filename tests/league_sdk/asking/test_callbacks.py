@@ -33,7 +33,7 @@ class Posting(ScriptedMatch):
     def __init__(self, posts: dict[tuple[str, str, int], list[dict[str, Any]]], **rest: Any) -> None:
         super().__init__(**rest)
         self.posts = posts
-        self.told: list[Any] = []
+        self.receipts: list[Any] = []
         self._asked: dict[tuple[str, str], int] = {}
 
     async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
@@ -46,9 +46,9 @@ class Posting(ScriptedMatch):
     def post(self, player_id: str, asked: str, count: int) -> None:
         for posted in self.posts.get((player_id, asked, count), []):
             try:
-                self.told.append(self.mailbox.deliver(player_id, posted["message_type"], dict(posted)))
+                self.receipts.append(self.mailbox.deliver(player_id, posted["message_type"], dict(posted)))
             except (OutOfTime, InvalidFormat) as error:
-                self.told.append(error.error_code)
+                self.receipts.append(error.error_code)
 
 
 TAKEN = {"status": "RECEIVED", "duplicate": False}
@@ -63,7 +63,7 @@ async def test_a_match_played_by_callbacks_alone() -> None:
     )
     played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
-    assert scripted.told == [TAKEN, TAKEN]
+    assert scripted.receipts == [TAKEN, TAKEN]
     notes = [entry["notes"] for entry in scripted.entries() if entry["sender"] == A and entry["notes"]]
     assert all(note(Code.POSTED).to_json() in one for one in notes[:2])
     assert len(notes) == 2
@@ -108,8 +108,8 @@ def test_a_callback_repeated_in_the_next_turn_is_not_a_new_move() -> None:
     mailbox, move = Mailbox(), {"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "choice": 3}
     for turn, duplicate in enumerate((False, True, True)):
         with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
-            told = mailbox.deliver(A, "GAME_MOVE_RESPONSE", dict(move))
-            assert (told["duplicate"], len(box.messages)) == (duplicate, int(not duplicate)), turn
+            receipt = mailbox.deliver(A, "GAME_MOVE_RESPONSE", dict(move))
+            assert (receipt["duplicate"], len(box.messages)) == (duplicate, int(not duplicate)), turn
     with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
         assert mailbox.deliver(A, "GAME_MOVE_RESPONSE", move | {"choice": 4})["duplicate"] is False
         assert box.take()["choice"] == 4
@@ -124,7 +124,7 @@ async def test_a_repeated_callback_counts_when_the_player_was_asked_again() -> N
     played = await scripted.play()
     assert [fault.error_code for fault in played.faults] == ["E004"]
     assert [one.message["error_code"] for one in scripted.to(A, "GAME_ERROR")] == ["E004"] * 4
-    assert scripted.told == [TAKEN] * 4
+    assert scripted.receipts == [TAKEN] * 4
 
 
 async def test_a_callback_between_two_tries_counts() -> None:
@@ -133,10 +133,10 @@ async def test_a_callback_between_two_tries_counts() -> None:
     async def late() -> None:
         # The first try is over after 5 s and the second begins at 6.
         await scripted.clock.sleep(5.5)
-        scripted.told.append(scripted.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED)))
+        scripted.receipts.append(scripted.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED)))
 
     played, _ = await asyncio.gather(scripted.play(), late())
-    assert (played.status, played.faults, scripted.told) == ("WIN", (), [TAKEN])
+    assert (played.status, played.faults, scripted.receipts) == ("WIN", (), [TAKEN])
     assert [one.type for one in scripted.to(A)][:3] == ["GAME_INVITATION", "GAME_ERROR", "CHOOSE_PARITY_CALL"]
 
 
@@ -154,7 +154,7 @@ async def test_a_callback_after_the_verdict_is_refused() -> None:
 async def test_a_callback_that_nobody_asked_for_is_refused() -> None:
     scripted = Posting({(A, "GAME_INVITATION", 1): [EVEN]}, joins={A: [JOIN]}, ends={A: [RECEIVED]})
     played = await scripted.play()
-    assert (played.status, scripted.told) == ("WIN", ["E002"])
+    assert (played.status, scripted.receipts) == ("WIN", ["E002"])
 
 
 async def test_no_callback_is_public_before_the_draw() -> None:

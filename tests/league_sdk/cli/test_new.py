@@ -27,9 +27,9 @@ def test_what_is_written_plays_and_tells_how_to_go_on(
 def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "mine.py")
     assert main(["new", path, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["written"] == path
-    assert [command.split()[1] for command, _what in told["commands"]] == ["local", "check", "play"]
+    output = json.loads(capsys.readouterr().out)
+    assert output["written"] == path
+    assert [command.split()[1] for command, _what in output["commands"]] == ["local", "check", "play"]
 
 
 def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,8 +56,8 @@ def test_a_kit_is_written_for_a_league(
     command = ["new", "--language", language, "--league", "http://class.example:8000/leagues/fall/mcp"]
     assert main([*command, "--game", "connect_four"]) == 0
     folder = tmp_path / f"my-agent-{language}"
-    said = " ".join(capsys.readouterr().out.split())
-    assert f'{LANGUAGES[language].start} --name "My Agent"' in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert f'{LANGUAGES[language].start} --name "My Agent"' in output
     settings = json.loads((folder / "league.json").read_text(encoding="utf-8"))
     assert settings["league"] == "http://class.example:8000/leagues/fall/mcp"
     assert settings["game_types"] == ["connect_four"]

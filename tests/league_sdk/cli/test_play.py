@@ -102,8 +102,8 @@ async def test_results_and_mistakes_are_told_and_the_token_is_kept(tmp_path: Pat
         assert await player.end() == 0
     assert league.asked[0]["player_meta"]["display_name"] == "Ada"
     async with listening(league.serve) as url, playing(tmp_path, "--league", url, "--port", "0", "--json") as player:
-        said = json.loads(await player.until("Ada is P01"))
-        assert said["event"] == "said"
+        event = json.loads(await player.until("Ada is P01"))
+        assert event["event"] == "said"
         assert await player.end() == 0
     kept = list((tmp_path / "league_data").rglob("token-*"))
     assert len(kept) == 2

@@ -97,12 +97,12 @@ class Agent:
             raise Wrong(-32601)
         self.seen.append(params)
         if kind not in ("GAME_INVITATION", "CHOOSE_PARITY_CALL"):
-            return await self.told(kind, params)
+            return await self.acknowledge(kind, params)
         if not isinstance(params.get("match_id"), str):
             raise Wrong(-32602)
         return await (self.join(params) if kind == "GAME_INVITATION" else self.choose(params))
 
-    async def told(self, kind: str, params: Params) -> Any:
+    async def acknowledge(self, kind: str, params: Params) -> Any:
         return {"status": "received"}
 
     async def join(self, params: Params) -> Any:

@@ -16,19 +16,19 @@ from tests.hebrew import texts_of, without_hebrew
 @pytest.fixture(autouse=True)
 def every_sentence_has_hebrew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Collect the sentences of all clauses and reports of a test, and look them up at its end."""
-    said: list[Sentence | None] = []
+    sentences: list[Sentence | None] = []
     record, report = Verdicts.record, Verdicts.report
 
     def recorded(self: Verdicts, name: str, verdict: Verdict, why: Sentence, exchange: Exchange | None = None) -> None:
-        said.append(why)
+        sentences.append(why)
         record(self, name, verdict, why, exchange)
 
     def reported(self: Verdicts, **how: object) -> Report:
         found: Report = report(self, **how)  # type: ignore[arg-type]  # as they came
-        said.extend([found.summary_words, found.next_step_words])
+        sentences.extend([found.summary_words, found.next_step_words])
         return found
 
     monkeypatch.setattr(Verdicts, "record", recorded)
     monkeypatch.setattr(Verdicts, "report", reported)
     yield
-    assert without_hebrew(text for one in said for text in texts_of(one)) == []
+    assert without_hebrew(text for one in sentences for text in texts_of(one)) == []

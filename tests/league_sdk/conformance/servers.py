@@ -120,5 +120,5 @@ class WithSessions(Server):
 
     def lost(self, session_id: str | None) -> Any:
         """The answer to a call without an open session."""
-        said = "Missing session ID" if session_id is None else "Session not found"
-        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": said}, "id": "server-error"}
+        message = "Missing session ID" if session_id is None else "Session not found"
+        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": message}, "id": "server-error"}

@@ -211,10 +211,10 @@ class OwnNames(Server):
 async def test_tools_may_have_names_of_their_own_and_broadcasts_without_a_tool_are_reported() -> None:
     report = await checked(OwnNames())
     assert having(report, Verdict.CONFORMS) >= CLAUSES and clause(report, "method.names").verdict is Verdict.CONFORMS
-    told = clause(report, "message.standings_update")
-    assert told.verdict is Verdict.TOLERATED
+    outcome = clause(report, "message.standings_update")
+    assert outcome.verdict is Verdict.TOLERATED
     # What the tool said is quoted, without the token in it.
-    assert "an error: Unknown tool: update_standings" in told.why or "no tool for this" in told.why
+    assert "an error: Unknown tool: update_standings" in outcome.why or "no tool for this" in outcome.why
     assert TOKEN not in json.dumps(report.to_json())
 
 

@@ -105,12 +105,12 @@ class Undecided(Agent):
 
 async def test_what_a_game_says_of_a_move_is_in_the_report_as_a_note_that_is_translated() -> None:
     report = await checked(Undecided())
-    told = clause(report, "choice.legal")
-    assert told.why == 'parity_choice must be exactly "even" or "odd". Seen: "maybe".'
-    assert told.why_words is not None
-    heard = _Heard()
-    told.why_words.in_words(heard)
-    assert Code.NO_PARITY.sentence in heard.texts
+    outcome = clause(report, "choice.legal")
+    assert outcome.why == 'parity_choice must be exactly "even" or "odd". Seen: "maybe".'
+    assert outcome.why_words is not None
+    recorder = _Heard()
+    outcome.why_words.in_words(recorder)
+    assert Code.NO_PARITY.sentence in recorder.texts
 
 
 class _Heard:
@@ -123,12 +123,12 @@ class _Heard:
 
 
 async def test_a_correct_agent_conforms_and_every_clause_is_decided_once() -> None:
-    agent, told = Agent(), []
-    report = await checked(agent, on_clause=told.append)
+    agent, clauses = Agent(), []
+    report = await checked(agent, on_clause=clauses.append)
     assert found(report) == (set(), set()), report.to_json()
     assert having(report, Verdict.SKIPPED) == PROBES
     assert [clause.id for clause in report.clauses] == OF_ALL
-    assert sorted(clause.id for clause in told) == sorted(OF_ALL)
+    assert sorted(clause.id for clause in clauses) == sorted(OF_ALL)
     assert agent.methods[-1] == "notify_league_completed"
 
 
@@ -180,7 +180,7 @@ async def test_an_agent_that_takes_too_long_for_its_choice_fails() -> None:
 
 async def test_the_check_stops_when_its_time_is_used_up() -> None:
     class Slow(Agent):
-        async def told(self, kind: str, params: Params) -> Any:
+        async def acknowledge(self, kind: str, params: Params) -> Any:
             return await self.never()
 
     report = await checked(Slow(), limits=replace(BRIEF, other_s=60, overall_s=0.5))
@@ -218,8 +218,8 @@ async def test_an_agent_that_ignores_broadcasts_is_tolerated() -> None:
         names = {name: NAMES[name] for name in ("handle_game_invitation", "choose_parity", "notify_match_result")}
 
     report = await checked(Deaf())
-    told = {name for name in PLAYER.rules if name.startswith("message.") and "game_over" not in name}
-    assert found(report) == (set(), told)
+    broadcasts = {name for name in PLAYER.rules if name.startswith("message.") and "game_over" not in name}
+    assert found(report) == (set(), broadcasts)
     assert report.can_play
 
 
@@ -311,7 +311,7 @@ async def test_a_registered_agent_that_uses_another_id_is_reported() -> None:
 
 async def test_no_token_and_no_control_character_reaches_the_report() -> None:
     class Nasty(Agent):
-        async def told(self, kind: str, params: Params) -> Any:
+        async def acknowledge(self, kind: str, params: Params) -> Any:
             raise Wrong(-32000)
 
         def error(self, rpc_id: Any, code: int) -> Any:
@@ -322,6 +322,6 @@ async def test_no_token_and_no_control_character_reaches_the_report() -> None:
     text = json.dumps(report.to_json(), ensure_ascii=False)
     assert "tok_a" not in text
     assert "tok_c" not in text
-    said = " ".join([report.summary, report.next_step, *(clause.why for clause in report.clauses)])
-    assert said.isprintable()
+    sentences = " ".join([report.summary, report.next_step, *(clause.why for clause in report.clauses)])
+    assert sentences.isprintable()
     assert len(text) < 500_000

@@ -15,16 +15,16 @@ pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 class Says(Agent):
     """Changes fields of "every" answer, of the answers of one type, or "around" them; None leaves a field out."""
 
-    def __init__(self, **said: Params) -> None:
+    def __init__(self, **changes: Params) -> None:
         super().__init__()
-        self.said = said
+        self.changes = changes
 
     def message(self, kind: str, params: Params, **fields: Any) -> Params:
-        whole = super().message(kind, params, **fields) | self.said.get("every", {}) | self.said.get(kind, {})
+        whole = super().message(kind, params, **fields) | self.changes.get("every", {}) | self.changes.get(kind, {})
         return {name: value for name, value in whole.items() if value is not None}
 
     def reply(self, rpc_id: Any, result: Any) -> Any:
-        return super().reply(rpc_id, result) | self.said.get("around", {})
+        return super().reply(rpc_id, result) | self.changes.get("around", {})
 
 
 ACK, CHOICE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"

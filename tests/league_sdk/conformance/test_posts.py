@@ -90,7 +90,7 @@ def opened(owns: bool = True) -> tuple[Posts, Any]:
     return posts, posts.open(MATCH, Identity())
 
 
-async def said(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> int:
+async def outcome_of(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> int:
     """The status of the door's answer, or the code of its error."""
     reply = await posts.hear(rpc.dumps(rpc.call("GAME_JOIN_ACK", message, 1)), path)
     assert isinstance(reply.body, bytes)
@@ -114,7 +114,7 @@ async def said(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> 
 async def test_nobody_answers_in_the_check_of_another_player(message: Params, path: str, code: int) -> None:
     posts, match = opened()
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
-        assert await said(posts, message, path) == code
+        assert await outcome_of(posts, message, path) == code
         assert len(box.messages) == (1 if code == 200 else 0)
         box.messages.clear()
 
@@ -123,7 +123,7 @@ async def test_a_post_has_to_name_its_match_if_it_is_not_certain_whose_token_it_
     posts = Posts(OWN)
     match = posts.open(MATCH, Identity())
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
-        assert await said(posts, ACK | {"auth_token": TOKEN, "match_id": None}) == -32602
+        assert await outcome_of(posts, ACK | {"auth_token": TOKEN, "match_id": None}) == -32602
         assert list(box.messages) == []
 
 
@@ -131,7 +131,7 @@ async def test_a_post_has_to_name_its_match_if_it_is_not_certain_whose_token_it_
 async def test_a_player_without_a_token_is_known_by_the_path_that_it_was_told(path: str, code: int) -> None:
     posts, match = opened(owns=False)
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
-        assert await said(posts, ACK | {"auth_token": MADE_UP}, path) == code
+        assert await outcome_of(posts, ACK | {"auth_token": MADE_UP}, path) == code
         box.messages.clear()
 
 
@@ -139,7 +139,7 @@ async def test_repeated_answers_and_a_flood_of_answers_fill_no_memory() -> None:
     posts, match = opened()
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         for _ in range(50):
-            await said(posts, ACK | {"auth_token": TOKEN})
+            await outcome_of(posts, ACK | {"auth_token": TOKEN})
         assert len(box.messages) == 1
         for number in range(50):
             posts.relayed("GAME_JOIN_ACK", ACK | {"number": number})
@@ -149,5 +149,5 @@ async def test_repeated_answers_and_a_flood_of_answers_fill_no_memory() -> None:
     later = posts.open(Match(4712, "PLAYER_A", "conv-2"), Identity())
     with later.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         posts.relayed("GAME_JOIN_ACK", ACK)
-        assert await said(posts, ACK | {"auth_token": TOKEN}) == -32602
+        assert await outcome_of(posts, ACK | {"auth_token": TOKEN}) == -32602
         assert list(box.messages) == []

@@ -110,25 +110,25 @@ async def test_an_agent_that_is_not_there_has_not_played() -> None:
 
 
 async def test_a_watcher_is_told_of_each_step_as_it_happens() -> None:
-    heard = list[Step]()
+    steps = list[Step]()
     async with started(Random(), "connect_four") as url:
         house = House("easy", house_agent("easy", "connect_four"))
-        practice = await practised(url, house, "connect_four", on_step=lambda step, view: heard.append(step))
-    assert tuple(heard) == practice.steps
-    assert any(step.move is not None and not step.message_type for step in heard)
+        practice = await practised(url, house, "connect_four", on_step=lambda step, view: steps.append(step))
+    assert tuple(steps) == practice.steps
+    assert any(step.move is not None and not step.message_type for step in steps)
 
 
 async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() -> None:
     made, due = NeverMoves(), list[str]()
 
-    def heard(step: Step, _view: object) -> None:
+    def on_step(step: Step, _view: object) -> None:
         due.append(step.message_type)
 
     async with listening(made.serve) as url:
         client = Client(agent_type="check")
         limits = replace(BRIEF, move_s=300, request_patience_s=900, overall_s=900)
         subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(due))
-        practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=heard)
+        practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=on_step)
         made.over.set()
         await client.aclose()
     assert (practice.status, practice.reason) == ("NOT_PLAYED", "the agent is due in a match.")

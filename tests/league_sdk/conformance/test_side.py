@@ -18,9 +18,9 @@ class Hesitant(Agent):
     """Chooses illegally until it gets a GAME_ERROR in the same match."""
 
     async def choose(self, params: Params) -> Any:
-        told = [one["match_id"] for one in self.seen if one["message_type"] == "GAME_ERROR"]
+        matches_with_errors = [one["match_id"] for one in self.seen if one["message_type"] == "GAME_ERROR"]
         self.choices += 1
-        parity = "even" if params["match_id"] in told else "neither"
+        parity = "even" if params["match_id"] in matches_with_errors else "neither"
         return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice=parity)
 
 

@@ -50,8 +50,8 @@ class Declines(Stranger):
     """Refuses every invitation."""
 
     def message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        said = super().message(kind, fields)
-        return said | ({"accept": False} if kind == INVITE else {})
+        message = super().message(kind, fields)
+        return message | ({"accept": False} if kind == INVITE else {})
 
 
 class ChoosesNeither(Stranger):
@@ -111,10 +111,10 @@ async def played(one: Stranger, other: Stranger) -> list[str]:
     clock, talks = Clock(), list[Conversation]()
 
     async def door(request: web.BaseRequest) -> web.StreamResponse:
-        came = inbound.read(await request.json())
-        found = find_seat([(talks[0].brief, talks[0].mailbox)], came.message, trusted_token="")
+        callback = inbound.read(await request.json())
+        found = find_seat([(talks[0].brief, talks[0].mailbox)], callback.message, trusted_token="")
         assert found is not None
-        return web.json_response(found[1].deliver(found[0].player_id, came.name, came.message))
+        return web.json_response(found[1].deliver(found[0].player_id, callback.name, callback.message))
 
     line = PlayerLine(EndpointPolicy(), clock, Breaker(clock.monotonic), Canary(clock), probe=lambda: "")
     try:

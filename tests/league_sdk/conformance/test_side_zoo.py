@@ -157,8 +157,8 @@ class ByHeart(Chapter8):
     callback = Callback(to="hard_coded")
 
     def message(self, incoming: Incoming, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
-        said = super().message(incoming, fields, conversation)
-        return {name: value for name, value in said.items() if name != "match_id"}
+        message = super().message(incoming, fields, conversation)
+        return {name: value for name, value in message.items() if name != "match_id"}
 
 
 class ByHeartToTheManager(ByHeart):

@@ -24,7 +24,7 @@ ACK = {"message_type": "GAME_JOIN_ACK", "accept": True}
 PICK = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "odd"}
 
 
-def said(notes: Iterable[Note]) -> list[str]:
+def texts(notes: Iterable[Note]) -> list[str]:
     return [str(one) for one in notes]
 
 
@@ -54,7 +54,7 @@ def rpc(result: Any, **more: Any) -> dict[str, Any]:
 )
 def test_read_answer_finds_the_message_in_every_place(body: Any, notes: tuple[str, ...]) -> None:
     answer = read_answer(body, rpc_id=7)
-    assert (choice(answer.message, "parity_choice"), answer.refused, said(answer.notes)) == ("odd", None, [*notes])
+    assert (choice(answer.message, "parity_choice"), answer.refused, texts(answer.notes)) == ("odd", None, [*notes])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_understanding_tells_answers_from_receipts_and_vague_successes(
 
 def test_oddities_lists_what_is_wrong_with_an_invitation_answer() -> None:
     message = {"sender": "player:P01", "player_id": "P01", "match_id": "M9", "timestamp": "20261121T202723Z"}
-    assert said(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == [
+    assert texts(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == [
         "match_id was 'M9', expected R1M1",
         "player_id was 'P01', expected P07",
         "sender was 'player:P01', expected player:P07",
@@ -172,13 +172,13 @@ def test_meta_data_of_mcp_is_not_read_as_an_answer() -> None:
     meta = {"fastmcp": {"wrap_result": True, "choice": "even"}}
     answer = read_answer(rpc({"content": [], "structuredContent": {"result": "odd"}, "_meta": meta}), rpc_id=7)
     assert choice(answer.message, "parity_choice") == "odd"
-    assert said(answer.notes) == ["the message was inside a tool result"]
+    assert texts(answer.notes) == ["the message was inside a tool result"]
 
 
 def test_oddities_lists_what_is_wrong_with_a_choice() -> None:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd", "arrival_timestamp": "2025-01-15T10:00:00"}
     notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE")
-    assert said(notes) == [
+    assert texts(notes) == [
         "parity_choice was missing, read from another field",
         "player_id was missing",
         "auth_token was missing",
@@ -203,7 +203,7 @@ def test_oddities_finds_nothing_wrong_with_a_correct_answer() -> None:
         "timestamp": "2025-01-15T10:00:00Z",
         "auth_token": "the token",
     }
-    assert said(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == []
+    assert texts(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == []
 
 
 JSON = st.recursive(

@@ -35,18 +35,18 @@ def tools(body: dict[str, Any]) -> dict[str, Any]:
 
 async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list[str]]:
     """What discovery finds out about an agent with this answer, and the methods that the agent was sent."""
-    memory, heard = Memory(), []
+    memory, methods = Memory(), []
 
     async def post(body: dict[str, Any], *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
-        heard.append(body["method"])
-        came = answer(body, headers or {})
-        if isinstance(came, Exception):
-            raise came
+        methods.append(body["method"])
+        reply = answer(body, headers or {})
+        if isinstance(reply, Exception):
+            raise reply
         given = {"mcp-session-id": session_id} if session_id and body["method"] == "initialize" else {}
-        return Reply(200, came, "", 0.0, given)
+        return Reply(200, reply, "", 0.0, given)
 
     await discovery.discover(post, memory, partial(next, count(1)), limit_s=3)
-    return memory, heard
+    return memory, methods
 
 
 def both_eras(body: dict[str, Any], _headers: dict[str, str]) -> Any:
@@ -56,9 +56,9 @@ def both_eras(body: dict[str, Any], _headers: dict[str, str]) -> Any:
 
 
 async def test_a_server_that_takes_stateless_calls_gets_them() -> None:
-    memory, heard = await discovered(both_eras)
+    memory, methods = await discovered(both_eras)
     assert (memory.mcp, memory.session) == (STATELESS_VERSION, Session(version=STATELESS_VERSION))
-    assert heard == ["server/discover", "tools/list"]
+    assert methods == ["server/discover", "tools/list"]
     assert memory.spoken["CHOOSE_PARITY_CALL"] == "tools_list"
     assert memory.own["CHOOSE_PARITY_CALL"].name == "chooseParity"
     assert memory.shared()["mcp"] == STATELESS_VERSION and "session" not in memory.shared()
@@ -71,9 +71,9 @@ def handshake(body: dict[str, Any], headers: dict[str, str]) -> Any:
 
 
 async def test_a_server_with_sessions_gets_one() -> None:
-    memory, heard = await discovered(handshake, "s1")
+    memory, methods = await discovered(handshake, "s1")
     assert (memory.mcp, memory.session, memory.wants_session) == (MCP_VERSION, Session("s1", MCP_VERSION), True)
-    assert heard == ["server/discover", "initialize", "notifications/initialized", "tools/list"]
+    assert methods == ["server/discover", "initialize", "notifications/initialized", "tools/list"]
     assert (memory.shared()["mcp"], memory.shared()["session"]) == (MCP_VERSION, True)
 
 
@@ -92,8 +92,8 @@ async def test_the_versions_that_a_server_names_are_heeded(supported: list[str],
             return result(body, protocolVersion=body["params"]["protocolVersion"], capabilities={})
         return refused(UNSUPPORTED_VERSION, supported=supported)
 
-    memory, heard = await discovered(answer)
-    assert (memory.mcp, heard) == (mcp, asked)
+    memory, methods = await discovered(answer)
+    assert (memory.mcp, methods) == (mcp, asked)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ async def test_the_versions_that_a_server_names_are_heeded(supported: list[str],
     ],
 )
 async def test_any_other_program_is_soon_recognised_as_not_an_mcp_server(answer: Answer) -> None:
-    memory, heard = await discovered(answer)
+    memory, methods = await discovered(answer)
     assert (memory.mcp, memory.session, memory.own, memory.shared()) == ("", None, {}, {"mcp": ""})
-    assert heard in (["server/discover", "initialize"], ["server/discover", "initialize", "initialize"])
+    assert methods in (["server/discover", "initialize"], ["server/discover", "initialize", "initialize"])
 
 
 async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages() -> None:
@@ -124,9 +124,9 @@ async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages() -> No
         page = int(body["params"].get("cursor", 0))
         return result(body, tools=[{"name": f"tool{page}"}], nextCursor=str(page + 1))
 
-    memory, heard = await discovered(endless)
+    memory, methods = await discovered(endless)
     assert list(memory.tools or {}) == [f"tool{page}" for page in range(MAX_PAGES)]
-    assert heard.count("tools/list") == MAX_PAGES
+    assert methods.count("tools/list") == MAX_PAGES
 
 
 async def test_of_many_pages_full_of_tools_no_more_are_kept_than_of_one() -> None:

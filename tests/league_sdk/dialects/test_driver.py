@@ -109,12 +109,12 @@ def error(message: str, code: int = -32603) -> Reply:
 async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method() -> None:
     line = Line(unknown(), error("KeyError: 'deadline'"), error("another"), OSError("no answer in time"))
     driver = line.driver()
-    said = []
+    texts = []
     async for step in driver:
-        said.append(driver.own_words)
+        texts.append(driver.own_words)
         if isinstance(step, Failed):
             break
-    assert said == ["Method not found", "KeyError: 'deadline'", "KeyError: 'deadline'", "KeyError: 'deadline'"]
+    assert texts == ["Method not found", "KeyError: 'deadline'", "KeyError: 'deadline'", "KeyError: 'deadline'"]
 
 
 async def test_an_answer_is_not_kept_as_the_agents_words() -> None:

@@ -30,8 +30,8 @@ Agent = Callable[[Proposal], Reply]
 
 def good(body: dict[str, Any], kind: str) -> dict[str, Any]:
     """A usable answer to the request ``body``, which carries a message of type ``kind``."""
-    said = {"accept": True} if kind == "GAME_INVITATION" else {"parity_choice": "odd"}
-    return {"jsonrpc": "2.0", "id": body.get("id"), "result": said}
+    result = {"accept": True} if kind == "GAME_INVITATION" else {"parity_choice": "odd"}
+    return {"jsonrpc": "2.0", "id": body.get("id"), "result": result}
 
 
 def run(

@@ -215,8 +215,8 @@ def test_read_recognises_an_answer_sent_under_the_method_of_the_question(method:
     answer = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
     assert inbound.read(call(method, answer)).name == "CHOOSE_PARITY_RESPONSE"
     assert inbound.read(call("tools/call", {"name": method, "arguments": answer})).name == "CHOOSE_PARITY_RESPONSE"
-    told = inbound.read(call(method, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"})).name
-    assert told == inbound.read(call(method, {})).name
+    name = inbound.read(call(method, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"})).name
+    assert name == inbound.read(call(method, {})).name
 
 
 def test_read_recognises_an_answer_posted_as_a_json_rpc_response() -> None:

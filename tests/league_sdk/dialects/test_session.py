@@ -106,13 +106,13 @@ def only(*versions: Any) -> dict[str, Any]:
 
 async def talk(answer: Callable[[Any, dict[str, str]], Reply], body: Any) -> tuple[Reply, list[Any], Memory]:
     """One body through to a server; its last reply, the methods that it was sent, and what is remembered of it."""
-    memory, heard = Memory(), []
+    memory, methods = Memory(), []
 
     async def post(content: Any, *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
-        heard.append(content["method"])
+        methods.append(content["method"])
         return answer(content, headers or {})
 
-    return await session.through(post, body, memory, partial(next, count(1)), limit_s=5), heard, memory
+    return await session.through(post, body, memory, partial(next, count(1)), limit_s=5), methods, memory
 
 
 def reply(status: int, body: Any) -> Reply:
@@ -131,8 +131,8 @@ async def test_a_stateless_server_gets_its_version_in_each_call() -> None:
         return reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}})
 
     call = rpc.call("tools/call", {"name": "wähle", "arguments": {}}, 1)
-    came, heard, memory = await talk(answer, call)
-    assert (came.status, heard) == (200, ["tools/call", "initialize", "tools/call"])
+    response, methods, memory = await talk(answer, call)
+    assert (response.status, methods) == (200, ["tools/call", "initialize", "tools/call"])
     assert memory.session is not None and memory.session.is_stateless
     content, headers = sent[-1]
     assert content["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
@@ -153,8 +153,8 @@ async def test_a_server_that_names_another_version_is_asked_in_it() -> None:
         good = {"result": {"protocolVersion": version, "capabilities": {}}}
         return reply(200, good) if version == "2024-11-05" else reply(400, only("2024-11-05", "2023-01-01"))
 
-    came, heard, memory = await talk(answer, rpc.call("tools/list", {}, 1))
-    assert (came.status, heard.count("initialize")) == (200, 2)
+    response, methods, memory = await talk(answer, rpc.call("tools/list", {}, 1))
+    assert (response.status, methods.count("initialize")) == (200, 2)
     assert memory.session == Session(version="2024-11-05")
 
 
@@ -163,8 +163,8 @@ async def test_a_server_without_a_common_version_gets_no_session(versions: list[
     def answer(content: Any, headers: dict[str, str]) -> Reply:
         return reply(400, only(*versions))
 
-    came, heard, memory = await talk(answer, rpc.call("ping", {}, 1))
-    assert (came.status, heard, memory.session) == (400, ["ping", "initialize"], None)
+    response, methods, memory = await talk(answer, rpc.call("ping", {}, 1))
+    assert (response.status, methods, memory.session) == (400, ["ping", "initialize"], None)
 
 
 @pytest.mark.parametrize("body", [b"[1]", b'{"a": 1', [], "text", {"id": 1}, {"method": "x", "params": [1]}, None])

@@ -85,9 +85,9 @@ class Ended:
         return [note for one in own for note in entry_in_words(one)["notes"]]
 
     @property
-    def told(self) -> list[int]:
-        """How often each of the two was told the end."""
-        return [agent.heard.count(OVER) for agent in (self.hostile, self.behaved)]
+    def game_overs(self) -> list[int]:
+        """How many GAME_OVER messages each of the two agents received."""
+        return [agent.methods.count(OVER) for agent in (self.hostile, self.behaved)]
 
 
 def handed_back(link: Link) -> dict[str, Any]:

@@ -22,15 +22,15 @@ P01, P02 = seat("P01", "PLAYER_A"), seat("P02", "PLAYER_B")
 Answer = Reply | CallFailed
 
 
-def said(status: int, body: Any, problem: str = "") -> Reply:
+def reply(status: int, body: Any, problem: str = "") -> Reply:
     return Reply(status, body, problem, 0.5)
 
 
 def ok(result: Any) -> Reply:
-    return said(200, {"jsonrpc": "2.0", "id": 1, "result": result})
+    return reply(200, {"jsonrpc": "2.0", "id": 1, "result": result})
 
 
-UNKNOWN = said(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}})
+UNKNOWN = reply(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}})
 
 
 def in_turn(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
@@ -44,7 +44,7 @@ class Agent:
 
     def __init__(self, answer: Callable[[dict[str, Any]], Answer], seconds: float = 0.0) -> None:
         self.clock, self.answer, self.seconds = Clock(), answer, seconds
-        self.heard: list[str] = []
+        self.methods: list[str] = []
         self.posted: list[tuple[str, dict[str, Any]]] = []
         self.limits: list[float] = []
         self.ended: list[str] = []
@@ -56,7 +56,7 @@ class Agent:
     ) -> Reply:
         self.posted.append((url, body))
         self.headers = headers or {}
-        self.heard.append(body.get("method", "flat"))
+        self.methods.append(body.get("method", "flat"))
         self.limits.append(round(limit_s, 6))
         self.called.set()
         try:

@@ -210,13 +210,13 @@ class ScriptedMatch:
         self.sent.append(Sent(self.clock.seconds, seat.player_id, message, limit_s, len(self.published)))
 
     async def _answer(self, kind: str, seat: Seat, limit_s: float) -> CallResult:
-        heard = next(self._scripts[kind, seat.player_id], None)
-        assert heard is not None, f"{seat.player_id} has nothing left to say to {kind}"
-        if heard is SILENCE:
-            heard = replace(heard, elapsed_s=limit_s)
-        assert heard.elapsed_s <= limit_s
-        await self.clock.sleep(heard.elapsed_s)
-        return heard
+        result = next(self._scripts[kind, seat.player_id], None)
+        assert result is not None, f"{seat.player_id} has nothing left to say to {kind}"
+        if result is SILENCE:
+            result = replace(result, elapsed_s=limit_s)
+        assert result.elapsed_s <= limit_s
+        await self.clock.sleep(result.elapsed_s)
+        return result
 
     def _publish(self) -> None:
         log = self.log

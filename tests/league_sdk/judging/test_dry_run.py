@@ -28,9 +28,9 @@ async def test_a_dry_run_plays_every_game_and_one_absent_player() -> None:
     reason = "P02 did not answer GAME_INVITATION in 5 s (tries: 4). Technical loss"
     assert verdicts[-1] == ("ok", "TECHNICAL_LOSS", "P01", reason)
     first = text[: text.index("== ", 3)]
-    said = re.findall(r"^(REF01|P0\d) -> (REF01|P0\d): (\w+) ", first, re.MULTILINE)
+    messages = re.findall(r"^(REF01|P0\d) -> (REF01|P0\d): (\w+) ", first, re.MULTILINE)
     kinds = ("GAME_INVITATION", "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE", "GAME_OVER")
-    counts = {kind: sum(1 for *_, one in said if one == kind) for kind in kinds}
+    counts = {kind: sum(1 for *_, one in messages if one == kind) for kind in kinds}
     assert counts == dict.fromkeys(kinds, 2)
     assert "tok_0" not in text
 

@@ -138,12 +138,12 @@ async def against(behaviour: Behaviour | None, **more: Any) -> Ended:
     return await play(behaviour, canary=Deaf(Clock()), clock=Leaping(), **more)
 
 
-def harmless(ended: Ended, *, told: int = 1) -> None:
+def harmless(ended: Ended, *, game_overs: int = 1) -> None:
     """Assert what holds after every match: both players know the end, little is kept, no internal address was called,
     no token is shown."""
-    assert ended.told == [told, told]
-    assert len(ended.hostile.heard) <= MAX_CALLS
-    assert ended.inner.heard == []
+    assert ended.game_overs == [game_overs, game_overs]
+    assert len(ended.hostile.methods) <= MAX_CALLS
+    assert ended.inner.methods == []
     for entry in ended.entries:
         assert len(json.dumps(entry["body"], ensure_ascii=False).encode()) <= MAX_TRANSCRIPT_BODY_BYTES
         assert len(json.dumps(entry)) <= 4 * MAX_TRANSCRIPT_BODY_BYTES
@@ -193,7 +193,7 @@ async def test_agents_that_behave_get_no_note() -> None:
 
 async def test_a_callback_for_the_opponent_needs_the_opponents_token() -> None:
     ended = await against(HOSTILE["posts_with_a_made_up_token"])
-    (answer,) = ended.hostile.told
+    (answer,) = ended.hostile.post_replies
     assert b'"error_code":"E012"' in answer
     # Under its own token it is its own choice, whatever name stands in it.
     ended = await against(HOSTILE["posts_for_its_opponent"])
@@ -218,4 +218,4 @@ async def test_a_name_that_changes_its_address_to_a_clouds_metadata_server_is_no
     ended = await against(Behaviour("", "", joins_and_closes, JOIN), host="localhost", lookups=lookups)
     assert ended.verdict[:2] == ("TECHNICAL_LOSS", B)
     assert [(fault[1], fault[2]) for fault in ended.verdict[2]] == [("E009", "CONNECT")]
-    assert (ended.hostile.heard, len(lookups.asked) > 1) == ([JOIN], True)
+    assert (ended.hostile.methods, len(lookups.asked) > 1) == ([JOIN], True)

@@ -16,8 +16,8 @@ from tests.league_sdk.judging.scripted import SILENCE, A, B, ScriptedMatch, choi
 
 @pytest.mark.parametrize("said_type", ["\u202eREEFER", "two\nlines", "", 7, ["x"], "x" * 100])
 async def test_an_unprintable_message_type_is_not_shown(said_type: Any) -> None:
-    heard = choice("even")
-    scripted = ScriptedMatch(moves={A: [replace(heard, message={**heard.message, "message_type": said_type})]})
+    answer = choice("even")
+    scripted = ScriptedMatch(moves={A: [replace(answer, message={**answer.message, "message_type": said_type})]})
     await scripted.play()
     shown = {entry["message_type"] for entry in scripted.entries() if entry["sender"] == A}
     plain = {"GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "reply to GAME_OVER", "GAME_OVER"}
@@ -28,9 +28,9 @@ class Flooding(Posting):
     """A player that posts one more illegal choice whenever it is told that the last one was illegal."""
 
     async def _tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> CallResult:
-        if message["message_type"] == "GAME_ERROR" and len(self.told) < 200:
-            wrong = EVEN | {"parity_choice": f"no {len(self.told)}"}
-            self.told.append(self.mailbox.deliver(seat.player_id, "CHOOSE_PARITY_RESPONSE", wrong))
+        if message["message_type"] == "GAME_ERROR" and len(self.receipts) < 200:
+            wrong = EVEN | {"parity_choice": f"no {len(self.receipts)}"}
+            self.receipts.append(self.mailbox.deliver(seat.player_id, "CHOOSE_PARITY_RESPONSE", wrong))
         return await super()._tell(seat, message, limit_s=limit_s)
 
 

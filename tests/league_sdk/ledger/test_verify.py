@@ -31,8 +31,8 @@ CHOICES: dict[str, dict[str, Any]] = {
 def finished(game: str, **changes: Any) -> dict[str, Any]:
     """The event of a correct result, as the site stores it."""
     play, choices = changes.get("play", 1), CHOICES[game]
-    said = (str(choices["P01"]), str(choices["P02"]))
-    number = draws.CommittedDraw(SEED, "fall", "R1M1", play, said).randint(1, 10)
+    texts = (str(choices["P01"]), str(choices["P02"]))
+    number = draws.CommittedDraw(SEED, "fall", "R1M1", play, texts).randint(1, 10)
     total = number if game == "even_odd" else number + 7
     winner = "P01" if total % 2 == 0 else "P02"
     drawn = changes.pop("drawn_number", number)
@@ -59,13 +59,13 @@ def ledger(*results: dict[str, Any], game: str = "even_odd", commitment: str | N
     """A ledger of one match with these events after the start of the round; its table follows from the last result."""
     start: dict[str, Any] = {"round_id": 1, "draw_commitments": {"R1M1": commitment or draws.commitment(SEED)}}
     names = {"P01": "Ada", "P02": "Bob"}
-    told = [
+    kinds_and_data = [
         ("schedule_made", {"players": 2, "rounds": 1, "names": names, "scoring": SCORING, "game_type": game}),
         ("round_started", start),
         *(("corrected" if "number" in one else "match_finished", one) for one in results),
     ]
     head, events = "", []
-    for seq, (kind, data) in enumerate(told, start=1):
+    for seq, (kind, data) in enumerate(kinds_and_data, start=1):
         one = link(head, f"{seq:032x}", league_id="fall", seq=seq, kind=kind, at=AT, data=data)
         head = one.digest
         events.append(one._asdict())
@@ -193,8 +193,8 @@ def committed_again(**data: Any) -> dict[str, Any]:
     """A ledger with a second commitment to the draw after the start of the round, and with a result."""
     document = ledger(finished("even_odd", play=data.get("plays", {}).get("R1M1", 1)), commitment="c" * 64)
     *begun, result = document["events"]
-    told = {"match_id": "R1M1", "draw_commitments": {"R1M1": draws.commitment(SEED)}} | data
-    again = link("", "0" * 32, league_id="fall", seq=3, kind="draw_committed", at=AT, data=told)._asdict()
+    fields = {"match_id": "R1M1", "draw_commitments": {"R1M1": draws.commitment(SEED)}} | data
+    again = link("", "0" * 32, league_id="fall", seq=3, kind="draw_committed", at=AT, data=fields)._asdict()
     return chained(document, [*begun, again, result | {"public": result["public"] | {"seq": 4}}])
 
 
@@ -283,19 +283,19 @@ def test_the_command_prints_what_is_verified_and_what_is_not_proven(tmp_path: Pa
     document = ledger(finished("even_odd"))
     file.write_text(json.dumps(document))
     assert main(["verify", str(file), "--head", document["events"][1]["digest"]]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("HOLDS: league fall, 3 events, the last is number 3.\n")
-    assert "The head that you kept is that of event 2" in said
-    assert "Not proven:" in said
+    output = capsys.readouterr().out
+    assert output.startswith("HOLDS: league fall, 3 events, the last is number 3.\n")
+    assert "The head that you kept is that of event 2" in output
+    assert "Not proven:" in output
     assert main(["verify", str(file), "--head", "b" * 64]) == 1
     assert "DOES NOT HOLD: the head that you kept" in capsys.readouterr().out
     document["events"][2]["public"]["data"]["winner_id"] = None
     file.write_text(json.dumps(document))
     assert main(["verify", str(file)]) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("DOES NOT HOLD: event 3 (match_finished, match R1M1): ")
-    assert "Seen: " in said
-    assert "Expected: " in said
+    output = capsys.readouterr().out
+    assert output.startswith("DOES NOT HOLD: event 3 (match_finished, match R1M1): ")
+    assert "Seen: " in output
+    assert "Expected: " in output
 
 
 @pytest.mark.parametrize(

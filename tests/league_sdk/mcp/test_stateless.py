@@ -244,9 +244,9 @@ async def test_a_stream_begins_with_what_will_be_told_and_tells_that_alone() -> 
     assert begun["params"]["notifications"] == {"toolsListChanged": True, "resourceSubscriptions": ["test://one"]}
     talk.server.listeners.list_changed("prompts")
     talk.server.listeners.updated(["test://many/1/part", "test://one"])
-    told = await anext(stream)
-    assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", "test://one")
-    assert told["params"]["_meta"] == {f"{META}subscriptionId": 7}
+    notification = await anext(stream)
+    assert (notification["method"], notification["params"]["uri"]) == ("notifications/resources/updated", "test://one")
+    assert notification["params"]["_meta"] == {f"{META}subscriptionId": 7}
     talk.server.close()
     assert (await anext(stream))["result"] == {"resultType": "complete", "_meta": {f"{META}subscriptionId": 7}}
     assert [left async for left in stream] == []

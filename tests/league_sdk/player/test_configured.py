@@ -52,7 +52,7 @@ def test_an_address_that_is_not_told_is_chosen_here(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("player", "fields", "said"),
+    ("player", "fields", "expected"),
     [
         ("P09", {}, "field players has no 'P09', only: P01, P02, P03, P04"),
         (None, {}, "say with --player which one this is: P01, P02, P03, P04"),
@@ -66,11 +66,13 @@ def test_an_address_that_is_not_told_is_chosen_here(folder: Path) -> None:
         ("P02", {"default_endpoint": "http://h:99999/"}, "and must be http://HOST:PORT/mcp"),
     ],
 )
-def test_a_mistake_names_file_and_field(folder: Path, player: str | None, fields: dict[str, Any], said: str) -> None:
+def test_a_mistake_names_file_and_field(
+    folder: Path, player: str | None, fields: dict[str, Any], expected: str
+) -> None:
     path = change(folder, **fields)
     with pytest.raises(ValueError, match="agents_config") as wrong:
         options_of(folder, player)
-    assert str(wrong.value).startswith(str(path)) and said in str(wrong.value)
+    assert str(wrong.value).startswith(str(path)) and expected in str(wrong.value)
 
 
 def test_the_command_line_says_it_and_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

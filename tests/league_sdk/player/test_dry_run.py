@@ -16,14 +16,14 @@ from league_sdk.protocol.tokens import REDACTED
 from league_sdk.rules.registry import games
 
 
-def told(lines: list[str]) -> str:
+def text_of(lines: list[str]) -> str:
     return "".join(lines)
 
 
 async def rehearse(strategy: Strategy, **how: Any) -> tuple[int, str]:
     lines: list[str] = []
     code = await dry_run(Player("Alpha", strategy, **how), lines.append)
-    return code, told(lines)
+    return code, text_of(lines)
 
 
 @pytest.mark.parametrize("game_type", sorted(games()))
@@ -93,7 +93,7 @@ async def test_a_dry_run_names_what_is_wrong_in_an_answer(change: Any, complaint
     player = Wrong("Alpha", Random(), game_types=("even_odd",))
     player.change = change
     assert await dry_run(player, lines.append) == 1
-    assert complaint in told(lines)
+    assert complaint in text_of(lines)
     assert lines[-1].endswith(" wrong\n")
 
 

@@ -132,8 +132,8 @@ async def test_a_match_is_played_with_few_arguments(host: Host) -> None:
     request = {"valid_options": [4], "move_type": "place"}
     moved = await host.call("make_move", **CALLED, game_type="tic_tac_toe", move_request=request)
     assert moved["structuredContent"]["move_data"] == {"move_type": "place", "choice": 4}
-    told = await host.call("notify_match_result", **CALLED, game_result=OVER["game_result"])
-    assert told["structuredContent"] == {"status": "received"}
+    reply = await host.call("notify_match_result", **CALLED, game_result=OVER["game_result"])
+    assert reply["structuredContent"] == {"status": "received"}
     assert [row["result"] for row in host.player.memory.matches] == ["WIN"]
 
 
@@ -168,11 +168,11 @@ async def test_a_call_of_few_arguments_takes_no_part_in_a_match_under_way(host: 
     ["notify_round", "update_standings", "notify_round_completed", "notify_league_completed", "notify_game_error"],
 )
 async def test_a_broadcast_is_heard_with_its_envelope_filled_in(host: Host, name: str) -> None:
-    heard: list[dict[str, Any]] = []
-    host.player.strategy.on_message = heard.append  # type: ignore[method-assign]
+    messages: list[dict[str, Any]] = []
+    host.player.strategy.on_message = messages.append  # type: ignore[method-assign]
     assert (await host.call(name, league_id="fall"))["structuredContent"] == {"status": "received"}
-    assert (heard[0]["protocol"], heard[0]["league_id"]) == ("league.v2", "fall")
-    assert {"message_type", "timestamp", "conversation_id"} <= set(heard[0])
+    assert (messages[0]["protocol"], messages[0]["league_id"]) == ("league.v2", "fall")
+    assert {"message_type", "timestamp", "conversation_id"} <= set(messages[0])
 
 
 async def test_the_history_needs_a_token_in_the_head_or_among_the_arguments(host: Host) -> None:
@@ -256,8 +256,8 @@ async def test_a_listener_is_told_of_a_result_and_of_the_end(host: Host) -> None
     async with host.send(body, **headers) as stream:
         assert (await next_message(stream))["method"] == "notifications/subscriptions/acknowledged"
         await host.post({"jsonrpc": "2.0", "id": 1, "method": "notify_match_result", "params": OVER})
-        told = await next_message(stream)
-        assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", STATE)
+        notification = await next_message(stream)
+        assert (notification["method"], notification["params"]["uri"]) == ("notifications/resources/updated", STATE)
         await host.server.stop()
         assert (await next_message(stream))["result"]["resultType"] == "complete"
         assert await next_message(stream) is None

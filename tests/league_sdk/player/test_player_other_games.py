@@ -29,15 +29,15 @@ def example() -> Strategy:
 
 
 class Watcher(Strategy):
-    """Notes what it is told and plays the last option."""
+    """Records the arguments of each call and plays the last option."""
 
     quick = True
 
     def __init__(self) -> None:
-        self.told: list[tuple[list[Any], dict[str, Any], dict[str, Any]]] = []
+        self.calls: list[tuple[list[Any], dict[str, Any], dict[str, Any]]] = []
 
     def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
-        self.told.append((options, state, context))
+        self.calls.append((options, state, context))
         return options[-1]
 
 
@@ -48,7 +48,7 @@ async def test_a_strategy_sees_the_options_the_board_and_whose_game_it_is() -> N
     answer = await player.call("make_move", call_for(game, state, "P01"))
     assert (answer["message_type"], answer["game_type"]) == ("GAME_MOVE_RESPONSE", "tic_tac_toe")
     assert answer["move_data"] == {"move_type": "place_mark", "choice": 8}
-    ((options, seen, context),) = strategy.told
+    ((options, seen, context),) = strategy.calls
     assert (options, seen) == ([1, 2, 3, 5, 6, 7, 8], game.view(state, "P01"))
     assert (context["game_type"], context["match_id"], context["player_id"]) == ("tic_tac_toe", "R1M1", "P01")
 
@@ -62,14 +62,14 @@ async def test_a_player_finds_the_state_wherever_a_referee_may_put_it(place: str
     if holder is not None:
         holder["state"] = {"board": [["X"]]}
     assert (await player.call("GAME_MOVE_CALL", params))["move_data"]["choice"] == 3
-    assert strategy.told[0][1] == ({} if place == "nowhere" else {"board": [["X"]]})
+    assert strategy.calls[0][1] == ({} if place == "nowhere" else {"board": [["X"]]})
 
 
 async def test_a_turn_based_game_asks_many_times_in_one_conversation() -> None:
     player = Player("Alpha", strategy := Watcher())
     for moves in ("", "80", "8071"):
         await player.call("make_move", call_for(*after("tic_tac_toe", moves), "P01"))
-    assert [len(options) for options, _, _ in strategy.told] == [9, 7, 5]
+    assert [len(options) for options, _, _ in strategy.calls] == [9, 7, 5]
 
 
 @pytest.mark.parametrize("answer", ["4", 9, True, None, [4]])

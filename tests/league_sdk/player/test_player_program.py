@@ -174,7 +174,7 @@ async def start(url: str, *options: str) -> asyncio.subprocess.Process:
     )  # fmt: skip
 
 
-async def said(process: asyncio.subprocess.Process) -> str:
+async def next_line(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     return (await process.stdout.readline()).decode()
 
@@ -187,7 +187,7 @@ async def test_a_process_registers_several_players_at_their_own_ports(
     answers += [accepted(player_id=code) for code in ("P09", "P10", "P02")]
     games = ("--game", "connect_four", "--game", "even_odd")
     process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even", *games)
-    line = await said(process)
+    line = await next_line(process)
     metas = sorted((request["params"]["player_meta"] for request in asked), key=lambda meta: meta["display_name"])
     assert [meta["display_name"] for meta in metas] == ["Alpha 1", "Alpha 2", "Alpha 3"]
     endpoints = [meta["contact_endpoint"] for meta in metas]
@@ -201,8 +201,8 @@ async def test_a_process_registers_several_players_at_their_own_ports(
         async with http.post(endpoints[1], json=body) as reply:
             result = (await reply.json())["result"]
     # They register at the same time, and the ids are given in the order in which they come.
-    came = [request["params"]["player_meta"]["display_name"] for request in asked]
-    assert result["player_id"] == ("P09", "P10", "P02")[came.index("Alpha 2")]
+    names = [request["params"]["player_meta"]["display_name"] for request in asked]
+    assert result["player_id"] == ("P09", "P10", "P02")[names.index("Alpha 2")]
     assert result["parity_choice"] == "even"
     if end == "SIGTERM":
         process.send_signal(signal.SIGTERM)
@@ -218,7 +218,7 @@ async def test_a_rejected_program_says_why_and_exits_with_3(
     url, _, answers = league
     answers.append(accepted(status="REJECTED", reason="The league is full."))
     process = await start(url)
-    assert await said(process) == "REJECTED: Alpha was rejected: The league is full.\n"
+    assert await next_line(process) == "REJECTED: Alpha was rejected: The league is full.\n"
     assert process.stderr is not None
     # httpx would log a line for every request.
     assert await process.stderr.read() == b""

@@ -19,10 +19,10 @@ HERE = "http://127.0.0.1:8101/mcp"
 
 
 async def test_a_player_that_the_league_has_called_fetches_nothing() -> None:
-    player, said = Player("Alpha"), list[str]()
+    player, lines = Player("Alpha"), list[str]()
     player.called.set()
-    await keep_reachable(player, HERE, say=said.append, call_wait_s=60)
-    assert said == []
+    await keep_reachable(player, HERE, say=lines.append, call_wait_s=60)
+    assert lines == []
 
 
 async def test_a_player_that_nobody_calls_says_so_and_dials_out() -> None:
@@ -31,27 +31,27 @@ async def test_a_player_that_nobody_calls_says_so_and_dials_out() -> None:
 
     async with listening(refuse) as url:
         inbox = Inbox(url, url.replace("http", "ws", 1), "tok_1")
-        player, said = Player("Alpha", inbox=inbox), list[str]()
+        player, lines = Player("Alpha", inbox=inbox), list[str]()
         with pytest.raises(NotAllowed):
-            await keep_reachable(player, HERE, say=said.append, call_wait_s=0)
-    assert said == [f"Alpha: the league did not call {HERE} within 0 s, so messages are fetched, too"]
+            await keep_reachable(player, HERE, say=lines.append, call_wait_s=0)
+    assert lines == [f"Alpha: the league did not call {HERE} within 0 s, so messages are fetched, too"]
 
 
 async def test_without_inboxes_at_the_league_a_player_that_listens_goes_on_and_one_that_does_not_ends() -> None:
-    said: list[str] = []
-    await keep_reachable(Player("Alpha"), HERE, say=said.append, call_wait_s=0)
+    lines: list[str] = []
+    await keep_reachable(Player("Alpha"), HERE, say=lines.append, call_wait_s=0)
     with pytest.raises(Ended, match="no inboxes"):
-        await keep_reachable(Player("Alpha"), "", say=said.append)
-    assert said == []
+        await keep_reachable(Player("Alpha"), "", say=lines.append)
+    assert lines == []
 
 
 async def test_a_call_while_it_waits_is_enough() -> None:
-    player, said = Player("Alpha"), list[str]()
-    waiting = asyncio.create_task(keep_reachable(player, HERE, say=said.append, call_wait_s=60))
+    player, lines = Player("Alpha"), list[str]()
+    waiting = asyncio.create_task(keep_reachable(player, HERE, say=lines.append, call_wait_s=60))
     await asyncio.sleep(0)
     player.called.set()
     await waiting
-    assert said == []
+    assert lines == []
 
 
 def test_a_kept_token_is_shown_to_its_league_only(tmp_path: Path) -> None:
@@ -92,9 +92,15 @@ async def test_only_a_message_with_the_league_token_shows_that_the_league_can_ca
     player = Player("Alpha", registering=True)
     early = asyncio.create_task(player.note_call({"auth_token": "tok_league"}))
     await asyncio.sleep(0)
-    for said in ({}, {"auth_token": ""}, {"auth_token": 5}, {"auth_token": "tok_neighbour"}, {"auth_token": "tok_own"}):
+    for message in (
+        {},
+        {"auth_token": ""},
+        {"auth_token": 5},
+        {"auth_token": "tok_neighbour"},
+        {"auth_token": "tok_own"},
+    ):
         stranger = Player("Beta", auth_token="tok_own", league_token="tok_league")
-        await stranger.note_call(said)
+        await stranger.note_call(message)
         assert not stranger.called.is_set()
     # A call that comes before the answer to the registration counts, too, once the league token is known.
     assert not player.called.is_set()

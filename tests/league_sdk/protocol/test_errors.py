@@ -44,9 +44,9 @@ def test_every_error_has_the_codes_drawn_in_the_tree() -> None:
 @pytest.mark.parametrize("kind", list(tree(LeagueError)), ids=lambda kind: kind.__name__)
 def test_a_league_error_has_every_field_of_4_10_1(kind: type[LeagueError]) -> None:
     error = kind("No.", field="player_id", seen="P99", expected="a player_id", hint=1)
-    told = league_error(error, original_message_type="LEAGUE_QUERY")
-    told.pop("legacy_code", None)
-    assert told == {
+    fields = league_error(error, original_message_type="LEAGUE_QUERY")
+    fields.pop("legacy_code", None)
+    assert fields == {
         "message_type": "LEAGUE_ERROR",
         "error_code": kind.error_code,
         "error_name": errors.NAMES[kind.error_code],
@@ -66,13 +66,17 @@ def test_a_league_error_has_every_field_of_4_10_1(kind: type[LeagueError]) -> No
     }
 
 
-def beside(error: LeagueError) -> object:
-    told = league_error(error, original_message_type=None)
-    return told.get("legacy_code", "none")
+def legacy_code_of(error: LeagueError) -> object:
+    fields = league_error(error, original_message_type=None)
+    return fields.get("legacy_code", "none")
 
 
 def test_a_league_error_has_the_corresponding_code_of_002() -> None:
-    assert {kind.__name__: beside(kind("No.")) for kind in tree(LeagueError) if beside(kind("No.")) != "none"} == {
+    assert {
+        kind.__name__: legacy_code_of(kind("No."))
+        for kind in tree(LeagueError)
+        if legacy_code_of(kind("No.")) != "none"
+    } == {
         "IllegalMove": "G001",
         "UnknownPlayer": "L004",
         "RefereeNotRegistered": "L004",
@@ -85,8 +89,8 @@ def test_a_league_error_has_the_corresponding_code_of_002() -> None:
 
 def test_a_legacy_code_that_is_passed_overrides_the_usual_one() -> None:
     out_of_turn = errors.IllegalMove("It is not your turn.", legacy_code="G004")
-    assert (beside(out_of_turn), out_of_turn.context) == ("G004", {"legacy_code": "G004"})
-    assert beside(errors.InvalidFormat("There is no such match.", legacy_code="G003")) == "G003"
+    assert (legacy_code_of(out_of_turn), out_of_turn.context) == ("G004", {"legacy_code": "G004"})
+    assert legacy_code_of(errors.InvalidFormat("There is no such match.", legacy_code="G003")) == "G003"
 
 
 def test_an_error_without_a_field_has_an_empty_context() -> None:

@@ -62,10 +62,10 @@ def test_settings_are_immutable() -> None:
 
 
 def test_for_referee_leaves_out_the_settings_of_the_league_manager() -> None:
-    told = LeagueSettings(registration_code="secret", move_timeout_s=0.5).for_referee()
+    settings = LeagueSettings(registration_code="secret", move_timeout_s=0.5).for_referee()
     hidden = ("registration_code", "require_check", "min_players", "max_players")
-    assert told == {name: value for name, value in DEFAULTS.items() if name not in hidden} | {"move_timeout_s": 0.5}
-    assert LeagueSettings.model_validate(told).for_referee() == told
+    assert settings == {name: value for name, value in DEFAULTS.items() if name not in hidden} | {"move_timeout_s": 0.5}
+    assert LeagueSettings.model_validate(settings).for_referee() == settings
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ def test_every_note_is_read_back_from_json_and_public_notes_quote_nothing(code: 
     # As an earlier version stored it; it may be read as another code with the same sentence.
     old = read(str(full))
     assert (isinstance(old, Note), str(old)) == (True, str(full))
-    for said in (full, old):
-        shown = in_words(public(said.to_json() if isinstance(said, Note) else said))
+    for value in (full, old):
+        shown = in_words(public(value.to_json() if isinstance(value, Note) else value))
         assert TEXT not in shown or FREE in code.names
     assert full.public is None or not set(full.public.args) & code.quotes
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence", "everybody"),
+    ("value", "sentence", "everybody"),
     [
         (note(Code.ID, seen="'x'", expected=7), "id was 'x', expected 7", None),
         (note(Code.MISSING, field="accept"), "accept was missing", "accept was missing"),
@@ -43,8 +43,8 @@ def test_every_note_is_read_back_from_json_and_public_notes_quote_nothing(code: 
         (note(Code.PACKED), "the answer says that it is packed, which was not asked for", None),
     ],
 )
-def test_a_note_becomes_a_sentence(said: Note, sentence: str, everybody: str | None) -> None:
-    assert (str(said), said.public and str(said.public)) == (sentence, everybody)
+def test_a_note_becomes_a_sentence(value: Note, sentence: str, everybody: str | None) -> None:
+    assert (str(value), value.public and str(value.public)) == (sentence, everybody)
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ DETAILS = [note(Code.NOBODY_LISTENS), note(Code.NOT_WANTED, sentence="cell 3 is 
 @pytest.mark.parametrize("cause", OF_PLAYERS)
 def test_a_fault_is_read_back_with_what_was_seen(cause: Cause, detail: Note | str) -> None:
     fault = {"cause": cause, "player_id": "P02", "message_type": "GAME_INVITATION", "tries": 4, "limit_s": 2.5}
-    told = describe({**fault, "detail": str(detail)})
-    assert (isinstance(read(told), Note), in_words(told)) == (True, told)
+    words = describe({**fault, "detail": str(detail)})
+    assert (isinstance(read(words), Note), in_words(words)) == (True, words)
     translated: list[str] = []
 
     def hear(sentence: str) -> str:
         translated.append(sentence)
         return sentence
 
-    assert in_words(told, hear) == told
+    assert in_words(words, hear) == words
     # A detail that is a note is translated, and so is the game's sentence inside it.
     wanted = [detail.code.sentence] if isinstance(detail, Note) else []
     # A fault with an HTTP status quotes no answer.

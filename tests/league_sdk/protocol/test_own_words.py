@@ -81,10 +81,10 @@ def test_control_characters_and_secrets_are_removed_from_an_agents_words(raw: st
 
 @pytest.mark.parametrize("hidden", ["&#8203;", "&zwnj;", "&#x200b;", "&#xad;"])
 def test_no_entity_hides_what_must_not_be_shown(hidden: str) -> None:
-    said = clean_words(f"{TOKEN[:4]}{hidden}{TOKEN[4:]} at 192.168{hidden}.1.5 of me{hidden}@x.org")
-    assert said == clean_words(f"{TOKEN} at 192.168.1.5 of me@x.org")
-    assert TOKEN not in said
-    assert "192.168" not in said
+    text = clean_words(f"{TOKEN[:4]}{hidden}{TOKEN[4:]} at 192.168{hidden}.1.5 of me{hidden}@x.org")
+    assert text == clean_words(f"{TOKEN} at 192.168.1.5 of me@x.org")
+    assert TOKEN not in text
+    assert "192.168" not in text
 
 
 @pytest.mark.parametrize("end", ["”", "&rdquo;", "»", "„", "״"])

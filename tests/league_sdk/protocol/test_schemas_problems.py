@@ -95,16 +95,16 @@ def test_a_result_of_even_odd_requires_number_and_choices(kind: str, holder: str
 def test_only_an_agent_that_fetches_its_messages_may_leave_its_address_out(
     kind: str, meta: str, delivery: Any, listens: bool
 ) -> None:
-    path, said = f"{meta}.contact_endpoint", f"{meta}.delivery"
+    path, delivery_path = f"{meta}.contact_endpoint", f"{meta}.delivery"
     message = replaced(MESSAGES[kind], path, remove=True)
-    message = message if delivery == "absent" else replaced(message, said, delivery)
+    message = message if delivery == "absent" else replaced(message, delivery_path, delivery)
     for one in (message, replaced(message, path, None)):
         assert (path in fields(kind, one)) is listens
         valid = Draft202012Validator(schemas.json_schema(kind)).is_valid(one)
         assert valid is (schemas.problems(kind, one) == [])
     # An agent that fetches its messages may give an address, too, but only a valid one.
     assert fields(kind, replaced(message, path, "http://localhost:8101/mcp")) == (
-        [said] if delivery == ["poll"] else []
+        [delivery_path] if delivery == ["poll"] else []
     )
     assert fields(kind, replaced(message, path, "localhost"))[:1] == [path]
 
@@ -118,10 +118,10 @@ def test_a_message_that_is_not_an_object_is_one_problem(message: Any) -> None:
 def test_a_problem_contains_no_token() -> None:
     secrets = {"auth_token": "hunter2", "league_token": TOKEN, "deep": [{"registration_code": "hunter2", "x": TOKEN}]}
     everywhere = {"sender": TOKEN, "match_id": [TOKEN], "accept": secrets, "auth_token": ["hunter2"], TOKEN: 1}
-    told = schemas.problems("GAME_JOIN_ACK", changed("GAME_JOIN_ACK", **everywhere))
-    told += schemas.problems("MATCH_RESULT_REPORT", changed("MATCH_RESULT_REPORT", result={"score": {TOKEN: "3"}}))
-    assert [one.field for one in told][:4] == ["sender", "auth_token", "match_id", "accept"]
-    assert re.findall("hunter2|0123456789", repr(told)) == []
+    problems = schemas.problems("GAME_JOIN_ACK", changed("GAME_JOIN_ACK", **everywhere))
+    problems += schemas.problems("MATCH_RESULT_REPORT", changed("MATCH_RESULT_REPORT", result={"score": {TOKEN: "3"}}))
+    assert [one.field for one in problems][:4] == ["sender", "auth_token", "match_id", "accept"]
+    assert re.findall("hunter2|0123456789", repr(problems)) == []
 
 
 def test_the_list_of_problems_is_bounded() -> None:

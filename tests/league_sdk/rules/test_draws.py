@@ -118,9 +118,9 @@ def test_all_bytes_from_250_on_are_skipped(monkeypatch: pytest.MonkeyPatch) -> N
     """No seed is known for which a whole block is skipped, so the HMAC is replaced."""
     blocks = {"L|M|1|a|b": b"\xfa" * 32, "L|M|1|a|b|1": b"\xff" * 32, "L|M|1|a|b|2": b"\xfb\xf9" + bytes(30)}
 
-    def digest(key: bytes, said: bytes, name: str) -> bytes:
+    def digest(key: bytes, message: bytes, name: str) -> bytes:
         assert (key, name) == (COUNTING, "sha256")
-        return blocks[said.decode()]
+        return blocks[message.decode()]
 
     monkeypatch.setattr("league_sdk.rules.draws.hmac.digest", digest)
     assert number_of(COUNTING, "M", 1, "a", "b", league="L") == 1 + 249 % 10

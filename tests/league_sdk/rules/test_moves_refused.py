@@ -39,6 +39,6 @@ def refusals(game: Game) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_refusal_of_a_move_can_be_translated(name: str) -> None:
-    said = set(refusals(get_game(name)))
-    assert len(said) > 2
-    assert [one for one in said if not isinstance(read(one.rstrip(".")), Note)] == []
+    sentences = set(refusals(get_game(name)))
+    assert len(sentences) > 2
+    assert [one for one in sentences if not isinstance(read(one.rstrip(".")), Note)] == []

@@ -15,7 +15,7 @@ BROUGHT = [
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("P01 reached 10", "[P01] הגיע ל־[10]"),
         ("P01 reached 10.", "[P01] הגיע ל־[10]."),
@@ -27,8 +27,8 @@ BROUGHT = [
         ("P01 reached %(total)s", None),
     ],
 )
-def test_a_sentence_is_told_as_the_game_has_brought_it(text: str, told: str | None) -> None:
-    assert wording.translated(text, BROUGHT, "[{}]".format) == told
+def test_a_sentence_is_told_as_the_game_has_brought_it(text: str, expected: str | None) -> None:
+    assert wording.translated(text, BROUGHT, "[{}]".format) == expected
 
 
 def test_no_text_takes_long_to_read() -> None:

@@ -149,13 +149,13 @@ async def test_a_server_without_http_gives_no_answer(sent: bytes) -> None:
 
     server = await asyncio.start_server(other, "127.0.0.1", 0)
     async with server:
-        said, _detail = await why(Model(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"))
-    assert said in ("it cannot be reached (RemoteProtocolError)", "it cannot be reached (ReadError)")
+        reason, _detail = await why(Model(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"))
+    assert reason in ("it cannot be reached (RemoteProtocolError)", "it cannot be reached (ReadError)")
 
 
 async def test_an_unreachable_server_gives_no_answer() -> None:
-    said, _detail = await why(Model("http://127.0.0.1:9/v1"))
-    assert said == "it cannot be reached (ConnectError)"
+    reason, _detail = await why(Model("http://127.0.0.1:9/v1"))
+    assert reason == "it cannot be reached (ConnectError)"
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500, 204])
@@ -170,8 +170,8 @@ async def test_a_redirect_is_not_followed(model: Model) -> None:
     async with stub_model() as other:
         for status in (301, 302, 307, 308):
             model.reply = answers(b"", status, Location=f"{other.url}/chat/completions")
-            said, _detail = await why(model)
-            assert said.startswith(f"HTTP {status}: it has moved")
+            reason, _detail = await why(model)
+            assert reason.startswith(f"HTTP {status}: it has moved")
         assert other.asked == []
 
 

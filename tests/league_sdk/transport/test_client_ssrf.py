@@ -51,12 +51,12 @@ class Door:
     """A server that records its callers, and may close each connection after its reply."""
 
     def __init__(self, *, close: bool = False) -> None:
-        self.came: list[tuple[str, int]] = []
+        self.requests: list[tuple[str, int]] = []
         self._close = close
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         assert request.transport is not None
-        self.came.append((request.headers["Host"], request.transport.get_extra_info("peername")[1]))
+        self.requests.append((request.headers["Host"], request.transport.get_extra_info("peername")[1]))
         return web.json_response({}, headers={"Connection": "close"} if self._close else {})
 
 
@@ -71,7 +71,7 @@ async def test_a_name_that_changes_to_a_forbidden_address_is_not_called(named: N
         assert (await post(renamed, client)).status == 200
         for _ in range(3):
             assert await not_reached(renamed, client) == str(NOT_CALLED)
-    assert (len(door.came), names.asked) == (1, ["agent"] * 4)
+    assert (len(door.requests), names.asked) == (1, ["agent"] * 4)
 
 
 async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
@@ -80,7 +80,7 @@ async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
     client, names = named(["127.0.0.1"], ["127.0.0.2"])
     async with listening(door.answer) as url:
         assert (await post(f"http://agent:{port_of(url)}/mcp", client)).status == 200
-    assert (len(door.came), names.asked) == (1, ["agent"])
+    assert (len(door.requests), names.asked) == (1, ["agent"])
 
 
 async def test_the_address_of_a_connection_is_checked_again_when_connecting(
@@ -102,7 +102,7 @@ async def test_the_sites_own_port_is_not_called_by_any_name(named: Named) -> Non
         for host in ("127.0.0.1", "localhost", "127.1", "0x7f.1", "[::ffff:127.0.0.1]"):
             refused = await not_reached(f"http://{host}:{port}/mcp", client)
             assert refused == f"port {port} belongs to the league site itself"
-    assert door.came == []
+    assert door.requests == []
 
 
 # -- connections that are kept ---------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ async def test_a_kept_connection_serves_one_name_only(named: Named) -> None:
     async with listening(door.answer) as url:
         for host in hosts:
             await post(f"http://{host}:{port_of(url)}/mcp", client)
-        assert [host for host, _ in door.came] == [f"{host}:{port_of(url)}" for host in hosts]
-    ada, again, other, last, _ = [peer for _, peer in door.came]
+        assert [host for host, _ in door.requests] == [f"{host}:{port_of(url)}" for host in hosts]
+    ada, again, other, last, _ = [peer for _, peer in door.requests]
     assert (ada, ada) == (again, last) and other != ada
 
 
@@ -130,7 +130,7 @@ async def test_a_kept_connection_does_not_outlive_its_policy(make: Make) -> None
         assert await not_reached(url, strict) == "only addresses in 10.0.0.0/8 are called"
         await post(url, free)
         await asyncio.gather(free.aclose(), strict.aclose())
-    assert len(door.came) == 2 and len({peer for _, peer in door.came}) == 1
+    assert len(door.requests) == 2 and len({peer for _, peer in door.requests}) == 1
 
 
 # -- led away -------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ async def test_a_client_does_not_follow_redirects(client: Client, status: int) -
         led = returning(lambda: web.Response(status=status, headers={"Location": inner(elsewhere)}))
         async with listening(led) as url:
             assert (await post(url, client)).status == status
-    assert trap.came == []
+    assert trap.requests == []
 
 
 @pytest.mark.parametrize("location", ["http://[::1", "http://x:y/", "//", "\\\\x"])
@@ -164,7 +164,7 @@ async def test_a_client_does_not_follow_redirects_in_headers_or_html(client: Cli
         async with listening(led) as url:
             reply = await post(url, client)
             await post(url, client)
-    assert (reply.status, reply.body, trap.came) == (200, None, [])
+    assert (reply.status, reply.body, trap.requests) == (200, None, [])
 
 
 async def test_the_environments_proxies_and_passwords_are_not_used(
@@ -187,7 +187,7 @@ async def test_the_environments_proxies_and_passwords_are_not_used(
         monkeypatch.setenv("NO_PROXY", "")
         monkeypatch.setenv("NETRC", str(netrc))
         assert (await post(url, client)).status == 200
-    assert trap.came == []
+    assert trap.requests == []
     assert [name for name in seen if "authorization" in name.lower() or "proxy" in name.lower()] == []
 
 

@@ -41,15 +41,15 @@ def _found(ip: str) -> Found:
 def test_names_waits_for_a_silent_name_server_for_a_limited_time() -> None:
     clock, zones = Clock(), Zones()
     names = Names(zones, clock)
-    told: list[int] = []
+    calls: list[int] = []
 
     def tell() -> None:
-        told.append(1)
+        calls.append(1)
 
     zones.leads_to["a.example"] = socket.gaierror(socket.EAI_AGAIN, "x")
     assert names.addresses("a.example", tell) is None
     zones.settle()
-    assert (names.addresses("a.example", tell), zones.asked, told) == (None, [], [1])
+    assert (names.addresses("a.example", tell), zones.asked, calls) == (None, [], [1])
     clock.now += RETRY_INTERVAL_S
     assert (names.addresses("a.example", tell), len(zones.asked)) == (None, 1)
     clock.now += SILENCE_TIMEOUT_S

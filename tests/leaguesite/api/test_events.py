@@ -150,9 +150,9 @@ def test_a_token_of_an_empty_feed_is_good_for_later_events(client: Client) -> No
 
 def test_a_notice_that_is_withdrawn_does_not_reset_the_feed(client: Client) -> None:
     make.open_league("fall")
-    said = notices.say(league_id="fall", text="We begin", by="ada")
+    notice = notices.say(league_id="fall", text="We begin", by="ada")
     feed = get(client)
-    notices.withdraw(league_id="fall", number=said.pk)
+    notices.withdraw(league_id="fall", number=notice.pk)
     again = get(client, since=feed["next"])
     assert (again["reset"], again["events"]) == (False, [])
 

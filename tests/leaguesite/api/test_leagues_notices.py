@@ -170,8 +170,8 @@ def test_the_api_posts_notices_and_lists_those_to_the_room(place: make.Setting, 
     status, made = script.post("/leagues/fall/notices", {"text": "We begin at six"})
     assert (status, made["text"], made["player_id"]) == (201, "We begin at six", None)
     assert script.post("/leagues/fall/notices", {"text": "You are slow", "player_id": "P02"})[0] == 201
-    status, told = public.get("/leagues/fall/notices")
-    assert (status, [one["text"] for one in told]) == (200, ["We begin at six"])
+    status, listed_notices = public.get("/leagues/fall/notices")
+    assert (status, [one["text"] for one in listed_notices]) == (200, ["We begin at six"])
     assert public.post("/leagues/fall/notices", {"text": "I am the teacher"})[0] == 401
     assert script.post("/leagues/fall/notices", {"text": ""})[0] == 422
     assert script.post("/leagues/fall/notices", {"text": "x", "to": "P02"})[0] == 422

@@ -141,9 +141,9 @@ def test_the_ledger_verifies_with_numbers_that_databases_write_differently(clien
 
 def test_the_ledger_verifies_after_a_notice_was_withdrawn_and_erased(client: Client) -> None:
     make.playing()
-    said = notices.say(league_id="fall", text="a secret word", by="ada")
+    notice = notices.say(league_id="fall", text="a secret word", by="ada")
     kept = ledger(client)
-    notices.withdraw(league_id="fall", number=said.pk)
+    notices.withdraw(league_id="fall", number=notice.pk)
     event = Event.objects.get(kind="notice_withdrawn")
     assert "a secret word" not in json.dumps(event.data)
     assert ledger(client) == kept
@@ -266,8 +266,8 @@ def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> N
     assert ledger(client, after=frozen["last_seq"])["events"] == []
     assert verify(frozen).frozen_after_round == 1
     assert frozen["events"][-1]["public"]["kind"] == "frozen"
-    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
-    assert told.broadcast.payload["ledger_head"] == frozen["head"]
+    delivery = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
+    assert delivery.broadcast.payload["ledger_head"] == frozen["head"]
     freeze.lift(league_id="fall")
     verify(ledger(client), head=frozen["head"])
 
@@ -275,9 +275,9 @@ def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> N
 def test_the_standings_update_tells_agents_the_head(client: Client) -> None:
     place = make.playing()
     make.finish_round(place)
-    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
+    delivery = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
     closing = Event.objects.get(kind="round_completed")
-    assert told.broadcast.payload["ledger_head"] == closing.digest
+    assert delivery.broadcast.payload["ledger_head"] == closing.digest
     assert verify(ledger(client), head=closing.digest).kept_at == closing.seq
 
 

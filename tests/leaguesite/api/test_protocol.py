@@ -59,8 +59,8 @@ def test_the_index_has_every_code_and_every_setting(index: dict[str, Any]) -> No
         "legacy_code": "G001",
     }
     assert {line["code"]: line["name"] for line in index["legacy_codes"]} == LEGACY_NAMES
-    told = {line["name"]: line["default"] for line in index["league_settings"]}
-    assert told == LeagueSettings().model_dump()
+    defaults = {line["name"]: line["default"] for line in index["league_settings"]}
+    assert defaults == LeagueSettings().model_dump()
     ranges = {line["name"]: line["range"] for line in index["league_settings"]}
     assert {name: ranges[name] for name in ("join_timeout_s", "max_players", "no_show", "auto_advance")} == {
         "join_timeout_s": "more than 0 to 3600",

@@ -71,10 +71,10 @@ async def test_a_child_reads_its_secret_from_a_pipe_and_sees_no_other(
     child.start()
     try:
         async with asyncio.timeout(60):
-            said = await asyncio.to_thread(seen.read_text)
+            text = await asyncio.to_thread(seen.read_text)
     finally:
         await child.stop(5)
-    environment, line, command = json.loads(said)
+    environment, line, command = json.loads(text)
     assert line == "the-code\n"
     assert environment["OWN"] == "mine"
     assert [name for name in SECRETS if name in environment] == []

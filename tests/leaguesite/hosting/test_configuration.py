@@ -133,7 +133,7 @@ SYSTEM, LEAGUE, GAMES = "system.json", "leagues/league_2025_even_odd.json", "gam
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("file", "at", "value", "said"),
+    ("file", "at", "value", "expected"),
     [
         (SYSTEM, "timeouts.move_timeout_sec", "30", "field timeouts.move_timeout_sec must be int, not str"),
         (
@@ -176,13 +176,13 @@ SYSTEM, LEAGUE, GAMES = "system.json", "leagues/league_2025_even_odd.json", "gam
     ],
 )
 def test_a_mistake_is_one_sentence_with_file_and_field_and_changes_nothing(
-    folder: Path, settings: Any, file: str, at: str, value: Any, said: str
+    folder: Path, settings: Any, file: str, at: str, value: Any, expected: str
 ) -> None:
     set_in(folder / file, at, value)
     with pytest.raises(UnusableConfig) as refused:
         configuration.use(str(folder))
     sentence = str(refused.value)
-    assert said in sentence and sentence.startswith(str(folder / file)) and sentence.endswith(".")
+    assert expected in sentence and sentence.startswith(str(folder / file)) and sentence.endswith(".")
     assert "\n" not in sentence
     assert (settings.LEAGUE_NEW_LEAGUES, settings.LEAGUE_GAMES, League.objects.count()) == ({}, None, 0)
 

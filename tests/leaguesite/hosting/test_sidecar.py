@@ -54,13 +54,13 @@ def ask(sidecar: Sidecar, league_id: str, without: frozenset[str] = NOTHING) -> 
 
 
 def there(sidecar: Sidecar) -> dict[str, str]:
-    """Ask until the other process renders; what it said."""
+    """Ask until the other process renders; returns its fragments."""
 
-    def said() -> dict[str, str] | None:
+    def foreign_fragments() -> dict[str, str] | None:
         fragments = ask(sidecar, "fall")
         return fragments if fragments != HERE else None
 
-    fragments = wait_for("the other process renders", said)
+    fragments = wait_for("the other process renders", foreign_fragments)
     assert fragments is not None
     return fragments
 

@@ -31,22 +31,22 @@ class Socket:
 
     def __init__(self, token: str = "") -> None:
         headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
-        self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.heard: list[dict[str, Any]] = []
-        self.said.put_nowait({"type": "websocket.connect"})
+        self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.received: list[dict[str, Any]] = []
+        self.sent.put_nowait({"type": "websocket.connect"})
         scope = {"caller": "203.0.113.5", "headers": headers}
-        self.task = asyncio.create_task(Agents()(scope, self.said.get, self._hear))
+        self.task = asyncio.create_task(Agents()(scope, self.sent.get, self._hear))
 
     async def _hear(self, message: dict[str, Any]) -> None:
-        self.heard.append(message)
+        self.received.append(message)
 
     def say(self, frame: Any) -> None:
-        self.said.put_nowait({"type": "websocket.receive", "text": rpc.dumps(frame).decode()})
+        self.sent.put_nowait({"type": "websocket.receive", "text": rpc.dumps(frame).decode()})
 
     async def code(self) -> int:
         """Wait until the socket is closed; returns the close code."""
         await asyncio.wait_for(self.task, 5)
-        return int(self.heard[-1]["code"])
+        return int(self.received[-1]["code"])
 
 
 async def settled() -> None:
@@ -76,7 +76,7 @@ async def test_strangers_that_say_nothing_keep_no_agent_out(site: KnownTokens) -
     await settled()
     assert [line.agent for line in hub.lines()] == [ADA]
     for one in (*strangers[:2], agent):
-        one.said.put_nowait({"type": "websocket.disconnect"})
+        one.sent.put_nowait({"type": "websocket.disconnect"})
     await asyncio.gather(*(one.task for one in (*strangers[:2], agent)))
 
 
@@ -88,7 +88,7 @@ async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep() -> None:
     newest = Socket(TOKEN)
     await settled()
     assert [one.task.done() for one in (*agents, newest)] == [True, True, False]
-    newest.said.put_nowait({"type": "websocket.disconnect"})
+    newest.sent.put_nowait({"type": "websocket.disconnect"})
     await newest.task
 
 
@@ -104,12 +104,12 @@ async def test_frames_are_counted_as_calls(monkeypatch: pytest.MonkeyPatch, sett
 async def test_a_socket_whose_agent_left_while_the_process_stood_still_takes_no_line_over(site: KnownTokens) -> None:
     learn(site)
     stale = Socket(TOKEN)
-    stale.said.put_nowait({"type": "websocket.disconnect"})
+    stale.sent.put_nowait({"type": "websocket.disconnect"})
     with hub.line(ADA, "websocket", token="of the newer line") as newer:
         await asyncio.wait_for(stale.task, 5)
         assert hub.lines() == [newer]
         assert not newer.over
-    assert [message["type"] for message in stale.heard] == ["websocket.accept"]
+    assert [message["type"] for message in stale.received] == ["websocket.accept"]
 
 
 async def test_a_frame_that_came_while_the_token_was_looked_up_is_not_lost(site: KnownTokens) -> None:

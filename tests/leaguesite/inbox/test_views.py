@@ -107,10 +107,10 @@ async def test_a_relay_is_told_the_call_and_hands_on_the_reply_of_its_server(her
     asking = asyncio.create_task(send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers))
     [message] = (await poll(token)).json["messages"]
     assert message["http"] == {"id": 1001, "path": "/mcp/", "headers": {"mcp-session-id": "s1"}}
-    said = {"status": 404, "headers": {"content-type": "text/plain"}, "body": "Not Found"}
-    await respond(token, {"id": message["request"]["id"], "http": said})
+    reply = {"status": 404, "headers": {"content-type": "text/plain"}, "body": "Not Found"}
+    await respond(token, {"id": message["request"]["id"], "http": reply})
     got = await asking
-    assert (got.status, got.all(OUTCOME_HEADER.lower()), got.json) == (200, ["answered"], {"id": 1001, "http": said})
+    assert (got.status, got.all(OUTCOME_HEADER.lower()), got.json) == (200, ["answered"], {"id": 1001, "http": reply})
 
 
 async def test_the_referee_is_told_that_nobody_took_its_message(here: Agents) -> None:

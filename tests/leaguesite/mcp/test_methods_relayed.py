@@ -51,8 +51,8 @@ def test_no_wrapping_lets_a_player_answer_for_another(client: Client, container:
 
 def test_more_relayed_answers_than_may_wait_are_refused(client: Client) -> None:
     world = make.playing(players=2)
-    said = [post(client, world.players[0], n=number)["status"] for number in range(outbox.MAX_RELAYED_ANSWERS)]
-    assert said == ["RECEIVED"] * outbox.MAX_RELAYED_ANSWERS
+    statuses = [post(client, world.players[0], n=number)["status"] for number in range(outbox.MAX_RELAYED_ANSWERS)]
+    assert statuses == ["RECEIVED"] * outbox.MAX_RELAYED_ANSWERS
     refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", PICK | {"auth_token": world.players[0].token})
     assert (refused["error_code"], rows()) == ("E002", outbox.MAX_RELAYED_ANSWERS)
     assert post(client, world.players[1])["status"] == "RECEIVED"

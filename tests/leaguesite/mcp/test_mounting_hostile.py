@@ -106,21 +106,21 @@ def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: 
 
 async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mounting, "TELL_INTERVAL_S", 0)
-    told, telling, others = [], mounting.Telling(), asyncio.Event()
+    uris, telling, others = [], mounting.Telling(), asyncio.Event()
     wanted = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
-    ways = [(lambda method, params: told.append(params["uri"])), (lambda method, params: others.set())]
+    ways = [(lambda method, params: uris.append(params["uri"])), (lambda method, params: others.set())]
     listeners = [mounting.server.listeners.add(wanted, HERE, way, print) for way in ways]
     running = asyncio.create_task(telling.run())
     try:
         for _ in range(50):
             telling.hear({"leagues": {"fall": ["R1M1"]}})
-        assert told == []
+        assert uris == []
         await others.wait()
     finally:
         running.cancel()
         for listener in listeners:
             mounting.server.listeners.remove(listener)
-    assert told == ["league://fall/matches/R1M1", "league://fall/standings"]
+    assert uris == ["league://fall/matches/R1M1", "league://fall/standings"]
 
 
 # What fails ---------------------------------------------------------------------------------------

@@ -68,23 +68,23 @@ def test_a_tool_answers_what_league_v2_answers(
     who = place.players[0]
     kind = arguments.get("query_type", name.upper())
     params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
-    told = wire.ask(client, "league_query", params)
+    answer = wire.ask(client, "league_query", params)
     for _first_made_then_kept in range(2):
-        result = result_of(client, era, who.token, name, arguments | {"conversation_id": told["conversation_id"]})
+        result = result_of(client, era, who.token, name, arguments | {"conversation_id": answer["conversation_id"]})
         structured = result["structuredContent"]
         hold(name, structured)
         assert json.loads(result["content"][0]["text"]) == structured
         if name == "league_query":
-            assert structured == told | {"timestamp": structured["timestamp"]}
+            assert structured == answer | {"timestamp": structured["timestamp"]}
         else:
             # A tool of its own has the fields of the data beside those of the envelope.
-            assert told["data"].items() <= structured.items()
+            assert answer["data"].items() <= structured.items()
             assert not {"data", "success", "error", "query_type"} & structured.keys()
         if era == "stateless":
             assert result.keys() == {"resultType", "content", "structuredContent", "isError", "_meta"}
         else:
             # Older clients of ours look for the fields of the message in the result.
-            assert told["data"].items() <= result["data"].items()
+            assert answer["data"].items() <= result["data"].items()
             assert result["query_type"] == kind
 
 

@@ -81,9 +81,9 @@ async def test_a_person_is_asked_for_the_move_of_a_match(
     assert (answer["player_id"], answer["auth_token"]) == ("P01", token)
     assert problems(kind, answer) == []
     assert (await referee(headers, OVER)).json["result"] == {"status": "received"}
-    told = (await playing).json["result"]["structuredContent"]
-    assert [event["says"] for event in told["events"]] == [f"You chose {click}.", "The match is over."]
-    assert (told["events"][1]["game_result"], told["call_again"]) == ({"status": "WIN"}, True)
+    content = (await playing).json["result"]["structuredContent"]
+    assert [event["says"] for event in content["events"]] == [f"You chose {click}.", "The match is over."]
+    assert (content["events"][1]["game_result"], content["call_again"]) == ({"status": "WIN"}, True)
 
 
 async def test_an_invitation_is_accepted_while_the_person_waits(here: Agents) -> None:
@@ -134,9 +134,9 @@ async def test_an_agent_that_declines_is_asked_again_by_the_next_call(here: Agen
     token, headers = await seat(here)
     asked = referee(headers, CHOOSE)
     name, _form, state = await question(token)
-    told = (await ask(token, **clicked(name, state, action="decline"))).json["result"]["structuredContent"]
-    assert told["events"][0]["says"] == "You did not choose. Call play again, before the time for the move is over."
-    assert told["call_again"]
+    content = (await ask(token, **clicked(name, state, action="decline"))).json["result"]["structuredContent"]
+    assert content["events"][0]["says"] == "You did not choose. Call play again, before the time for the move is over."
+    assert content["call_again"]
     assert (await question(token))[0] == name
     assert not asked.done()
     asked.cancel()
@@ -189,6 +189,6 @@ async def test_a_question_shows_the_beginning_of_a_referees_ids(here: Agents) ->
 async def test_a_person_goes_on_playing_whatever_a_referee_says_of_the_league(here: Agents) -> None:
     token, headers = await seat(here)
     over = referee(headers, ABOUT | {"message_type": "LEAGUE_COMPLETED"})
-    told = (await ask(token)).json["result"]["structuredContent"]
+    content = (await ask(token)).json["result"]["structuredContent"]
     assert (await over).status == 200
-    assert told["call_again"]
+    assert content["call_again"]

@@ -136,20 +136,20 @@ def test_a_message_of_the_maximum_size_is_read_in_one_fragment_or_several(port: 
     long = b"a" * MAX_MESSAGE_BYTES
     half = long[: MAX_MESSAGE_BYTES // 2]
     with connected(port) as browser:
-        for said in (
+        for frames in (
             frame(FINAL | TEXT, long),
             frame(TEXT, half) + frame(FINAL | CONTINUATION, half),
             frame(TEXT) + (MAX_FRAGMENTS - 2) * frame(CONTINUATION) + frame(FINAL | CONTINUATION, long),
             frame(TEXT, half) + frame(FINAL | PING) + frame(FINAL | CONTINUATION, half),
         ):
-            browser.sendall(said)
-            heard = answer(browser)
+            browser.sendall(frames)
+            text = answer(browser)
             # A ping between two fragments is answered, too: with an empty pong.
-            assert (heard or answer(browser)) == str(MAX_MESSAGE_BYTES).encode()
+            assert (text or answer(browser)) == str(MAX_MESSAGE_BYTES).encode()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "frames",
     [
         pytest.param(header(FINAL | TEXT, MAX_MESSAGE_BYTES + 1), id="announced"),
         pytest.param(header(TEXT, MAX_MESSAGE_BYTES + 1), id="announced in a first fragment"),
@@ -159,9 +159,9 @@ def test_a_message_of_the_maximum_size_is_read_in_one_fragment_or_several(port: 
         pytest.param(frame(TEXT) + MAX_FRAGMENTS * frame(CONTINUATION), id="too many empty fragments"),
     ],
 )
-def test_a_larger_message_drops_the_socket_before_it_is_buffered(port: int, said: bytes) -> None:
+def test_a_larger_message_drops_the_socket_before_it_is_buffered(port: int, frames: bytes) -> None:
     with connected(port) as browser:
-        browser.sendall(said)
+        browser.sendall(frames)
         assert is_dropped(browser)
 
 
@@ -172,7 +172,7 @@ def test_a_socket_that_sends_before_it_is_accepted_is_dropped(port: int) -> None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "frames",
     [
         pytest.param(frame(TEXT, b"a"), id="another fragment is missing"),
         pytest.param(header(FINAL | TEXT, 5) + b"a", id="the rest of the payload is missing"),
@@ -180,11 +180,11 @@ def test_a_socket_that_sends_before_it_is_accepted_is_dropped(port: int) -> None
         pytest.param(header(FINAL | PING, 5), id="the rest of a ping is missing"),
     ],
 )
-def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, said: bytes) -> None:
+def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, frames: bytes) -> None:
     with connected(hasty) as browser:
         browser.sendall(frame(FINAL | TEXT, b"whole"))
         assert answer(browser) == b"5"
-        browser.sendall(said)
+        browser.sendall(frames)
         assert is_dropped(browser)
 
 

@@ -65,7 +65,7 @@ async def test_no_request_waits_for_the_rendering_of_live_pages(here: Agents, pa
         rendering.set()
         go_on.wait(PATIENCE_S)
 
-    async def hear_nothing(heard: object) -> None:
+    async def hear_nothing(message: object) -> None:
         await asyncio.Event().wait()
 
     await here.in_db(make.playing)

@@ -53,10 +53,10 @@ async def test_a_socket_is_for_our_own_pages(origin: str | None, served: bool) -
     async def inner(scope: Any, receive: Any, send: Any) -> None:
         seen.append(scope["caller"])
 
-    said = iter(["websocket.connect", "websocket.disconnect"])
+    events = iter(["websocket.connect", "websocket.disconnect"])
 
     async def receive() -> dict[str, Any]:
-        return {"type": next(said), "code": 1000}
+        return {"type": next(events), "code": 1000}
 
     async def send(message: dict[str, Any]) -> None:
         seen.append(message["type"])

@@ -41,8 +41,8 @@ STRICT = {
 def test_the_policy_of_every_kind_of_page(client: Client, path: str, beyond: dict[str, str | None]) -> None:
     make.open_league("fall")
     answer = client.get(path)
-    told = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
-    assert told == {name: value for name, value in (STRICT | beyond).items() if value is not None}
+    policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
+    assert policy == {name: value for name, value in (STRICT | beyond).items() if value is not None}
     headers = ("X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy")
     assert [answer[name] for name in headers] == [
         "nosniff",

@@ -254,8 +254,8 @@ WORDS = PROTOCOL | {"sender", "meta", "YYYY-MM-DDTHH", "name"}
 
 def test_what_was_odd_about_a_registration_is_told_in_hebrew() -> None:
     place = make.setting("fall", players=1)
-    said = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in ODD]
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=said)
+    notes = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in ODD]
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=notes)
     client, own, wrong = instructor(), written(), []
     for path in (
         f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
@@ -286,8 +286,8 @@ def test_what_a_game_says_of_a_move_is_told_in_hebrew(game: str, refusal: str) -
     make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
     page = reverse("match", args=["fall", "R1M1"])
     with override("he"):
-        told = in_words(refusal, gettext)
-    assert told in unescape(reader().get(page).content.decode())
+        sentence = in_words(refusal, gettext)
+    assert sentence in unescape(reader().get(page).content.decode())
     own = [*written(), *(member.agent.display_name for member in place.players)]
     assert strange(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
 
@@ -304,8 +304,8 @@ def test_why_a_match_was_not_played_is_told_in_hebrew(reason: str) -> None:
 def test_why_a_player_is_silent_is_told_in_hebrew_on_the_desk() -> None:
     place = make.playing("fall", players=2)
     fault = {"cause": Cause.ILLEGAL_MOVE, "player_id": "P02", "message_type": "GAME_OVER", "tries": 4, "limit_s": 2.5}
-    told = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
-    Agent.objects.filter(pk=place.players[1].agent.pk).update(problem=f"it said “42”; {told}", check_wanted=False)
+    sentence = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
+    Agent.objects.filter(pk=place.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", check_wanted=False)
     path = "/admin/matches/league/fall/change/"
     assert "תא 3 תפוס" in instructor().get(path).content.decode()
     assert strange(instructor(), written(), "GET", path) == []

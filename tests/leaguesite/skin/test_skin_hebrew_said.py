@@ -127,12 +127,12 @@ def test_what_a_game_says_is_told_in_the_hebrew_that_it_brings(game: TicTacToe) 
 
 
 @pytest.mark.parametrize(
-    ("game", "told"),
+    ("game", "expected"),
     [(GameOfAPackage, f"כלשונו: “\u2068{WON}\u2069”"), (GameWithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
     indirect=["game"],
 )
-def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacToe, told: str) -> None:
-    assert told in page_of_the_match(won())
+def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacToe, expected: str) -> None:
+    assert expected in page_of_the_match(won())
 
 
 @pytest.mark.parametrize("text", ["\u2069</span><b>now\u2069", "\u202eevil", "P02 gave up; P01\u2066"])
@@ -164,10 +164,10 @@ OLD = (
 )
 
 
-@pytest.mark.parametrize("said", OLD)
-def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(said: str) -> None:
+@pytest.mark.parametrize("note_text", OLD)
+def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str) -> None:
     place = make.setting("fall", players=1)
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[said])
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[note_text])
     words = ALLOWED | PROTOCOL | {"name"}
     for path in (
         f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
@@ -253,17 +253,17 @@ def test_a_page_of_an_error_is_in_hebrew(status: int, rf: RequestFactory) -> Non
 
 
 @pytest.mark.parametrize(
-    ("request_", "told"),
+    ("request_", "expected"),
     [
         ({"headers": {"host": "evil.example"}}, "לא נועדה לאתר הזה"),
         ({"data": {str(n): 1 for n in range(2000)}}, "גדולה מדי"),
     ],
 )
 def test_what_is_refused_before_a_language_is_chosen_is_told_in_the_readers(
-    request_: dict[str, Any], told: str
+    request_: dict[str, Any], expected: str
 ) -> None:
     client = reader()
     client.raise_request_exception = False
     answer = client.post("/check", **request_)
-    assert (answer.status_code, told in answer.content.decode()) == (400, True)
+    assert (answer.status_code, expected in answer.content.decode()) == (400, True)
     assert latin(texts_of(answer.content.decode()), ALLOWED) == []

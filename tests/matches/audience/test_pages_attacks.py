@@ -50,10 +50,10 @@ PAGES = (
 )
 
 
-def played(*said: dict[str, Any], **changes: Any) -> make.Setting:
+def played(*lines: dict[str, Any], **changes: Any) -> make.Setting:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    make.report(match, match.player_a.code, transcript=list(said), **changes)
+    make.report(match, match.player_a.code, transcript=list(lines), **changes)
     return place
 
 
@@ -68,12 +68,12 @@ def opened(client: Client, place: make.Setting) -> Any:
     "wire", [*WIRES[5:7], *(pytest.param(wire, marks=pytest.mark.exhaustive) for wire in (*WIRES[:5], *WIRES[7:]))]
 )
 def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire: Any) -> None:
-    said = [
+    lines = [
         make.line(0, recipient="player:P01", method=EVIL, wire=wire, message_type=EVIL, http_status=EVIL, problem=EVIL),
         make.line(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
         make.line(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
     ]
-    place = played(*said)
+    place = played(*lines)
     answers = [opened(client, place), *(client.get(path) for path in PAGES)]
     assert [answer.status_code for answer in answers] == [200] * len(answers)
     for answer in answers:
@@ -84,7 +84,7 @@ def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire:
 
 def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin_client: Client) -> None:
     body = {"referee_endpoint": ADDRESSES[0], "deep": [{"x": list(ADDRESSES)}], ADDRESSES[0]: 1}
-    said = [
+    lines = [
         make.line(0, recipient="player:P01", body=body, extra=ADDRESSES[0]),
         *(
             make.line(
@@ -106,7 +106,7 @@ def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin
         "tries": 4,
         "sentence": f"nobody listens at {ADDRESSES[0]} or {ADDRESSES[2]}",
     }
-    place = played(*said, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
+    place = played(*lines, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
     shown_addresses = {
         path: [one for one in HIDDEN if one in client.get(path).content.decode()] for path in (*PAGES, "/leagues/fall/")
     }

@@ -20,11 +20,11 @@ async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     agents = Agents()
     push = notify.push
 
-    def heard(*changed: Any, **more: Any) -> None:
+    def push_and_wake(*changed: Any, **more: Any) -> None:
         push(*changed, **more)
         loop.call_soon_threadsafe(agents.news.set)
 
-    monkeypatch.setattr(notify, "push", heard)
+    monkeypatch.setattr(notify, "push", push_and_wake)
     yield agents
     subscription = hubs.hub._subscription
     # Redis's client may swallow a cancellation, now and then every one: a test waits for that no longer than this.

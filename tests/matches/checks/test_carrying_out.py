@@ -129,14 +129,14 @@ async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: 
 
 
 @pytest.mark.parametrize(
-    ("problem", "said"),
+    ("problem", "expected"),
     [
         (RuntimeError("broken"), "The check itself failed; the site's log says why."),
         (None, "The check did not end within 0 s."),
     ],
 )
 async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
-    here: Agents, problem: Exception | None, said: str
+    here: Agents, problem: Exception | None, expected: str
 ) -> None:
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         if problem is not None:
@@ -147,7 +147,7 @@ async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
     check = await here.in_db(asked)
     async with at_work(here, runner, run_timeout_s=0 if problem is None else PATIENCE_S):
         await here.until_in_db(lambda: state(check) == "FAILED")
-    assert (await here.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == said
+    assert (await here.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == expected
 
 
 async def test_checks_of_one_address_run_one_after_the_other(here: Agents) -> None:

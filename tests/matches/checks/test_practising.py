@@ -105,8 +105,8 @@ def test_ten_in_ten_minutes_and_then_it_is_said_when_the_next_may_be_asked_for()
         over(practise(agent, now=after(number)), after(number))
     with pytest.raises(asking.TooManyChecks) as refused:
         practise(agent, now=after(20))
-    said = "10 practice matches in 10 minutes are the most: ask for the next one at 10:10:00 UTC."
-    assert (str(refused.value), refused.value.status) == (said, 429)
+    sentence = "10 practice matches in 10 minutes are the most: ask for the next one at 10:10:00 UTC."
+    assert (str(refused.value), refused.value.status) == (sentence, 429)
     assert practise(agent, now=after(practising.WINDOW_S)).state == CheckState.WANTED
 
 
@@ -136,8 +136,8 @@ def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_f
         over(practise(agent, now=after(number)), after(number))
     with pytest.raises(asking.TooManyChecks) as refused:
         practise(agents[0], now=after(20))
-    said = "Many practice matches were asked for from your network: ask for the next one at 10:10:00 UTC."
-    assert (str(refused.value), refused.value.status) == (said, 429)
+    sentence = "Many practice matches were asked for from your network: ask for the next one at 10:10:00 UTC."
+    assert (str(refused.value), refused.value.status) == (sentence, 429)
     over(practise(agents[3], now=after(20)), after(20))
     assert practising.ask(agent=agents[1], proven=True, asked_by="192.0.2.8", opponent="easy", now=after(30))
 

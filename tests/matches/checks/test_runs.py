@@ -70,17 +70,17 @@ def test_old_reports_of_an_address_are_deleted() -> None:
     assert Check.objects.order_by("created_at").first().created_at == after(3)
 
 
-@pytest.mark.parametrize(("came", "problem"), [({"result": {}}, ""), (None, "No connection: Connection refused")])
-def test_the_outcome_notes_on_the_agent_whether_it_answers(came: Any, problem: str) -> None:
+@pytest.mark.parametrize(("reply", "problem"), [({"result": {}}, ""), (None, "No connection: Connection refused")])
+def test_the_outcome_notes_on_the_agent_whether_it_answers(reply: Any, problem: str) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", port=8101)
     why = "No connection: Connection refused. Is the agent running?"
-    run(ask(), passed=False, clauses=(clause(verdict="fails", came=came, why=why),))
+    run(ask(), passed=False, clauses=(clause(verdict="fails", came=reply, why=why),))
     assert (member.fresh().problem, member.fresh().checked_at is not None) == (problem, True)
 
 
 @pytest.mark.parametrize(
-    ("came", "found", "problem", "kept"),
+    ("reply", "found", "problem", "kept"),
     [
         (None, note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS)),
         ("<html>", note(Code.WEB_PAGE, status=200), "", note(Code.WEB_PAGE, status=200)),
@@ -90,12 +90,12 @@ def test_the_outcome_notes_on_the_agent_whether_it_answers(came: Any, problem: s
     ids=["nobody", "web page", "an agent"],
 )
 def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
-    came: Any, found: Note | str, problem: Note | str, kept: Note | str
+    reply: Any, found: Note | str, problem: Note | str, kept: Note | str
 ) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", port=8101)
     registration.note_ping(agent_id=member.agent.pk, problem="", found=str(note(Code.NO_AGENT, status=500)))
-    run(ask(), found=found, passed=False, clauses=(clause(verdict="fails", came=came),))
+    run(ask(), found=found, passed=False, clauses=(clause(verdict="fails", came=reply),))
     assert (member.fresh().problem, member.fresh().call_found) == (str(problem), str(kept))
     run(ask(), found=found)
     assert (member.fresh().problem, member.fresh().call_found) == ("", "")

@@ -160,9 +160,9 @@ def test_a_check_whose_line_is_gone_calls_the_address_unless_somebody_plays_or_i
         queue(ada)
         [job] = take()
     assert taking.occupied() == {f"agent:{ada.pk}"}
-    beside = ask("http://127.0.0.1:8101/mcp", HERE, now=after(1))
+    running_check = ask("http://127.0.0.1:8101/mcp", HERE, now=after(1))
     [other] = take(1)
-    assert other.check_id == beside.pk
+    assert other.check_id == running_check.pk
     assert not taking.falls_back(job)
     finish(other)
     assert taking.falls_back(job)

@@ -42,12 +42,12 @@ async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted
 async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_have_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = (
+    messages = (
         "could not extend file 5: No space left on device",
         "database or disk is full",
         "server at 10.0.0.7 is gone",
     )
-    failing: list[Exception] = [OperationalError(words) for words in told] + [KeyError("n")]
+    failing: list[Exception] = [OperationalError(words) for words in messages] + [KeyError("n")]
     asked: list[bool] = []
 
     def look(*, again: bool, **_: object) -> due.Plan:
@@ -58,12 +58,12 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
 
     monkeypatch.setattr(due, "look", look)
     monkeypatch.setattr(leading, "take_lead", lambda **_: True)
-    said = []
+    troubles = []
     with ThreadPoolExecutor(1) as thread:
         made = conductor.Conductor(thread)
         for _ in range(6):
             await made.look()
-            said.append(made.trouble)
+            troubles.append(made.trouble)
     full, gone = "the disk is full", "the database cannot be written to"
-    assert said == [full, full, gone, "the conductor fails: its log says why", "", ""]
+    assert troubles == [full, full, gone, "the conductor fails: its log says why", "", ""]
     assert asked == [True, True, True, True, True, False]

@@ -77,7 +77,7 @@ def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
 def test_nothing_reads_all_matches_to_find_a_few() -> None:
     place = make.setting(players=4, referees=1)
-    with CaptureQueriesContext(connection) as said:
+    with CaptureQueriesContext(connection) as queries:
         lifecycle.start_league(league_id="fall")
         # One match is decided by what its player was shut down for, the other is played.
         Agent.objects.filter(code="P04").update(state="SHUTDOWN")
@@ -89,7 +89,7 @@ def test_nothing_reads_all_matches_to_find_a_few() -> None:
         due.look(busy_agents=[], draining=False)
         summaries.tally(place.league)
         summaries.tally()
-    read = [query["sql"] for query in said if query["sql"].startswith(("SELECT", "UPDATE"))]
+    read = [query["sql"] for query in queries if query["sql"].startswith(("SELECT", "UPDATE"))]
     assert len(read) > 60
     assert Match.objects.filter(reason="P04 shut down after too many silences: not called").count() == 1
     assert {sql: bad for sql in read if (bad := goes_through_all(sql))} == {}

@@ -47,9 +47,9 @@ def test_a_broadcast_goes_by_the_agents_own_name_for_the_tool() -> None:
 
 def test_an_agent_that_speaks_002_is_told_the_start_of_a_round_as_well() -> None:
     _, parcel = announced(dialect="legacy_flat")
-    told = [json.loads(body) for body in (parcel.body, *parcel.also)]
-    assert [one["type"] for one in told] == [KIND, "ROUND_START"]
-    assert [one["payload"]["round_id"] for one in told] == [1, 1]
+    messages = [json.loads(body) for body in (parcel.body, *parcel.also)]
+    assert [one["type"] for one in messages] == [KIND, "ROUND_START"]
+    assert [one["payload"]["round_id"] for one in messages] == [1, 1]
 
 
 def test_other_agents_are_told_once_and_without_a_session() -> None:

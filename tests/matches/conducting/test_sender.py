@@ -131,10 +131,10 @@ async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents,
             [lost] = await handed_over(line)
         await agents.until(lambda: asked[player.pk] > 1)
         with hub.line(player.pk, "websocket", token="next") as line:
-            [told] = await handed_over(line)
-            hub.answer(player.pk, OK | {"id": told.id})
+            [repeated] = await handed_over(line)
+            hub.answer(player.pk, OK | {"id": repeated.id})
             await agents.until_in_db(is_settled)
-    assert lost.request["params"]["conversation_id"] == told.request["params"]["conversation_id"] == "conv-table"
+    assert lost.request["params"]["conversation_id"] == repeated.request["params"]["conversation_id"] == "conv-table"
     assert await agents.in_db(states) == [("SETTLED", "")]
 
 

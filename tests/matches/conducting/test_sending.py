@@ -58,7 +58,7 @@ class Scripted:
         return self.end
 
 
-def said(**what: Any) -> Reply:
+def rpc_reply(**what: Any) -> Reply:
     return Reply(200, {"jsonrpc": "2.0", "id": 1, **what}, "", 0.0)
 
 
@@ -81,9 +81,9 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
         (Reply(504, "<html>Gateway Time-out</html>", "", 0.0), False, True),
         (Reply(200, None, "it is empty", 0.0), False, True),
         (Reply(502, {"detail": "Bad Gateway"}, "", 0.0), False, True),
-        (said(result={"accepted": False}), True, False),
-        (said(error={"code": -32001, "message": "…", "data": {"error_code": "E012"}}), True, False),
-        (said(result={"accepted": True}), True, False),
+        (rpc_reply(result={"accepted": False}), True, False),
+        (rpc_reply(error={"code": -32001, "message": "…", "data": {"error_code": "E012"}}), True, False),
+        (rpc_reply(result={"accepted": True}), True, False),
     ],
 )
 async def test_a_start_is_in_doubt_until_the_referee_has_answered(
@@ -110,7 +110,7 @@ ANOTHER_TOKEN = {
 
 
 async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() -> None:
-    client = Asked(said(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
+    client = Asked(rpc_reply(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
     offered = await sending.send_starts(client, starts(5, bearer="tok_1"), limit_s=2.0)  # type: ignore[arg-type]
     assert [(one.problem == "", one.refused, one.in_doubt) for one in offered] == [
         (True, False, False),
@@ -136,13 +136,15 @@ async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_n
     "answer",
     [
         # An earlier version of our referee, an answer for too few matches, a proxy that gave up.
-        said(error={"code": -32601, "message": "This referee has no such method.", "data": {"error_code": "E002"}}),
-        said(result={"matches": [TAKEN]}),
+        rpc_reply(
+            error={"code": -32601, "message": "This referee has no such method.", "data": {"error_code": "E002"}}
+        ),
+        rpc_reply(result={"matches": [TAKEN]}),
         Reply(504, "<html>Gateway Time-out</html>", "", 0.0),
     ],
 )
 async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer: Reply) -> None:
-    client = Asked(answer, said(result=TAKEN))
+    client = Asked(answer, rpc_reply(result=TAKEN))
     offered = await sending.send_starts(client, starts(), limit_s=2.0)  # type: ignore[arg-type]
     assert offered == [sending.StartResult()] * 3
     assert [call["method"] for call in client.calls] == ["start_matches", *["start_match"] * 3]
@@ -178,7 +180,7 @@ class Asked:
 @pytest.mark.parametrize(("bearer", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
 async def test_requests_to_our_referees_carry_an_authorization_header(bearer: str, headers: Any) -> None:
     """The door of a referee serves the league manager first, and must recognise it before it reads the body."""
-    client = Asked(said(result={"accepted": True}))
+    client = Asked(rpc_reply(result={"accepted": True}))
     start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", bearer=bearer)
     await sending.send_starts(client, [start], limit_s=2.0)  # type: ignore[arg-type]
     await sending.send_broadcast(client, Parcel(7, URL, b"", 10.0, bearer=bearer))  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 WHY = "an error in the referee's own code (ZeroDivisionError)"
 
 
-def told(kind: str = "attempt_lost") -> list[tuple[str, str]]:
+def reasons_in_events(kind: str = "attempt_lost") -> list[tuple[str, str]]:
     """Cause and reason of each such event."""
     return [(one.data["cause"], reason_lost(one.data)) for one in Event.objects.filter(kind=kind).order_by("seq")]
 
@@ -39,7 +39,7 @@ def test_a_match_that_failed_in_the_referee_is_played_again_at_once_by_another()
     place = make.playing(players=2, referees=2)
     judge = place.referee_of("R1M1")
     hand_back(place)
-    assert (place.states()["R1M1"], told()) == ("READY", [("REFEREE", WHY)])
+    assert (place.states()["R1M1"], reasons_in_events()) == ("READY", [("REFEREE", WHY)])
     # The referee stays active: only this match failed in it.
     assert judge.fresh().state == "ACTIVE"
     make.look()
@@ -58,7 +58,11 @@ def test_a_match_that_fails_in_every_referee_is_held() -> None:
     for _ in range(3):
         hand_back(place)
         make.look()
-    assert (place.states()["R1M1"], told(), told("match_held")) == ("HELD", [("REFEREE", WHY)] * 2, [("REFEREE", WHY)])
+    assert (place.states()["R1M1"], reasons_in_events(), reasons_in_events("match_held")) == (
+        "HELD",
+        [("REFEREE", WHY)] * 2,
+        [("REFEREE", WHY)],
+    )
     assert results() == []
 
 
@@ -69,20 +73,20 @@ def test_a_referee_that_hands_back_its_matches_and_leaves_loses_no_attempt() -> 
         registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
         make.look()
     assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("ASSIGNED", 0)
-    assert told() == [("REFEREE", "the referee is leaving")] * 4
+    assert reasons_in_events() == [("REFEREE", "the referee is leaving")] * 4
 
 
 def test_a_refused_result_is_blamed_on_the_league() -> None:
     place = make.playing(players=2)
     why = "the league manager did not take the result: E002: result is missing."
     hand_back(place, cause="LEAGUE", why=why)
-    assert told() == [("LEAGUE", why)]
+    assert reasons_in_events() == [("LEAGUE", why)]
 
 
 def test_the_attempts_of_a_referee_that_started_again_are_lost() -> None:
     place = make.playing(players=2)
     losses.lose_all_of(referee_id=place.referees[0].agent.pk)
-    assert told() == [("REFEREE", "the referee started again")]
+    assert reasons_in_events() == [("REFEREE", "the referee started again")]
 
 
 @pytest.mark.parametrize("cause", [Cause.REFEREE, Cause.LEAGUE])
@@ -91,7 +95,7 @@ def test_an_attempt_is_lost_if_its_referee_did_not_take_the_start(cause: Cause) 
     match = place.match("R1M1")
     lost = losses.UntakenStart(match.pk, 1, match.lease_until, "no connection", cause=cause)
     losses.undeliverable(lost)
-    assert (place.states()["R1M1"], told()) == ("READY", [(cause, "no connection")])
+    assert (place.states()["R1M1"], reasons_in_events()) == ("READY", [(cause, "no connection")])
 
 
 @pytest.mark.parametrize("foreign", [False, True])

@@ -35,23 +35,23 @@ class Player:
 
     def __init__(self, answer: Callable[[dict[str, Any]], Any]) -> None:
         self.answer = answer
-        self.heard: list[str] = []
-        self.told: list[dict[str, Any]] = []
+        self.methods: list[str] = []
+        self.tool_calls: list[dict[str, Any]] = []
         self.limits: list[float] = []
         self.deleted: list[str] = []
         self.session = ""
 
     async def post(self, url: str, body: Any, *, limit_s: float, headers: Any = None) -> Reply:
         body = rpc.loads(body) if isinstance(body, bytes) else body
-        self.heard.append(body["method"])
+        self.methods.append(body["method"])
         self.limits.append(round(limit_s))
-        self.told += [body["params"]] if body["method"] == "tools/call" else []
+        self.tool_calls += [body["params"]] if body["method"] == "tools/call" else []
         self.session = (headers or {}).get("mcp-session-id", "")
-        came = self.answer(body)
-        if isinstance(came, Exception):
-            raise came
-        given = {"mcp-session-id": f"s{self.heard.count('initialize')}"} if body["method"] == "initialize" else {}
-        return Reply(200, came, "", 0.0, given)
+        reply = self.answer(body)
+        if isinstance(reply, Exception):
+            raise reply
+        given = {"mcp-session-id": f"s{self.methods.count('initialize')}"} if body["method"] == "initialize" else {}
+        return Reply(200, reply, "", 0.0, given)
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
         self.deleted.append(headers["mcp-session-id"])
@@ -84,34 +84,34 @@ async def test_an_mcp_server_is_asked_once_and_gets_the_first_broadcast() -> Non
     player = Player(stateless)
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
-    assert player.heard == ["notify_round", "server/discover", "tools/list", "tools/call"]
-    assert player.told[0]["arguments"] == {"roundId": 1, "mood": ""}
+    assert player.methods == ["notify_round", "server/discover", "tools/list", "tools/call"]
+    assert player.tool_calls[0]["arguments"] == {"roundId": 1, "mood": ""}
     assert (found.registration, found.spoken["ROUND_ANNOUNCEMENT"]) == ("5.1", "tools_list")
     assert found.learned is not None and found.learned["mcp"] == STATELESS_VERSION
     assert found.notes == ("ROUND_ANNOUNCEMENT: no message has a value for mood",)
     # The next broadcast goes to the tool at once, also from another process.
-    player.heard.clear()
+    player.methods.clear()
     other = Telling(player)  # type: ignore[arg-type]
     body = rpc.dumps(Tool("newRound", "", (Argument("roundId", "integer", required=True),)).call("", ROUND, 8)[0])
     assert not await other.tell(player, parcel(found.learned, body=body))
-    assert player.heard == ["tools/call"]
-    assert "_meta" in player.told[-1]
+    assert player.methods == ["tools/call"]
+    assert "_meta" in player.tool_calls[-1]
 
 
 async def test_a_player_that_understands_a_broadcast_is_not_asked_for_its_tools() -> None:
     player = Player(lambda body: ok(body, status="received"))
     telling = Telling(player)  # type: ignore[arg-type]
     assert not await telling.tell(player, parcel())
-    assert player.heard == ["notify_round"]
+    assert player.methods == ["notify_round"]
 
 
 async def test_a_player_that_is_not_an_mcp_server_is_asked_only_once_for_its_tools() -> None:
     player = Player(lambda body: error(-32601, "Method not found"))
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
-    assert (player.heard, found.learned) == (["notify_round", "server/discover", "initialize"], {"mcp": ""})
+    assert (player.methods, found.learned) == (["notify_round", "server/discover", "initialize"], {"mcp": ""})
     await telling.tell(player, parcel(found.learned))
-    assert player.heard[3:] == ["notify_round"]
+    assert player.methods[3:] == ["notify_round"]
 
 
 def with_sessions(player: Player) -> Callable[[dict[str, Any]], Any]:
@@ -131,10 +131,10 @@ async def test_a_session_is_kept_for_the_next_broadcast_and_ended() -> None:
     telling = Telling(player)  # type: ignore[arg-type]
     found = await telling.tell(player, parcel())
     opening = ["server/discover", "initialize", "notifications/initialized", "tools/list"]
-    assert player.heard == ["notify_round", *opening, "tools/call"]
+    assert player.methods == ["notify_round", *opening, "tools/call"]
     assert found.learned is not None and found.learned["session"] is True
     await telling.tell(player, parcel(found.learned, body=retold(Memory())[0]))
-    assert (player.heard[6:], player.session, player.deleted) == (["tools/call"], "s1", [])
+    assert (player.methods[6:], player.session, player.deleted) == (["tools/call"], "s1", [])
     await telling.aclose()
     assert player.deleted == ["s1"]
 
@@ -152,10 +152,10 @@ async def test_a_server_that_loses_its_sessions_is_asked_for_its_tools_a_limited
     known = parcel({"mcp": "2025-06-18", "session": True})
     for _ in range(2 * MAX_DISCOVERIES):
         await telling.tell(player, known)
-    assert player.heard.count("server/discover") == MAX_DISCOVERIES
-    player.heard.clear()
+    assert player.methods.count("server/discover") == MAX_DISCOVERIES
+    player.methods.clear()
     await telling.tell(player, known)
-    assert player.heard == ["notify_round"]
+    assert player.methods == ["notify_round"]
 
 
 async def test_a_player_that_answers_discover_too_late_loses_this_broadcast_only() -> None:
@@ -171,8 +171,8 @@ async def test_a_player_that_answers_discover_too_late_loses_this_broadcast_only
 
 async def test_a_tool_that_fails_is_quoted_to_the_owner_once() -> None:
     def answer(body: dict[str, Any]) -> Any:
-        said = [{"type": "text", "text": "1 validation error: roundId is missing"}]
-        return ok(body, content=said, isError=True) if body["method"] == "tools/call" else stateless(body)
+        content = [{"type": "text", "text": "1 validation error: roundId is missing"}]
+        return ok(body, content=content, isError=True) if body["method"] == "tools/call" else stateless(body)
 
     player = Player(answer)
     telling = Telling(player)  # type: ignore[arg-type]
@@ -186,4 +186,4 @@ async def test_a_failed_connection_is_raised_so_that_the_sender_tries_again() ->
     player = Player(lambda body: NotReached("no connection", connected=False))
     with pytest.raises(NotReached):
         await Telling(player).tell(player, parcel())  # type: ignore[arg-type]
-    assert player.heard == ["notify_round"]
+    assert player.methods == ["notify_round"]

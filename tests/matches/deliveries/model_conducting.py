@@ -34,7 +34,7 @@ class Conducting(Ledger):
         return [
             one
             for one in self.referees
-            if one.trusted and not one.suspended and (not one.progress or self.now - one.heard <= SILENT_S)
+            if one.trusted and not one.suspended and (not one.progress or self.now - one.last_call_at <= SILENT_S)
         ]
 
     def look(self, seen: dict[str, tuple[int, str | None]]) -> None:
@@ -49,11 +49,11 @@ class Conducting(Ledger):
         self._try_held_again()
         opened = False
         for number, state in enumerate(self.rounds, start=1):
-            told = not any(
+            announced = not any(
                 one.kind == "ROUND_ANNOUNCEMENT" and one.round == number and one.state == "PENDING"
                 for one in self.outbox.values()
             )
-            if state == "ANNOUNCING" and not self.paused and (told or self.now - self.begun[number] >= WAIT_S):
+            if state == "ANNOUNCING" and not self.paused and (announced or self.now - self.begun[number] >= WAIT_S):
                 self.rounds[number - 1], opened = "RUNNING", True
         self.end_what_is_over()
         # A round that is over as soon as it begins is followed by the next look.
@@ -83,8 +83,8 @@ class Conducting(Ledger):
 
     def _try_held_again(self) -> None:
         """Held matches are played again when no match has been lost for a while."""
-        going = self.state in ("RUNNING", "COMPLETED") and not self.paused
-        if not going or any(self.now - at < CALM_S for at, _ in self.losses):
+        is_open = self.state in ("RUNNING", "COMPLETED") and not self.paused
+        if not is_open or any(self.now - at < CALM_S for at, _ in self.losses):
             return
         for game in self.games.values():
             if game.phase == HELD and self.now - game.held >= self._wait(game):
@@ -110,8 +110,8 @@ class Conducting(Ledger):
 
     def may_start(self) -> bool:
         waits = "PENDING" in self.rounds or (self.state == "REGISTRATION" and len(self.players) >= 2)
-        going = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and not self.paused
-        return waits and going and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
+        is_open = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and not self.paused
+        return waits and is_open and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
 
     def started(self, schedule: dict[str, tuple[tuple[str, str], int]], judges: dict[str, str | None]) -> None:
         """The next round is announced; ``schedule`` is the league's own when it was made just now."""

@@ -20,12 +20,12 @@ class Entering(Ledger):
         waiting = next((one for one in self.lobby if (one.name, one.at) == (name, at)), None)
         if league is not None and (league != "fall" or self.state == "NOT THERE"):
             return "E014"
-        going = (
+        is_going_on = (
             known is not None
             and waiting is None
             and (self.state == "RUNNING" or (self.state == "COMPLETED" and not self.is_over()))
         )
-        if league is None and self.state != "REGISTRATION" and not going:
+        if league is None and self.state != "REGISTRATION" and not is_going_on:
             return self._let_in(self.lobby, waiting, name, at, caller, token, wanted)
         if known is not None and known.code in self.out:
             return "REJECTED L001"
@@ -84,7 +84,7 @@ class Entering(Ledger):
         if known.at != at and not proven:
             # Whose the old address was says nothing of the new one.
             known.tokens = dict.fromkeys(known.tokens, False)
-        known.at, known.progress, known.suspended, known.heard = at, progress, False, self.now
+        known.at, known.progress, known.suspended, known.last_call_at = at, progress, False, self.now
         self.entering = known
         self._take_in(known, token, proven=proven, again=again)
         if again:

@@ -32,7 +32,7 @@ class Judging(Ledger):
         return who if sender is None or sender == who.code else "E012"
 
     def hear(self, referee: Who) -> None:
-        referee.heard, referee.suspended = self.now, False
+        referee.last_call_at, referee.suspended = self.now, False
 
     def report(
         self, token: str | None, sender: str, league: str, match_id: str, attempt: int | None, outcome: str
@@ -102,10 +102,10 @@ class Judging(Ledger):
         else:
             self.hear(who)
         mine = {key: game.attempt for key, game in self.games.items() if game.referee == who.code and is_on(game)}
-        said = []
+        answers = []
         for match_id, attempt, state, why in items:
             alive = mine.get(match_id) == attempt
-            said.append("ok" if alive else "lost")
+            answers.append("ok" if alive else "lost")
             game = self.games.get(match_id)
             if not alive or game is None or not is_on(game):
                 continue
@@ -113,7 +113,7 @@ class Judging(Ledger):
                 self.lose(game, counts=bool(why))
             else:
                 self._renew(game, who, STEPS.index(state))
-        return tuple(said)
+        return tuple(answers)
 
     def _renew(self, game: Game, referee: Who, step: int) -> None:
         """News renew a lease; without any it is renewed when a tenth of it is gone."""

@@ -38,7 +38,7 @@ class Who:
     site_key: bool = False
     progress: bool = True
     suspended: bool = False
-    heard: int = 0
+    last_call_at: int = 0
     state: str = "REGISTERED"
     silences: int = 0
 

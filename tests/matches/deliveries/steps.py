@@ -85,12 +85,12 @@ class Compared(RolledBack):
                 answering.finish()
             assert answering.reply.status == 200
             reply = json.loads(answering.reply.body)
-            expected, said = sent.expect(), kind_of(reply)
-            assert said == expected
-            if isinstance(said, str) and said.startswith(("REJECTED", "E0")):
+            expected, actual = sent.expect(), kind_of(reply)
+            assert actual == expected
+            if isinstance(actual, str) and actual.startswith(("REJECTED", "E0")):
                 # A player that has too many answers on their way is refused after those that arrived were cleared.
-                assert not writes.seen or (said, "DELETE") == ("E002", writes.seen[0][:6])
-            if said == "ACCEPTED" and "auth_token" in reply["result"]:
+                assert not writes.seen or (actual, "DELETE") == ("E002", writes.seen[0][:6])
+            if actual == "ACCEPTED" and "auth_token" in reply["result"]:
                 self.world.give(reply["result"]["auth_token"])
                 self.tokens.append(reply["result"]["auth_token"])
             self.outbox_is_the_models()
@@ -202,8 +202,8 @@ class Compared(RolledBack):
                 parcel.state = "DROPPED"
             assert parcel.state == state
         assert [number for number, *_ in rows] == sorted(known)
-        told = list(Broadcast.objects.filter(message_type="ROUND_COMPLETED").values_list("round_number", flat=True))
-        assert sorted(told) == [n for n, state in enumerate(self.world.rounds, 1) if state == "COMPLETED"]
+        rounds = list(Broadcast.objects.filter(message_type="ROUND_COMPLETED").values_list("round_number", flat=True))
+        assert sorted(rounds) == [n for n, state in enumerate(self.world.rounds, 1) if state == "COMPLETED"]
         ends = Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()
         assert ends == self.world.ends_told <= Event.objects.filter(kind="league_completed").count() <= 1
 

@@ -64,9 +64,11 @@ class RefereesReport(Compared):
         """Each of them tells how its matches stand."""
         for judge in self.world.referees:
             theirs = [(key, one) for key, one in self.world.games.items() if one.referee == judge.code]
-            said = [(key, one.attempt, "COLLECTING_CHOICES", "") for key, one in theirs if one.phase == words.PLAYING]
+            reports = [
+                (key, one.attempt, "COLLECTING_CHOICES", "") for key, one in theirs if one.phase == words.PLAYING
+            ]
             if judge.tokens:
-                self.tell(next(iter(judge.tokens)), judge.code, said, False, 1)
+                self.tell(next(iter(judge.tokens)), judge.code, reports, False, 1)
 
     @rule(
         items=st.lists(
@@ -86,23 +88,23 @@ class RefereesReport(Compared):
         if right is None and self.world.referees:
             right = self.world.referees[judge % len(self.world.referees)].code
         token, code = self.who(sender, right)
-        said = []
+        reports = []
         for pick, more, state, why in items:
             game = self.game(pick)
             match_id, attempt = (game[0], game[1].attempt) if game else ("R1M1", 1)
-            said.append((match_id, max(0, attempt + more), state, why))
-        self.tell(token, code, said, leaving, times)
+            reports.append((match_id, max(0, attempt + more), state, why))
+        self.tell(token, code, reports, leaving, times)
 
     def tell(
-        self, token: str | None, code: str, said: list[tuple[str, int, str, str]], leaving: bool, times: int
+        self, token: str | None, code: str, reports: list[tuple[str, int, str, str]], leaving: bool, times: int
     ) -> None:
         fields = [
             {"league_id": "fall", "match_id": match_id, "attempt": attempt, "state": state, "why": why}
-            for match_id, attempt, state, why in said
+            for match_id, attempt, state, why in reports
         ]
         params = self.signed(token, code, "REPORT_PROGRESS", matches=fields, leaving=leaving)
         self.message(
-            "report_progress", params, "10.0.1.1", lambda: self.world.progress(token, code, said, leaving), times
+            "report_progress", params, "10.0.1.1", lambda: self.world.progress(token, code, reports, leaving), times
         )
 
     @precondition(lambda self: self.world.games)

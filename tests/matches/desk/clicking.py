@@ -24,7 +24,7 @@ def shown(desk: Client, league_id: str = "fall") -> dict[str, Any]:
     return desk_context
 
 
-def said(answer: Any) -> list[str]:
+def sentences_of(answer: Any) -> list[str]:
     """The sentences that answer a click."""
     return [str(message) for message in get_messages(answer.wsgi_request)]
 
@@ -33,7 +33,7 @@ def post(desk: Client, path: str, league_id: str = "fall", **data: Any) -> str:
     """POST to the desk; the last sentence that answers."""
     answer = desk.post(f"{LEAGUES}{league_id}/{path}/", data)
     assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}{league_id}/change/")
-    return said(answer)[-1]
+    return sentences_of(answer)[-1]
 
 
 def asks(answer: Any) -> bool:

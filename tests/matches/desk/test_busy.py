@@ -14,7 +14,7 @@ from matches.league import opening
 from matches.models import League
 from tests import factories as make
 from tests.leaguesite.script import Script
-from tests.matches.desk.clicking import post, said
+from tests.matches.desk.clicking import post, sentences_of
 
 pytestmark = pytest.mark.django_db
 SENTENCE = "The database was busy or away. See whether it has been done, then try again."
@@ -95,7 +95,7 @@ def test_an_action_of_the_list_of_leagues_says_that_the_database_aborted_it(desk
     asked = aborting(InterfaceError("closed"))
     sent = {"action": "pause_leagues", "_selected_action": ["fall"]}
     answer = desk.post("/admin/matches/league/", sent)
-    assert (answer.status_code, said(answer), len(asked)) == (302, [f"Fall: {SENTENCE}"], 1)
+    assert (answer.status_code, sentences_of(answer), len(asked)) == (302, [f"Fall: {SENTENCE}"], 1)
 
 
 def test_a_form_of_the_desk_is_answered_with_503_when_the_database_aborts_it(desk: Client, aborting: Aborting) -> None:

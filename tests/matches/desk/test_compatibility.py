@@ -89,11 +89,11 @@ def test_the_page_costs_the_same_for_3_players_and_for_90(ada: Client) -> None:
 
 def test_the_api_answers_the_whole_site_in_parts_and_only_with_the_key(ada: Client, api_key: str) -> None:
     assert ada.get(API).status_code == 401
-    told = api(ada, "?limit=2").json()
-    assert ([one["player_id"] for one in told["agents"]], told["next"]) == (["W01", "W02"], 2)
-    told = api(ada, "?limit=3&start=2").json()
-    assert ([one["player_id"] for one in told["agents"]], told["next"]) == (["P01", "P02", "P03"], None)
-    cells = {one["message_type"]: one for one in told["agents"][0]["messages"]}
+    page = api(ada, "?limit=2").json()
+    assert ([one["player_id"] for one in page["agents"]], page["next"]) == (["W01", "W02"], 2)
+    page = api(ada, "?limit=3&start=2").json()
+    assert ([one["player_id"] for one in page["agents"]], page["next"]) == (["P01", "P02", "P03"], None)
+    cells = {one["message_type"]: one for one in page["agents"][0]["messages"]}
     assert cells["CHOOSE_PARITY_CALL"] == {
         "message_type": "CHOOSE_PARITY_CALL", "how": "other", "shape": "flat", "own": "",
     }  # fmt: skip

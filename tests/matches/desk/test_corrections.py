@@ -13,7 +13,7 @@ from matches.models import Correction, Role
 from matches.view import sight
 from tests import factories as make
 from tests.matches.correcting import do, in_round_two
-from tests.matches.desk.clicking import count_queries, person, said
+from tests.matches.desk.clicking import count_queries, person, sentences_of
 
 pytestmark = pytest.mark.django_db
 LIST, NEW = "/admin/matches/league/fall/corrections/", "/admin/matches/league/fall/correct/"
@@ -81,7 +81,7 @@ def test_a_confirmed_correction_is_made(
     desk: Client, place: make.Setting, form: dict[str, Any], expected: tuple[str, str | None]
 ) -> None:
     answer = confirm(desk, form)
-    assert (answer.status_code, answer["Location"], said(answer)) == (302, LIST, ["Correction #1 is made."])
+    assert (answer.status_code, answer["Location"], sentences_of(answer)) == (302, LIST, ["Correction #1 is made."])
     outcome = sight.everything(place.league).outcome("R1M1")
     assert outcome is not None
     assert (outcome.status, outcome.winner) == expected
@@ -104,13 +104,13 @@ def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, p
     refused = desk.post(UNDO, {"reason": "", "fingerprint": fingerprint(shown)})
     assert (refused.status_code, sight.everything(place.league).standings == before) == (200, False)
     answer = desk.post(UNDO, {"reason": "it was right", "fingerprint": fingerprint(shown)})
-    assert (answer.status_code, said(answer)[-1]) == (302, "Correction #1 is undone.")
+    assert (answer.status_code, sentences_of(answer)[-1]) == (302, "Correction #1 is undone.")
     assert sight.everything(place.league).standings == before
     page = desk.get(LIST).content.decode()
     assert "data-undone" in page
     assert "it was right" in page
     again = desk.get(UNDO)
-    assert (again.status_code, said(again)[-1]) == (302, "Correction #1 is undone already.")
+    assert (again.status_code, sentences_of(again)[-1]) == (302, "Correction #1 is undone already.")
     assert desk.get(f"{LIST}9/undo/").status_code == 404
 
 
@@ -118,7 +118,7 @@ def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, pl
     old = fingerprint(desk.post(NEW, VOID | {"preview": "1"}))
     do("points", player_id="P04", points=9, reason="a fine report", by="bob")
     answer = desk.post(NEW, VOID | {"confirm": "1", "fingerprint": old})
-    assert (answer.status_code, said(answer)) == (
+    assert (answer.status_code, sentences_of(answer)) == (
         200,
         ["The league has changed since this was shown: look again, then confirm."],
     )

@@ -18,7 +18,7 @@ from agents_registry.rosters import roster
 from matches.league import entry, opening, staffing
 from tests import factories as make
 from tests import wire
-from tests.matches.desk.clicking import DESK, LEAGUES, count_queries, person, post, said, shown
+from tests.matches.desk.clicking import DESK, LEAGUES, count_queries, person, post, sentences_of, shown
 
 pytestmark = pytest.mark.django_db
 VICTIM, STRANGER = "192.0.2.7", "192.0.2.66"
@@ -307,7 +307,7 @@ def test_a_league_with_a_name_similar_to_another_gets_a_warning(desk: Client) ->
     add = "/admin/matches/league/add/"
     form = {"game_type": "even_odd", "no_show": "technical_loss", "error_style": "error"}
     answer = desk.post(add, form | {"league_id": "fa11", "display_name": "FaIl"})
-    assert said(answer)[0] == "People will take this league for another, as the names look alike: Fall (fall)."
+    assert sentences_of(answer)[0] == "People will take this league for another, as the names look alike: Fall (fall)."
 
 
 # What it costs ------------------------------------------------------------------------------------

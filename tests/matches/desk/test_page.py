@@ -64,8 +64,8 @@ def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: C
     assert [button.warnings for button in shown(desk)["buttons"] if button.name == "start"] == [[]]
     silence(place.players[3])
     buttons = {button.name: button.warnings for button in shown(desk)["buttons"]}
-    said = ["1 of 4 would not answer: P04 Player 4."]
-    assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (said, said, ())
+    warning = ["1 of 4 would not answer: P04 Player 4."]
+    assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (warning, warning, ())
     page = desk.get(DESK).content.decode()
     [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-start">(.*?)</details>', page, re.S)
     assert ("1 of 4 would not answer: P04 Player 4." in confirm, "Start all the same" in confirm) == (True, True)
@@ -84,7 +84,7 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
 
 
 @pytest.mark.parametrize(
-    ("silent", "asked", "said"),
+    ("silent", "asked", "expected"),
     [
         (0, 0, "No player was called yet."),
         (0, 2, "2 of 3 players answered when they were last called. 1 player was not called yet."),
@@ -93,12 +93,14 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
         (1, 2, "2 of 3 players answered when they were last called."),
     ],
 )
-def test_the_desk_counts_who_answered_and_who_was_not_called(desk: Client, silent: int, asked: int, said: str) -> None:
+def test_the_desk_counts_who_answered_and_who_was_not_called(
+    desk: Client, silent: int, asked: int, expected: str
+) -> None:
     players = make.setting(players=3).players
     for number in range(asked + silent):
         problem = "no answer within 2 s" if number >= asked else ""
         registration.note_ping(agent_id=players[number].agent.pk, problem=problem)
-    assert shown(desk)["answering"] == said
+    assert shown(desk)["answering"] == expected
 
 
 def test_the_live_part_equals_that_part_of_the_page(desk: Client) -> None:
@@ -225,8 +227,8 @@ def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
     match = place.match("R1M1")
     assert [one.buttons.keys() for one in shown(desk)["open"]] == [{"cancel"}]
     seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
-    told = seal | {"conversation_id": match.conversation_id}
-    assert make.progress(match, state="DRAWING_NUMBER", seal=told) == "sealed"
+    told_seal = seal | {"conversation_id": match.conversation_id}
+    assert make.progress(match, state="DRAWING_NUMBER", seal=told_seal) == "sealed"
     (line,) = shown(desk)["open"]
     assert (line.buttons, line.telling) == ({}, True)
     assert "Its result is being told to its players." in desk.get(DESK).content.decode()
@@ -314,8 +316,8 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
     make.setting(players=4)
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
     local = (at + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M")
-    said = post(desk, "plan/start", when=local, utc=at.isoformat().replace("+00:00", "Z"), all_rounds="on")
-    assert said == "The start is planned. A pause, or a start by hand before it, calls it off."
+    sentence = post(desk, "plan/start", when=local, utc=at.isoformat().replace("+00:00", "Z"), all_rounds="on")
+    assert sentence == "The start is planned. A pause, or a start by hand before it, calls it off."
     league = League.objects.get(pk="fall")
     assert (league.starts_at, league.starts_all) == (at, True)
     assert f'<time datetime="{at.isoformat()}" data-local>' in desk.get(NOW).content.decode()
@@ -324,7 +326,7 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         ({}, "Start at: This field is required."),
         ({"when": "soon"}, "Start at: Enter a valid date/time."),
@@ -338,10 +340,10 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
     ],
 )
 def test_a_planned_start_with_an_invalid_time_is_refused_with_a_sentence(
-    desk: Client, data: dict[str, str], said: str
+    desk: Client, data: dict[str, str], expected: str
 ) -> None:
     make.setting(players=4)
-    assert post(desk, "plan/start", **data) == said
+    assert post(desk, "plan/start", **data) == expected
     assert League.objects.get(pk="fall").starts_at is None
 
 

@@ -14,7 +14,7 @@ from matches.view.screens import Steering, steering
 from tests import factories as make
 from tests.matches.audience.looking import assert_costs_the_same, hostile_league
 from tests.matches.audience.test_pages import many_players
-from tests.matches.desk.clicking import LEAGUES, person, said
+from tests.matches.desk.clicking import LEAGUES, person, sentences_of
 
 pytestmark = [pytest.mark.django_db]
 PAGE = f"{LEAGUES}fall/remote/"
@@ -23,7 +23,7 @@ PAGE = f"{LEAGUES}fall/remote/"
 def press(desk: Client, name: str, **data: str) -> list[str]:
     answer = desk.post(f"{LEAGUES}fall/screen/{name}/", data)
     assert (answer.status_code, answer["Location"]) == (302, PAGE)
-    return said(answer)
+    return sentences_of(answer)
 
 
 def test_the_buttons_steer_the_screens_and_are_noted() -> None:

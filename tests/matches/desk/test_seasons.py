@@ -10,7 +10,7 @@ from matches.models import League
 from tests import factories as make
 from tests import rich
 from tests.leaguesite.script import Script
-from tests.matches.desk.clicking import LEAGUES, count_queries, person, post, said
+from tests.matches.desk.clicking import LEAGUES, count_queries, person, post, sentences_of
 
 pytestmark = pytest.mark.django_db
 SEASON = f"{LEAGUES}fall/season/"
@@ -21,7 +21,7 @@ def test_a_league_is_cloned_on_its_page_and_the_desk_of_the_new_one_follows(desk
     sent = {"do": "clone", "display_name": "Spring Term", "with_settings": "on"}
     answer = desk.post(SEASON, sent)
     assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}spring_5Fterm/change/")
-    assert said(answer) == ["Spring Term is open for registration."]
+    assert sentences_of(answer) == ["Spring Term is open for registration."]
     page = desk.post(SEASON, sent | {"wanted_id": "spring_term"}).content.decode()
     assert "exists already: choose another id." in page
 
@@ -35,7 +35,7 @@ def test_what_would_be_deleted_is_counted_and_the_id_has_to_be_typed(desk: Clien
     assert "Type the id of the league, fall, to delete it." in page
     answer = desk.post(SEASON, {"do": "delete", "typed": "fall"})
     assert (answer.status_code, answer["Location"]) == (302, LEAGUES)
-    assert (said(answer), League.objects.count()) == (["The league is deleted."], 0)
+    assert (sentences_of(answer), League.objects.count()) == (["The league is deleted."], 0)
 
 
 def test_a_league_that_is_played_shows_no_form_to_delete_it(desk: Client) -> None:
@@ -84,11 +84,11 @@ def test_a_league_is_put_into_a_series_and_taken_out_on_its_page(desk: Client) -
     make.setting(players=2)
     answer = desk.post(SEASON, {"do": "put_in_series", "series_id": "course", "series_name": "The course"})
     assert (answer.status_code, answer["Location"]) == (302, SEASON)
-    assert said(answer) == ["The league is in the series The course."]
+    assert sentences_of(answer) == ["The league is in the series The course."]
     assert '<a href="/series/course">' in desk.get(SEASON).content.decode()
     refused = desk.post(SEASON, {"do": "put_in_series", "series_id": "no id"})
     assert "Use letters, digits, - and _ only." in refused.content.decode()
-    assert said(desk.post(SEASON, {"do": "leave_series"})) == ["The league is in no series any more."]
+    assert sentences_of(desk.post(SEASON, {"do": "leave_series"})) == ["The league is in no series any more."]
     assert "/series/" not in desk.get(SEASON).content.decode()
 
 
@@ -97,9 +97,9 @@ def test_a_script_puts_leagues_into_series(script: Script, public: Script) -> No
     path = f"/leagues/{place.league_id}/series"
     assert script.post(path, {"series_id": "course", "series_name": "The course"})[0] == 200
     assert public.get("/series") == (200, [{"series_id": "course", "display_name": "The course", "leagues": 1}])
-    status, told = public.get("/series/course")
-    assert (status, [one["league_id"] for one in told["evenings"]]) == (200, [place.league_id])
-    assert not [secret for secret in rich.secrets() if secret in str(told)]
+    status, series = public.get("/series/course")
+    assert (status, [one["league_id"] for one in series["evenings"]]) == (200, [place.league_id])
+    assert not [secret for secret in rich.secrets() if secret in str(series)]
     assert script.post(f"{path}/leave")[0] == 200
     assert public.get("/series/course")[0] == 404
     assert public.post(path, {"series_id": "course"})[0] == 401
@@ -110,8 +110,8 @@ def test_a_script_does_the_same(script: Script) -> None:
     path = f"/leagues/{place.league_id}"
     assert script.post(f"{path}/clone", {"wanted_id": "spring", "with_roster": False})[1]["league_id"] == "spring"
     assert script.post(f"{path}/archive")[0] == 200
-    status, told = script.post(f"{path}/notices", {"text": "Hello"})
-    assert (status, "is in the archive" in told["error"]) == (409, True)
+    status, reply = script.post(f"{path}/notices", {"text": "Hello"})
+    assert (status, "is in the archive" in reply["error"]) == (409, True)
     assert script.post(f"{path}/archive/take_back")[0] == 200
     assert script.post(f"{path}/delete", {"typed": "spring"})[0] == 422
     assert script.post(f"{path}/delete", {"typed": place.league_id}) == (200, {"league_id": place.league_id})

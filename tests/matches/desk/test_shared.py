@@ -105,15 +105,15 @@ def test_a_button_marks_a_gateway_and_another_removes_the_mark(
     woken: list[bool] = []
     detach = nudge.attach(woken.append)
     with django_capture_on_commit_callbacks(execute=True):
-        said = mark(desk)
+        sentence = mark(desk)
     detach()
-    assert said == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
+    assert sentence == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
     assert (programs.gateways(), about(desk), True in woken) == ({HOST}, [], True)
     [gateway] = shown(desk)["gateways"]
     assert (gateway.host, gateway.players, gateway.back.value) == (HOST, "P01, P02, P03, P04", HOST)
     mark(desk)
-    said = take_back(desk)
-    assert said == "192.0.2.7 is not a gateway any more: at each port there is one program, whatever the path."
+    sentence = take_back(desk)
+    assert sentence == "192.0.2.7 is not a gateway any more: at each port there is one program, whatever the path."
     assert (programs.gateways(), len(about(desk))) == (frozenset(), 1)
     on_record = Event.objects.filter(kind="gateway_changed").order_by("seq").values_list("data", flat=True)
     assert list(on_record) == [{"host": HOST, "gateway": mark, "user": "instructor"} for mark in (True, False)]
@@ -135,8 +135,8 @@ def test_a_waiting_match_names_the_other_match_and_links_to_the_problem(desk: Cl
     first = Match.objects.get(state=MatchState.ASSIGNED).match_id
     waits = {one.row.match_id: one.waits for one in shown(desk)["open"]}
     [other] = set(waits) - {first}
-    said = f"waits for {first}: both call 192.0.2.7, port 8101"
-    assert waits == {first: None, other: Wait(said, more="#desk-shared")}
+    reason = f"waits for {first}: both call 192.0.2.7, port 8101"
+    assert waits == {first: None, other: Wait(reason, more="#desk-shared")}
     mark(desk)
     assert [one.waits for one in shown(desk)["open"]] == [None, None]
     lifecycle.pause(league_id="fall")

@@ -13,7 +13,7 @@ from agents_registry.models import Agent
 from matches.league import lifecycle, opening, staffing
 from matches.models import AuditEntry, League
 from tests import factories as make
-from tests.matches.desk.clicking import LEAGUES, confirm, person, said
+from tests.matches.desk.clicking import LEAGUES, confirm, person, sentences_of
 
 pytestmark = pytest.mark.django_db
 AGENTS = "/admin/agents_registry/agent/"
@@ -65,7 +65,7 @@ def test_a_start_with_warnings_is_asked_for_and_says_what_it_would_do_to_each_ro
     assert "is over: create a new league to play again." in text
     done = confirm(desk, asked)
     assert (done.status_code, active("fall", "winter", "spring")) == (302, [True, True, False])
-    assert sorted(said(done))[0] == "Fall: The round is started."
+    assert sorted(sentences_of(done))[0] == "Fall: The round is started."
     assert AuditEntry.objects.filter(action="league.start").count() == 2
 
 
@@ -120,7 +120,7 @@ def test_all_rows_gone_leads_back_to_the_list(desk: Client, leagues: list[make.S
     opening.close_registration(league_id="fall")
     again = confirm(desk, asked)
     assert (again.status_code, active("fall")) == (302, [False])
-    assert said(again)[-1] == "1 row is no longer in the list."
+    assert sentences_of(again)[-1] == "1 row is no longer in the list."
 
 
 @pytest.mark.parametrize("seen", ["", "[]", "{", '{"fall": 7}', "null", "{}"])

@@ -143,8 +143,8 @@ async def test_nobody_else_answers_a_check_and_a_match_beside_it_has_its_own_ids
         report, *answers = await asyncio.gather(checked(ADA), *(match_beside(number) for number in range(20)))
     assert found(report) == (set(), set())
     assert [outcome for outcome, _ in answers] == [Outcome.ANSWERED] * 20
-    assert [said["result"]["match_id"] for _, said in answers] == [f"R1M{number}" for number in range(20)]
-    assert {said["id"] for _, said in answers} == {1001}
+    assert [reply["result"]["match_id"] for _, reply in answers] == [f"R1M{number}" for number in range(20)]
+    assert {reply["id"] for _, reply in answers} == {1001}
     assert len(set(ids)) == len(ids)
 
 

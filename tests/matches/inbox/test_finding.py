@@ -80,9 +80,12 @@ class Answers:
 
 
 async def test_only_the_first_call_of_a_check_tells_what_is_at_the_address() -> None:
-    page, said = Reply(200, None, "not JSON", 0.1, HTML), Reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", 0.1)
-    for first, found in ((page, "a web page is at its address (HTTP 200)"), (said, "")):
-        line = FirstCall(Answers(first, page, said))
+    page, reply = (
+        Reply(200, None, "not JSON", 0.1, HTML),
+        Reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", 0.1),
+    )
+    for first, found in ((page, "a web page is at its address (HTTP 200)"), (reply, "")):
+        line = FirstCall(Answers(first, page, reply))
         assert line.found is None
         for _ in range(3):
             await line.post("http://127.0.0.1:8101/mcp", {}, limit_s=1)

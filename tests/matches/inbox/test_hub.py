@@ -291,11 +291,11 @@ async def test_the_referee_of_one_seat_does_not_fill_an_inbox() -> None:
 
 async def test_made_up_answers_do_not_fill_the_way_to_the_other_processes() -> None:
     wire = Wire()
-    heard: list[int] = []
-    wire.here.hear_answer = lambda offer_id, agent, response: heard.append(offer_id)  # type: ignore[method-assign]
+    offer_ids: list[int] = []
+    wire.here.hear_answer = lambda offer_id, agent, response: offer_ids.append(offer_id)  # type: ignore[method-assign]
     for number in range(10 * MAX_STRAYS):
         wire.there.answer(ADA, {"id": number, "result": {}})
-    assert len(heard) == MAX_STRAYS
+    assert len(offer_ids) == MAX_STRAYS
     assert wire.there.answer(BOB, {"id": 1, "result": {}})
 
 

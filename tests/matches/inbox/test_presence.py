@@ -36,23 +36,23 @@ async def test_open_lines_are_stored_and_a_poll_counts_as_open_until_the_next_is
 async def test_pages_of_a_league_are_updated_when_a_line_of_an_agent_opens_or_closes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(notify, "push", lambda league_id, match_ids=(), **_: told.append(league_id))
+    league_ids: list[str] = []
+    monkeypatch.setattr(notify, "push", lambda league_id, match_ids=(), **_: league_ids.append(league_id))
     here, hub = Agents(), Hub()
     ada, _bob = await here.in_db(_two)
-    told.clear()
+    league_ids.clear()
     presence = Presence(hub, ThreadPoolExecutor(1), linger_s=0)
     with hub.line(ada.agent.pk, "poll", token="t"):
         await presence.flush()
-        assert told == ["fall"]
+        assert league_ids == ["fall"]
         # Another poll of the same agent changes nothing.
         with hub.line(ada.agent.pk, "poll", token="t"):
             await presence.flush()
-    assert told == ["fall"]
+    assert league_ids == ["fall"]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     await presence.flush()
-    assert told == ["fall", "fall"]
+    assert league_ids == ["fall", "fall"]
 
 
 async def test_an_agent_whose_messages_two_programs_fetch_is_marked() -> None:

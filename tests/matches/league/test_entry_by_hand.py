@@ -39,7 +39,7 @@ def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "said"),
+    ("changes", "field", "message"),
     [
         ({"name": "\u200f"}, "name", "The name is missing. Expected: a name to show"),
         (
@@ -57,12 +57,12 @@ def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
     ],
 )
 def test_a_player_that_cannot_be_added_has_an_error_at_its_field(
-    desk: Client, changes: dict[str, str], field: str, said: str
+    desk: Client, changes: dict[str, str], field: str, message: str
 ) -> None:
     entry.add_by_hand(league_id="fall", name="Quiet", endpoint="http://10.0.0.1:1/mcp", wanted_id="P07")
     form = {"league": "fall", "name": "Quiet", "endpoint": "http://10.0.0.2:1/mcp", "wanted_id": ""}
     page = desk.post(ADD, form | changes)
-    assert page.context["form"].errors == {field: [said]}
+    assert page.context["form"].errors == {field: [message]}
     assert Agent.objects.count() == 1
 
 

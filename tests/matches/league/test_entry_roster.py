@@ -322,16 +322,16 @@ def test_the_page_costs_the_same_queries_with_many_people(desk: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "sentence"),
     [
         ({}, "Choose a file, or paste the lines of one."),
         ({"text": "name,email\nDana,nowhere\n"}, "Line 2: the e-mail was “nowhere”; expected an address"),
         ({"text": "<script>"}, "Line 1: these columns are missing: name, email. Seen: &lt;script&gt;."),
     ],
 )
-def test_a_wrong_import_says_why_on_the_page(desk: Client, form: dict[str, str], said: str) -> None:
+def test_a_wrong_import_says_why_on_the_page(desk: Client, form: dict[str, str], sentence: str) -> None:
     page = desk.post(PAGE, form)
-    assert (page.status_code, page.content.decode().count(said)) == (200, 1)
+    assert (page.status_code, page.content.decode().count(sentence)) == (200, 1)
     assert people() == []
 
 
@@ -359,13 +359,13 @@ def test_the_agents_page_shows_how_it_speaks_and_whose_it_is(desk: Client) -> No
     Agent.objects.update(spoken={"GAME_OVER": "flat", "GAME_INVITATION": "flat", "CHOOSE_PARITY_CALL": "tools"})
     path = f"/admin/agents_registry/agent/{agent.pk}/change/"
     html = desk.get(path).content.decode()
-    for said in (
+    for text in (
         "registered by itself",
         "flat: GAME_INVITATION, GAME_OVER; tools: CHOOSE_PARITY_CALL",
         ">timestamp was missing</div>",
         f'<option value="{agent.owner_id}" selected>Dana Levi &lt;dana@example.org&gt;</option>',
     ):
-        assert html.count(said) == 1, said
+        assert html.count(text) == 1, text
     noa = RosterEntry.objects.get(email="noa@example.org")
     assert desk.post(path, {"display_name": "Alpha", "owner": noa.pk}).status_code == 302
     agent.refresh_from_db()

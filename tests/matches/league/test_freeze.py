@@ -46,7 +46,7 @@ def play_round(place: make.Setting, winner: int | None) -> None:
     make.finish_round(place, winner)
 
 
-def told(after: int) -> list[dict[str, Any]]:
+def broadcasts_after(after: int) -> list[dict[str, Any]]:
     """The payloads of the broadcasts after a certain one, without their times."""
     rows = Broadcast.objects.filter(pk__gt=after, league_id="fall").order_by("pk")
     return [wire.plain(row.payload) for row in rows]
@@ -60,7 +60,7 @@ def test_agents_get_the_frozen_table_whatever_the_hidden_results_are(place: make
             with transaction.atomic():
                 play_round(place, winner)
                 play_round(place, winner)
-                sent.append(told(last))
+                sent.append(broadcasts_after(last))
                 raise _GiveUp
         except _GiveUp:
             continue

@@ -244,16 +244,16 @@ def test_my_agent_does_not_show_corrections_while_the_board_is_frozen() -> None:
     lifecycle.start_league(league_id="fall")
     league, agent = place.league, place.match("R1M1").player_a
 
-    def told() -> list[tuple[str, str]]:
+    def shown_letters() -> list[tuple[str, str]]:
         rows = mine.context(place.league, [agent])["matches"]
         return [(row.match_id, row.letter) for row in rows]
 
-    before = told()
+    before = shown_letters()
     assert ("R1M1", "W") in before
     do("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
-    assert told() == before
+    assert shown_letters() == before
     make.open_current("fall")
     make.finish_round(place)
-    assert len([how for _, how in told() if how]) == 2
+    assert len([how for _, how in shown_letters() if how]) == 2
     freeze.lift(league_id="fall")
-    assert ("R1M1", "C") in told()
+    assert ("R1M1", "C") in shown_letters()

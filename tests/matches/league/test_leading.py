@@ -155,8 +155,8 @@ async def test_what_one_conductor_sends_the_other_does_not(here: Agents) -> None
             await here.in_db(lambda: give_up_lead(holder=Lead.objects.get().holder))
             await here.until(lambda: second.leads)
             await here.until_in_db(lambda: unsettled() == 0)
-    told = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
-    assert here.types("P01") == told
+    kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+    assert here.types("P01") == kinds
     assert here.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"]
 
 

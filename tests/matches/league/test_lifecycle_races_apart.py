@@ -150,9 +150,9 @@ def test_a_player_comes_to_the_lobby_while_a_league_opens(
 ) -> None:
     create = partial(opening.create_league, league_id="fall", display_name="Fall")
     before(monkeypatch, holder, name, lambda: other.does(create))
-    came = make.join("New")
+    newcomer = make.join("New")
     assert not isinstance(other.is_done(), Exception)
-    assert (came.fresh().league_id, came.fresh().code) == ("fall", came.agent.code)
+    assert (newcomer.fresh().league_id, newcomer.fresh().code) == ("fall", newcomer.agent.code)
 
 
 def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
@@ -292,8 +292,8 @@ def test_the_board_is_unveiled_while_the_league_ends(monkeypatch: pytest.MonkeyP
     freeze.lift(league_id="fall")
     other.is_done()
     assert place.league.state == "COMPLETED"
-    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED", agent__kind=Kind.PLAYER)
-    assert (told.count(), Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()) == (2, 1)
+    deliveries = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED", agent__kind=Kind.PLAYER)
+    assert (deliveries.count(), Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()) == (2, 1)
 
 
 def test_two_instructors_lift_the_freeze_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:

@@ -47,11 +47,11 @@ REFUSED = [played, make.playing, no_referee, nobody_ready, paused, stopped, make
 @pytest.mark.parametrize("arrange", REFUSED)
 def test_the_refusal_is_the_same_before_and_at_the_start(arrange: Callable[[], object]) -> None:
     arrange()
-    with pytest.raises(ActionRefused) as told:
+    with pytest.raises(ActionRefused) as foreseen:
         lifecycle.refuse_start(League.objects.get(pk="fall"))
     with pytest.raises(ActionRefused) as refused:
         lifecycle.start_league(league_id="fall")
-    assert str(told.value) == str(refused.value)
+    assert str(foreseen.value) == str(refused.value)
 
 
 def test_a_league_that_may_start_is_not_refused() -> None:

@@ -133,12 +133,12 @@ def test_a_progress_report_may_contain_any_number_of_matches() -> None:
     referee = place.referees[0].agent
     matches = Match.objects.filter(league=place.league)
     matches.update(state="ASSIGNED", attempt=1, referee_id=referee.pk)
-    everything = [make.told(match, state=MatchState.DRAWING_NUMBER) for match in matches.order_by("pk")]
+    everything = [make.progress_of(match, state=MatchState.DRAWING_NUMBER) for match in matches.order_by("pk")]
     before = 0
     for after in (1, 9, 40, 300):
-        told = everything[before:after]
-        answers = progress.progress(referee=referee, items=[*told, replace(told[0], match_id="R99M1")])
-        assert [one["status"] for one in answers] == ["ok"] * len(told) + ["lost"]
+        items = everything[before:after]
+        answers = progress.progress(referee=referee, items=[*items, replace(items[0], match_id="R99M1")])
+        assert [one["status"] for one in answers] == ["ok"] * len(items) + ["lost"]
         assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == after
         before = after
 

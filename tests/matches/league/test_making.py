@@ -99,8 +99,8 @@ def test_a_league_whose_schedule_is_being_made_refuses_other_actions() -> None:
     for verb in (opening.close_registration, lifecycle.start_round, lifecycle.stop):
         with pytest.raises(ActionRefused) as caught:
             verb(league_id="fall")
-        told = str(caught.value)
-        assert told in (
+        message = str(caught.value)
+        assert message in (
             "The schedule of Fall is being made: wait a moment.",
             "Fall has no schedule yet: close registration first.",
         )

@@ -156,9 +156,9 @@ def test_every_broadcast_names_league_round_and_token() -> None:
         )
         for body in whole_league(place)
     }
-    told = ("fall", 1, credentials.league_token(place.players[0].agent))
+    expected = ("fall", 1, credentials.league_token(place.players[0].agent))
     kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
-    assert seen == dict.fromkeys(kinds, told)
+    assert seen == dict.fromkeys(kinds, expected)
 
 
 @pytest.mark.parametrize(("dialect", "method"), [("canonical", "ping"), ("handle_message", "handle_message")])

@@ -184,7 +184,7 @@ def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_ot
     make.playing_on(place)
     Match.objects.update(state="READY", attempt=0)
     [start] = make.look().starts
-    told = json.loads(start.message)
-    given = {told[seat]["league_token"] for seat in ("player_A", "player_B")}
+    start_message = json.loads(start.message)
+    given = {start_message[seat]["league_token"] for seat in ("player_A", "player_B")}
     assert len(given) == 2
     assert given.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)

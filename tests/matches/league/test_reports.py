@@ -223,15 +223,16 @@ def test_every_fault_has_a_cause(fault: dict[str, Any], cause: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("winner", "told", "unexplained"), [(A, [], [B]), (B, [], [A]), (None, [A], [B]), (A, [B], []), (None, [], [A, B])]
+    ("winner", "reported", "unexplained"),
+    [(A, [], [B]), (B, [], [A]), (None, [A], [B]), (A, [B], []), (None, [], [A, B])],
 )
 def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
-    winner: str | None, told: list[str], unexplained: list[str]
+    winner: str | None, reported: list[str], unexplained: list[str]
 ) -> None:
-    said = [{"player_id": player, "error_code": "E001"} for player in told]
-    params = {"status": "TECHNICAL_LOSS", "faults": said} | result(winner)
+    faults = [{"player_id": player, "error_code": "E001"} for player in reported]
+    params = {"status": "TECHNICAL_LOSS", "faults": faults} | result(winner)
     causes = {fault["player_id"]: fault["cause"] for fault in read_verdict(params, PLAYERS).faults}
-    assert causes == dict.fromkeys(told, "DEADLINE") | dict.fromkeys(unexplained, "REFEREE")
+    assert causes == dict.fromkeys(reported, "DEADLINE") | dict.fromkeys(unexplained, "REFEREE")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_any_report_is_a_verdict_or_a_league_error(params: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("value", "kept"),
     [
         (None, {}),
         ("canonical", {}),
@@ -291,8 +292,8 @@ def test_any_report_is_a_verdict_or_a_league_error(params: dict[str, Any]) -> No
         ),
     ],
 )
-def test_how_players_speak_is_kept_as_far_as_it_is_known(told: Any, kept: dict[str, Any]) -> None:
-    assert read_spoken(told) == kept
+def test_how_players_speak_is_kept_as_far_as_it_is_known(value: Any, kept: dict[str, Any]) -> None:
+    assert read_spoken(value) == kept
 
 
 # -- progress ---------------------------------------------------------------------------------------------
@@ -395,8 +396,8 @@ def test_a_value_that_is_not_a_whole_number_is_refused(value: Any) -> None:
 
 
 def test_a_report_may_name_the_path_at_which_a_player_was_found() -> None:
-    told = {A: "/mcp/", B: "/", "P03": "/third/"}
-    assert read_found_at(told) == {A: "/mcp/", B: "/"}
+    paths = {A: "/mcp/", B: "/", "P03": "/third/"}
+    assert read_found_at(paths) == {A: "/mcp/", B: "/"}
     for wrong in ("http://elsewhere/", "mcp", "/a b", "/?x=1", "//elsewhere:1/\n", 7, None, "/" + "x" * 200):
         assert read_found_at({A: wrong}) == {}
     assert read_found_at("junk") == read_found_at(None) == {}

@@ -96,11 +96,11 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     assert (waits.state, waits.referee, waits.attempt, waits.view) == ("DRAWING_NUMBER", None, 1, {})
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     (start,) = make.look().starts
-    told = place.match("R1M1")
-    assert (told.state, told.attempt, told.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
     assert start.attempt == 2
     # The second referee reports another result: the seal counts.
-    answer = make.report(told, "P01")
+    answer = make.report(match, "P01")
     assert answer["status"] == "ACCEPTED"
     assert result(place) == COUNTS
     assert place.match("R1M1").seal["told"] is True
@@ -235,8 +235,8 @@ def test_a_referee_with_the_sites_key_that_does_not_seal_is_refused_as_too_old()
 def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    said = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
-    assert make.progress(match, state="DRAWING_NUMBER", seal=said) == "sealed"
+    seal = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal) == "sealed"
     kept = place.match("R1M1").seal
     assert (kept["reason"], kept["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
 
@@ -246,9 +246,9 @@ def test_nobody_sees_the_verdict_before_the_end_was_told() -> None:
     expire(place)
     kinds = Event.objects.values_list("kind", flat=True)
     assert "match_finished" not in kinds
-    told = [event.data for event in Event.objects.all()]
-    assert not any("draw_seed" in data or "seal_sha256" in data for data in told)
-    assert place.match("R1M1").draw_seed not in str(told)
+    contents = [event.data for event in Event.objects.all()]
+    assert not any("draw_seed" in data or "seal_sha256" in data for data in contents)
+    assert place.match("R1M1").draw_seed not in str(contents)
 
 
 @pytest.mark.parametrize("waiting", [False, True])
@@ -368,9 +368,9 @@ def test_a_match_told_of_twice_in_one_report_has_the_first_verdict() -> None:
     assert match.referee is not None
     other = seal_of(match, winner_player_id="P01", draw=4)
     items = [
-        make.told(match),
-        make.told(match, state="DRAWING_NUMBER", seal=seal_of(match)),
-        make.told(match, state="DRAWING_NUMBER", seal=other, end_told=True),
+        make.progress_of(match),
+        make.progress_of(match, state="DRAWING_NUMBER", seal=seal_of(match)),
+        make.progress_of(match, state="DRAWING_NUMBER", seal=other, end_told=True),
     ]
     answers = progress.progress(referee=match.referee, items=items)
     assert [answer["status"] for answer in answers] == ["ok", "sealed", "sealed"]

@@ -38,8 +38,8 @@ def test_a_role_is_given_once_changed_and_taken() -> None:
     assert staffing.take_role(league_id="fall", role_id=role.pk, by=dana) == "noa"
     with pytest.raises(NotFound):
         staffing.take_role(league_id="fall", role_id=role.pk, by=dana)
-    told = list(league.events.filter(kind__startswith="role_").order_by("seq").values_list("kind", "data"))
-    assert told == [
+    events = list(league.events.filter(kind__startswith="role_").order_by("seq").values_list("kind", "data"))
+    assert events == [
         ("role_given", {"user": "noa", "role": "assistant"}),
         ("role_given", {"user": "noa", "role": "instructor"}),
         ("role_taken", {"user": "noa", "role": "instructor"}),

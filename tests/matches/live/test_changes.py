@@ -97,9 +97,9 @@ def test_a_finished_round_changes_the_whole_league(place: make.Setting, changes:
 
 
 def test_a_withdrawn_announcement_is_a_change(place: make.Setting, changes: Changes) -> None:
-    said = notices.say(league_id="fall", text="ten minutes", by="ada")
+    notice = notices.say(league_id="fall", text="ten minutes", by="ada")
     changes.since(BOTH)
-    notices.withdraw(league_id="fall", number=said.pk)
+    notices.withdraw(league_id="fall", number=notice.pk)
     assert changes.since(BOTH) == {"fall": []}
 
 

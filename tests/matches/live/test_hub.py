@@ -88,13 +88,13 @@ async def test_the_page_with_most_listeners_is_rendered_first() -> None:
 async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
     asked: list[set[str]] = []
-    told: list[dict[str, list[str]] | Exception] = []
+    answers: list[dict[str, list[str]] | Exception] = []
     count = itertools.count()
 
     class Rows(Changes):
         def since(self, leagues: Any) -> dict[str, list[str]]:
             asked.append(leagues)
-            answer = told.pop(0) if told else {}
+            answer = answers.pop(0) if answers else {}
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -114,9 +114,9 @@ async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
         listeners = [await hub.join(key, "en") for key in keys]
         assert [await drawn.get() for _ in listeners] == keys
         async with asyncio.timeout(PATIENCE_S):
-            told += [{}, {"fall": ["R1M1"]}]
+            answers += [{}, {"fall": ["R1M1"]}]
             named = {await drawn.get() for _ in range(3)}
-            told += [OSError("no database"), {"fall": []}]
+            answers += [OSError("no database"), {"fall": []}]
             whole = {await drawn.get() for _ in range(4)}
             listed.append(True)
             index = await drawn.get()

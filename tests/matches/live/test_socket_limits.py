@@ -100,9 +100,9 @@ async def test_a_browser_that_acknowledges_nothing_is_disconnected_after_one_fra
 
 async def test_a_browser_that_has_acknowledged_everything_stays_connected() -> None:
     taking = Taking(200, heartbeat_s=0.001)
-    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    heard.put_nowait({"type": "websocket.receive", "text": '{"type":"ack"}'})
-    reading = asyncio.create_task(taking.socket.keep_reading(heard.get))
+    frames: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    frames.put_nowait({"type": "websocket.receive", "text": '{"type":"ack"}'})
+    reading = asyncio.create_task(taking.socket.keep_reading(frames.get))
     await taking.ended()
     reading.cancel()
     # It went on until the browser took nothing more, far beyond the patience with one that says nothing.

@@ -83,8 +83,8 @@ def test_an_import_verifies_the_chain_and_keeps_the_digests() -> None:
     emptied()
     event = next(event for event in whole["events"] if event["kind"] == "match_finished")
     event["data"]["attempt"] += 1
-    said = taken(whole).ledger
-    assert said.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
+    sentence = taken(whole).ledger
+    assert sentence.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
     kept = Event.objects.get(seq=event["seq"])
     assert (kept.digest, kept.salt) == (event["digest"], event["salt"])
     emptied()

@@ -63,7 +63,7 @@ def test_only_the_document_of_an_archive_is_read(document: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda one: one["matches"][0].update(winner=one["matches"][0]["player_b"]), "matches[0].status"),
         (lambda one: one["matches"][0].update(status="CANCELLED", winner=None), "matches[0].status"),
@@ -77,11 +77,11 @@ def test_only_the_document_of_an_archive_is_read(document: Any) -> None:
     ],
 )
 def test_a_changed_document_is_refused_or_its_chain_does_not_hold(
-    document: Any, change: Callable[[dict[str, Any]], None], said: str
+    document: Any, change: Callable[[dict[str, Any]], None], expected: str
 ) -> None:
     change(document)
-    if said:
-        assert refusal(document).startswith(said)
+    if expected:
+        assert refusal(document).startswith(expected)
     else:
         assert taken(document).ledger.startswith("Its ledger DOES NOT HOLD. ")
 

@@ -57,9 +57,9 @@ def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys
         verified = verify(reading.read(str(tmp_path / name)), head=kept)
         assert (verified.head, verified.events) == (league.ledger_head, league.events.count())
         assert main(["verify", str(tmp_path / name), "--head", kept]) == 0
-        said = capsys.readouterr().out
-        assert said.startswith("HOLDS: league fall")
-        assert "added up they give the results that are listed with them" in said
+        output = capsys.readouterr().out
+        assert output.startswith("HOLDS: league fall")
+        assert "added up they give the results that are listed with them" in output
 
 
 @pytest.mark.parametrize(("people", "frozen"), sampled(product((True, False), repeat=2)))

@@ -72,13 +72,13 @@ async def conductor(layer: Layer) -> AsyncIterator[asyncio.Queue[bool]]:
 
 
 @asynccontextmanager
-async def heard_of(layer: Layer) -> AsyncIterator[asyncio.Queue[dict[str, Any]]]:
+async def messages_on(layer: Layer) -> AsyncIterator[asyncio.Queue[dict[str, Any]]]:
     """Every message, as another process hears it."""
-    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    listening = asyncio.create_task(notify.listen(heard.put_nowait))
+    messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    listening = asyncio.create_task(notify.listen(messages.put_nowait))
     await next_of(layer.joined)
     try:
-        yield heard
+        yield messages
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
@@ -102,34 +102,34 @@ async def test_the_conductor_receives_a_call_of_another_process(layer: Layer) ->
 
 
 async def test_a_call_of_this_process_wakes_its_conductor_once(layer: Layer) -> None:
-    async with heard_of(layer) as heard, conductor(layer) as woken:
+    async with messages_on(layer) as messages, conductor(layer) as woken:
         nudge.nudge(urgent=False)
         notify.push("fall", ["R1M1"])
         assert await next_of(woken) is False
-        message = await next_of(heard)
+        message = await next_of(messages)
         # Both in one message: they came before the loop got to send.
         assert (message["leagues"], message["due"], message["from"]) == ({"fall": ["R1M1"]}, [False], notify.PROCESS_ID)
         assert woken.empty()
 
 
 async def test_a_message_says_in_which_leagues_a_match_has_ended(layer: Layer) -> None:
-    async with heard_of(layer) as heard:
+    async with messages_on(layer) as messages:
         notify.push("fall", ["R1M1"])
         notify.push("fall", ["R1M2"], result=True)
         notify.push("spring", ["R1M1"])
-        message = await next_of(heard)
+        message = await next_of(messages)
         assert message["leagues"] == {"fall": ["R1M1", "R1M2"], "spring": ["R1M1"]}
         assert message["results"] == ["fall"]
         notify.push("fall", ["R1M3"])
-        assert (await next_of(heard))["results"] == []
+        assert (await next_of(messages))["results"] == []
 
 
 async def test_a_site_in_one_process_sends_no_calls(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notify, "reaches_others", lambda: False)
-    async with heard_of(layer) as heard:
+    async with messages_on(layer) as messages:
         nudge.nudge()
         notify.push("fall")
-        assert (await next_of(heard))["due"] == []
+        assert (await next_of(messages))["due"] == []
     # The listener gets no message: this returns at once.
     await nudge.hear()
 
@@ -149,9 +149,9 @@ async def test_a_layer_that_fails_delays_nobody_and_is_told_once(
         assert list((await next_of(tried))["leagues"]) == [f"league-{number}"]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     layer.send_instead = None
-    async with heard_of(layer) as heard:
+    async with messages_on(layer) as messages:
         notify.push("back")
-        assert list((await next_of(heard))["leagues"]) == ["back"]
+        assert list((await next_of(messages))["leagues"]) == ["back"]
 
 
 async def test_changes_that_come_while_the_layer_hangs_are_sent_as_one_message(layer: Layer) -> None:
@@ -182,16 +182,16 @@ async def test_changes_that_follow_a_message_closely_are_sent_as_one_message(lay
         await go_on.wait()
 
     layer.pause = pause
-    async with heard_of(layer) as heard:
+    async with messages_on(layer) as messages:
         notify.push("fall", ["R1M1"])
         # The first goes at once, before the pause.
         assert await next_of(pauses) == notify.BATCH_INTERVAL_S
-        assert (await next_of(heard))["leagues"] == {"fall": ["R1M1"]}
+        assert (await next_of(messages))["leagues"] == {"fall": ["R1M1"]}
         for number in (2, 3):
             notify.push("fall", [f"R1M{number}"])
-        assert heard.empty()
+        assert messages.empty()
         go_on.set()
-        assert (await next_of(heard))["leagues"] == {"fall": ["R1M2", "R1M3"]}
+        assert (await next_of(messages))["leagues"] == {"fall": ["R1M2", "R1M3"]}
         await next_of(pauses)
 
 

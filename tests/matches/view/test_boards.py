@@ -73,7 +73,7 @@ def test_a_malformed_board_is_not_drawn(board: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside",
+    "others",
     [
         {},
         {"marks": ["X", "O"], "moves": "0", "last_move": [0, 0], "to_move": "P99", "winning_cells": 7},
@@ -83,17 +83,17 @@ def test_a_malformed_board_is_not_drawn(board: object) -> None:
         {"moves": [1] * 401, "column_names": "ab"},
     ],
 )
-def test_malformed_fields_beside_a_board_are_ignored(beside: dict[str, Any]) -> None:
-    assert read_board({"board": SMALL} | beside, PLAYERS) == Board([[Cell(mark) for mark in row] for row in SMALL])
+def test_malformed_fields_beside_a_board_are_ignored(others: dict[str, Any]) -> None:
+    assert read_board({"board": SMALL} | others, PLAYERS) == Board([[Cell(mark) for mark in row] for row in SMALL])
 
 
 def test_long_texts_are_cut() -> None:
-    beside = {
+    others = {
         "marks": {"P01": "X" * 99},
         "moves": ["y" * 99],
         "column_names": ["z" * 9] * 2,
     }
-    board = read_board({"board": SMALL} | beside, PLAYERS)
+    board = read_board({"board": SMALL} | others, PLAYERS)
     assert board is not None
     assert (board.marks, board.moves[0].move) == ({"P01": "XXX"}, "y" * 12)
     assert board.column_names == ["zzz", "zzz"]

@@ -105,8 +105,8 @@ def people(*shapes_of: str, kind: str = INVITED) -> list[tuple[dict[str, str], o
 
 
 def test_common_dialects_are_shown_with_rounded_shares() -> None:
-    told = most(people(*["canonical"] * 17, *["tools_call"] * 3))
-    assert told == [
+    rows = most(people(*["canonical"] * 17, *["tools_call"] * 3))
+    assert rows == [
         Most(INVITED, (Share("canonical", "handle_game_invitation", 80), Share("tools_call", "tools/call", 20)))
     ]
 
@@ -128,8 +128,8 @@ def test_no_share_is_shown_that_could_identify_a_person(spoken: list[Any]) -> No
 
 
 def test_a_dialect_of_one_or_two_people_is_not_shown() -> None:
-    told = most(people(*["canonical"] * 20, "legacy", "flat", "flat"))
-    assert [share.shape for row in told for share in row.shares] == ["canonical"]
+    rows = most(people(*["canonical"] * 20, "legacy", "flat", "flat"))
+    assert [share.shape for row in rows for share in row.shares] == ["canonical"]
 
 
 def test_one_more_agent_changes_no_share_visibly() -> None:
@@ -145,9 +145,9 @@ def test_the_shares_are_computed_at_most_once_a_minute() -> None:
     make.open_league()
     make.crowd("fall", 6)
     costs: list[int] = []
-    for seconds, told in ((0, 0), (1, 0), (61, 1)):
+    for seconds, expected in ((0, 0), (1, 0), (61, 1)):
         now[0] = float(seconds)
         with make.counting(costs):
-            assert len(kept.rows()) == told
+            assert len(kept.rows()) == expected
         Agent.objects.update(spoken={INVITED: "canonical"})
     assert [cost for cost in costs if cost] == [costs[0], costs[2]]

@@ -71,9 +71,9 @@ def test_marks_other_than_x_and_o_are_letters() -> None:
 
 @pytest.mark.parametrize("game_type", [name for name, game in games().items() if game.hidden])
 def test_nothing_that_a_referee_tells_of_secret_choices_is_drawn_before_the_end(game_type: str) -> None:
-    told = {"choices": {"P01": "odd", "P02": "even"}, "drawn_number": 7, "number_parity": "odd", "sum": 9, "x": "odd"}
-    assert of(game_type, told) == of(game_type, {})
-    drawing = of(game_type, told)
+    fields = {"choices": {"P01": "odd", "P02": "even"}, "drawn_number": 7, "number_parity": "odd", "sum": 9, "x": "odd"}
+    assert of(game_type, fields) == of(game_type, {})
+    drawing = of(game_type, fields)
     assert (drawing.number, drawing.parity, drawing.text, drawing.a.choice, drawing.facts) == ("", "", "{}", "", [])
 
 

@@ -159,13 +159,13 @@ def test_the_report_for_a_token_of_an_address_that_was_only_named(client: Client
     run()
     text = read(client, report)
     assert (SECRET in text, SENTENCE in text) == (False, True)
-    told = client.get(f"/api/checks/{report['check_id']}").json()
-    assert [(one["verdict"], one["why"], one["came"]) for one in told["report"]["clauses"]] == [
+    answer = client.get(f"/api/checks/{report['check_id']}").json()
+    assert [(one["verdict"], one["why"], one["came"]) for one in answer["report"]["clauses"]] == [
         ("fails", WITHHELD, {"withheld": WITHHELD}),
         ("tolerated", "", None),
         ("fails", "nobody listens at its address", None),
     ]
-    assert (told["passed"], told["problem"]) == (False, "")
+    assert (answer["passed"], answer["problem"]) == (False, "")
 
 
 def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client) -> None:

@@ -90,8 +90,8 @@ async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, An
     async def agent(request: web.Request) -> web.Response:
         asked = await request.json()
         sent.append(asked)
-        said = {"accept": True, "parity_choice": "odd"}
-        return web.json_response({"jsonrpc": "2.0", "id": asked.get("id"), "result": said})
+        result = {"accept": True, "parity_choice": "odd"}
+        return web.json_response({"jsonrpc": "2.0", "id": asked.get("id"), "result": result})
 
     link = Link()
     referee = Referee(link, endpoint="http://127.0.0.1:1/mcp", max_concurrent=2)  # type: ignore[arg-type]

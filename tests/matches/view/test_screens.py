@@ -15,5 +15,5 @@ def test_what_is_missing_or_wrong_is_automatic(kept: dict[str, Any]) -> None:
 
 
 def test_it_is_read_as_it_was_kept() -> None:
-    told = Steering(-3, True, "R1M1")
-    assert steering(told._asdict()) == told
+    original = Steering(-3, True, "R1M1")
+    assert steering(original._asdict()) == original

@@ -37,7 +37,7 @@ def outcome(number: int, result: str, *, seq: int = 0, correction: int | None = 
     )
 
 
-def told(*rounds: str, players: int = 4, matches_each: int = 99) -> Teller:
+def teller_of(*rounds: str, players: int = 4, matches_each: int = 99) -> Teller:
     """All results of these rounds are told; each round is a line such as ``Ada>Bo Cem=Dot``."""
     teller, seq = Teller(PLAYERS[:players], Scoring(), matches_each), 0
     for number, results in enumerate(rounds, start=1):
@@ -49,7 +49,7 @@ def told(*rounds: str, players: int = 4, matches_each: int = 99) -> Teller:
 
 def last(*rounds: str, players: int = 4, matches_each: int = 99) -> tuple[object, ...] | None:
     """The story of the last result: kind, hero, other, number, run; None if it has none."""
-    teller = told(*rounds, players=players, matches_each=matches_each)
+    teller = teller_of(*rounds, players=players, matches_each=matches_each)
     seq = sum(len(results.split()) for results in rounds)
     found = [story for story in teller.stories if story.seq == seq]
     assert len(found) <= 1
@@ -89,12 +89,12 @@ def test_runs_are_told_and_so_is_their_end() -> None:
 
 
 def test_a_win_without_play_neither_lengthens_a_run_nor_ends_one() -> None:
-    teller = told("Ada>Bo", "Ada!Bo", "Ada>Bo")
+    teller = teller_of("Ada>Bo", "Ada!Bo", "Ada>Bo")
     assert teller.runs["Ada"] == Run("Ada", 2, 1, 3)
     assert "Bo" not in teller.runs
     # A player that does not answer has lost, so its run is over, but no opponent ended it.
     assert last("Ada>Bo", "Ada>Bo", "Ada>Bo", "Bo!Ada") is None
-    assert "Ada" not in told("Ada>Bo", "Ada>Bo", "Bo!Ada").runs
+    assert "Ada" not in teller_of("Ada>Bo", "Ada>Bo", "Bo!Ada").runs
 
 
 def test_the_last_without_a_loss_falls() -> None:
@@ -106,7 +106,7 @@ def test_an_upset_needs_a_table_that_says_something() -> None:
     rounds = ["Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Ada>Fox Bo>Eva Cem>Hal Dot>Gil"]
     assert last("Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Eva>Ada", players=8) is None
     assert last(*rounds, "Eva>Ada", players=8) == (Tale.UPSET, "Eva", "Ada", 4, 0)
-    assert [(gap.outcome.winner, gap.places) for gap in told(*rounds, "Eva>Ada", players=8).upsets] == [("Eva", 4)]
+    assert [(gap.outcome.winner, gap.places) for gap in teller_of(*rounds, "Eva>Ada", players=8).upsets] == [("Eva", 4)]
 
 
 def test_climbing_into_the_first_three_and_a_late_first_win() -> None:
@@ -124,20 +124,20 @@ def test_first_place_becomes_certain_once_by_points_alone() -> None:
     # Another match may decide.
     assert last(*two, matches_each=3) == (Tale.CERTAIN, "Ada", "", 0, 0)
     assert last(*two, "Ada=Dot", matches_each=4) == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
-    decided = told(*two, "Ada>Dot Bo=Cem", matches_each=3)
+    decided = teller_of(*two, "Ada>Dot Bo=Cem", matches_each=3)
     assert [story.tale for story in decided.stories].count(Tale.CERTAIN) == 1
     # Equal points may still be ordered by wins: that is not certain.
-    assert told("Ada>Bo Cem>Dot", matches_each=1).sure_of_first_place() is None
+    assert teller_of("Ada>Bo Cem>Dot", matches_each=1).sure_of_first_place() is None
 
 
 def test_a_corrected_result_counts_and_is_not_told_as_news() -> None:
-    teller = told("Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot")
+    teller = teller_of("Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot")
     teller.tell(outcome(3, "Dot>Ada", seq=9, correction=1))
     assert (teller.stories, teller.rows["Dot"].points) == ([], 5)
 
 
 def test_cancelled_matches_and_unknown_players_are_not_told() -> None:
-    teller = told("Ada>Bo", "Ada?Bo Zed>Ada")
+    teller = teller_of("Ada>Bo", "Ada?Bo Zed>Ada")
     assert (teller.rows["Ada"].played, teller.stories) == (1, [])
 
 

@@ -26,8 +26,8 @@ def kept() -> Iterator[None]:
 
 def stories(*, staff: bool = False) -> list[Story]:
     """The latest stories of the league, the newest first."""
-    told = telling.latest(sight.view(League.objects.get(), staff=staff), 50)
-    return [story for burst in told.bursts for story in burst]
+    news = telling.latest(sight.view(League.objects.get(), staff=staff), 50)
+    return [story for burst in news.bursts for story in burst]
 
 
 def play(place: make.Setting, *winners: str) -> None:
@@ -100,8 +100,8 @@ def test_nothing_behind_a_freeze_is_told_or_changes_what_is_told() -> None:
 def test_stories_of_results_that_came_in_together_begin_with_the_most_interesting() -> None:
     place = four()
     play(place, "P04", "P02")
-    told = telling.latest(sight.public(place.league), 50)
-    for burst in told.bursts:
+    news = telling.latest(sight.public(place.league), 50)
+    for burst in news.bursts:
         assert [story.interest for story in burst] == sorted((story.interest for story in burst), reverse=True)
         assert max(story.at for story in burst).timestamp() - min(story.at for story in burst).timestamp() <= BURST_S
 

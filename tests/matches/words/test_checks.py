@@ -68,5 +68,5 @@ def test_the_valid_values_of_a_field_are_translated() -> None:
 
 
 def test_a_text_without_hebrew_would_be_noticed() -> None:
-    said = say("It did.", what=say("It frobs {n} times.", n=2))
-    assert without_hebrew(texts_of(said)) == ["It frobs {n} times."]
+    sentence = say("It did.", what=say("It frobs {n} times.", n=2))
+    assert without_hebrew(texts_of(sentence)) == ["It frobs {n} times."]

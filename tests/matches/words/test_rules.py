@@ -8,8 +8,8 @@ from matches.words import rules
 
 
 def test_each_game_of_the_site_has_its_rules_in_three_sentences_or_more() -> None:
-    told = {name: rules.rules(name) for name in games()}
-    assert [name for name, text in told.items() if text.count(".") < 3] == []
+    texts = {name: rules.rules(name) for name in games()}
+    assert [name for name, text in texts.items() if text.count(".") < 3] == []
     assert rules.rules("a game of a package") == ""
 
 

@@ -37,18 +37,18 @@ class Spoken:
 
 async def main():
     """Take part."""
-    told = asyncio.Event()
+    change = asyncio.Event()
 
     async def follow(subscription):
         async for event in subscription:
             if str(event.uri) == STANDINGS:
-                told.set()
+                change.set()
 
     async with Client(LEAGUE) as client:
         show(version=client.protocol_version)
         async with listen(client.session, resource_subscriptions=[STANDINGS]) as subscription:
             following = asyncio.create_task(follow(subscription))
-            await take_part(Spoken(client), told)
+            await take_part(Spoken(client), change)
             following.cancel()
 
 

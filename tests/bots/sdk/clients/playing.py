@@ -52,18 +52,18 @@ async def play(call, mine):
     show(heard=seen)
 
 
-async def take_part(client, told):
+async def take_part(client, change):
     """All that a client does: list, read, register, play, and be told of a change.
 
     Args:
         client: has the coroutines ``lists``, ``read``, ``prompt`` and ``call`` of its SDK.
-        told: an event that is set when the server says that the standings have changed.
+        change: an event that is set when the server says that the standings have changed.
     """
     show(**await client.lists())
     show(prompt=await client.prompt("how_to_play", {}))
     show(before=json.loads(await client.read(STANDINGS)))
     mine = await register(client.call)
     await play(client.call, mine)
-    await asyncio.wait_for(told.wait(), 30)
+    await asyncio.wait_for(change.wait(), 30)
     show(told=STANDINGS)
     show(after=json.loads(await client.read(STANDINGS)))

@@ -42,12 +42,12 @@ class Spoken:
 
 async def main():
     """Take part."""
-    told = asyncio.Event()
+    change = asyncio.Event()
 
     async def on_message(message):
         update = message.root if isinstance(message, ServerNotification) else None
         if isinstance(update, ResourceUpdatedNotification) and str(update.params.uri) == STANDINGS:
-            told.set()
+            change.set()
 
     async with (
         streamable_http_client(LEAGUE) as (read, write, _session_id),
@@ -55,7 +55,7 @@ async def main():
     ):
         show(version=(await session.initialize()).protocolVersion)
         await session.subscribe_resource(AnyUrl(STANDINGS))
-        await take_part(Spoken(session), told)
+        await take_part(Spoken(session), change)
 
 
 if __name__ == "__main__":

@@ -42,27 +42,27 @@ class Spoken:
 
 async def main():
     """Take part, with the subscription of the era that was agreed on."""
-    told = asyncio.Event()
+    change = asyncio.Event()
 
     async def on_message(message):
         if isinstance(message, ResourceUpdatedNotification) and str(message.params.uri) == STANDINGS:
-            told.set()
+            change.set()
 
     async def follow(subscription):
         async for event in subscription:
             if isinstance(event, ResourceUpdated) and str(event.uri) == STANDINGS:
-                told.set()
+                change.set()
 
     mode = os.environ["MODE"]
     async with Client(LEAGUE, mode=mode, message_handler=on_message) as client:
         show(version=client.protocol_version)
         if mode == "legacy":
             await client.subscribe_resource(STANDINGS)
-            await take_part(Spoken(client), told)
+            await take_part(Spoken(client), change)
             return
         async with client.listen(resource_subscriptions=[STANDINGS]) as subscription:
             following = asyncio.create_task(follow(subscription))
-            await take_part(Spoken(client), told)
+            await take_part(Spoken(client), change)
             following.cancel()
 
 

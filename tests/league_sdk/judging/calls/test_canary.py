@@ -225,7 +225,7 @@ def standing_still(times: int, limit_s: float) -> Behaviour:
     """An agent that blocks our own process each time it is asked to move, until its time is over."""
 
     async def act(talk: Talk, asked: Asked) -> None:
-        if talk.agent.heard.count(MOVE) <= times:
+        if talk.agent.methods.count(MOVE) <= times:
             time.sleep(2 * limit_s)  # noqa: ASYNC251 - the loop is the referee's, too
             await talk.stay_silent()
         await talk.say(result(asked, message(asked)))
@@ -236,8 +236,8 @@ def standing_still(times: int, limit_s: float) -> Behaviour:
 async def test_a_referee_that_was_late_asks_again_and_takes_no_point() -> None:
     ended = await play(standing_still(1, 0.4), move_timeout_s=0.4, max_retries=0)
     status, _, faults = ended.verdict
-    assert (status in ("WIN", "DRAW"), faults, ended.hostile.heard.count(MOVE)) == (True, [], 2)
-    assert "notify_game_error" not in ended.hostile.heard
+    assert (status in ("WIN", "DRAW"), faults, ended.hostile.methods.count(MOVE)) == (True, [], 2)
+    assert "notify_game_error" not in ended.hostile.methods
 
 
 async def test_a_referee_that_is_always_late_excuses_three_tries() -> None:

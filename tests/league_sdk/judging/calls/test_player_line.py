@@ -7,7 +7,7 @@ import pytest
 from league_sdk.asking.call_result import CallResult
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import Broken, CallFailed, NotReached, Reply, TimedOut
-from tests.league_sdk.judging.line_agent import INVITATION, P02, Agent, ask, in_turn, line_to, meet, said
+from tests.league_sdk.judging.line_agent import INVITATION, P02, Agent, ask, in_turn, line_to, meet, reply
 
 ACCEPT = {"message_type": "GAME_JOIN_ACK", "accept": True}
 
@@ -15,13 +15,13 @@ ACCEPT = {"message_type": "GAME_JOIN_ACK", "accept": True}
 @pytest.mark.parametrize(
     ("answer", "code", "message", "connected", "fault"),
     [
-        (said(200, {"jsonrpc": "2.0", "result": ACCEPT, "id": 1001}), None, ACCEPT, True, (None, "")),
-        (said(500, {"detail": "oops"}), "E009", {}, True, ("HTTP_STATUS", "HTTP 500")),
-        (said(503, None, "The body is not JSON: x."), "E009", {}, True, ("HTTP_STATUS", "HTTP 503")),
-        (said(404, None), "E002", {}, True, ("HTTP_STATUS", "HTTP 404")),
-        (said(200, None, "The body is not JSON: x."), "E002", {}, True, ("NOT_JSON", "The body is not JSON: x")),
+        (reply(200, {"jsonrpc": "2.0", "result": ACCEPT, "id": 1001}), None, ACCEPT, True, (None, "")),
+        (reply(500, {"detail": "oops"}), "E009", {}, True, ("HTTP_STATUS", "HTTP 500")),
+        (reply(503, None, "The body is not JSON: x."), "E009", {}, True, ("HTTP_STATUS", "HTTP 503")),
+        (reply(404, None), "E002", {}, True, ("HTTP_STATUS", "HTTP 404")),
+        (reply(200, None, "The body is not JSON: x."), "E002", {}, True, ("NOT_JSON", "The body is not JSON: x")),
         (
-            said(200, {"jsonrpc": "2.0", "error": {"code": -32000, "message": f"no tok_{'a' * 32}"}, "id": 1001}),
+            reply(200, {"jsonrpc": "2.0", "error": {"code": -32000, "message": f"no tok_{'a' * 32}"}, "id": 1001}),
             "E002",
             {},
             True,
@@ -60,17 +60,17 @@ async def test_an_ask_returns_the_result_of_the_call(
     fault: tuple[str | None, str],
 ) -> None:
     agent, line = meet(in_turn(answer))
-    heard = await ask(line, INVITATION)
-    assert (heard.error_code, heard.message, heard.connected) == (code, message, connected)
-    assert (heard.cause, str(heard.detail)) == fault
-    assert heard.problem == "" if code is None else heard.problem != ""
+    result = await ask(line, INVITATION)
+    assert (result.error_code, result.message, result.connected) == (code, message, connected)
+    assert (result.cause, str(result.detail)) == fault
+    assert result.problem == "" if code is None else result.problem != ""
     sent = {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
     assert (agent.posted[0], agent.limits[0]) == (("http://localhost:8101/mcp", sent), 5)
 
 
 async def test_after_five_failures_in_a_row_a_player_is_not_called() -> None:
     down = NotReached("the name of the address is not known", connected=False, cause=Cause.NAME_LOOKUP)
-    agent, line = meet(in_turn(*[down] * 5, said(200, {"result": ACCEPT})))
+    agent, line = meet(in_turn(*[down] * 5, reply(200, {"result": ACCEPT})))
     for _ in range(5):
         await ask(line, INVITATION)
     assert await ask(line, INVITATION) == CallResult(
@@ -87,7 +87,7 @@ async def test_after_five_failures_in_a_row_a_player_is_not_called() -> None:
 @pytest.mark.parametrize("fault", [{"cause": Cause.REFEREE}, {"cause": Cause.CONNECT, "cut_off": True}])
 async def test_a_failure_of_our_network_does_not_open_the_circuit_breaker(fault: dict[str, Any]) -> None:
     ours = NotReached("no way out", connected=False, **fault)
-    line = line_to(Agent(in_turn(*[ours] * 9, said(200, {"result": ACCEPT}))), "this machine has no network")
+    line = line_to(Agent(in_turn(*[ours] * 9, reply(200, {"result": ACCEPT}))), "this machine has no network")
     for _ in range(9):
         await ask(line, INVITATION)
     assert (await ask(line, INVITATION)).message == ACCEPT

@@ -28,7 +28,7 @@ from tests.league_sdk.judging.line_agent import (
     in_turn,
     meet,
     ok,
-    said,
+    reply,
 )
 from tests.league_sdk.judging.scripted import seat
 
@@ -50,10 +50,10 @@ def knows(method: str, result: Any) -> Callable[[dict[str, Any]], Answer]:
 
 async def test_all_dialects_of_a_try_share_its_limit() -> None:
     agent, line = meet(knows("GAME_INVITATION", {"accept": True}), seconds=1.0)
-    heard = await ask(line, INVITATION)
-    assert (heard.message, heard.error_code, heard.elapsed_s) == ({"accept": True}, None, 2.0)
-    assert (agent.heard, agent.limits) == (["handle_game_invitation", "GAME_INVITATION"], [5, 4])
-    assert [str(one) for one in heard.notes] == [
+    result = await ask(line, INVITATION)
+    assert (result.message, result.error_code, result.elapsed_s) == ({"accept": True}, None, 2.0)
+    assert (agent.methods, agent.limits) == (["handle_game_invitation", "GAME_INVITATION"], [5, 4])
+    assert [str(one) for one in result.notes] == [
         "handle_game_invitation was not understood (error -32601)",
         "id was 1, expected 1002",
         "asked as message_type: GAME_INVITATION",
@@ -66,14 +66,14 @@ async def test_a_match_in_a_known_dialect_costs_one_request_a_message_and_no_wai
     understand: Callable[[dict[str, Any]], dict[str, Any] | None],
 ) -> None:
     """The time that a hunt takes (docs/performance.md, mixed dialects) is lost in an agent's first match only."""
-    agent, line = meet(lambda body: said(200, speakers.answer(body, understand)))
+    agent, line = meet(lambda body: reply(200, speakers.answer(body, understand)))
     messages = [one | {"timestamp": wire.STAMP, "sender": "referee:REF01"} for one in (INVITATION, CALL)]
 
     async def match() -> tuple[int, float]:
-        agent.heard.clear()
+        agent.methods.clear()
         begun = agent.clock.seconds
         assert [(await ask(line, one)).error_code for one in messages] == [None, None]
-        return len(agent.heard), agent.clock.seconds - begun
+        return len(agent.methods), agent.clock.seconds - begun
 
     requests, waited_s = await match()
     # Six requests at once, then one every 0.16 s after the first second.
@@ -84,44 +84,44 @@ async def test_a_match_in_a_known_dialect_costs_one_request_a_message_and_no_wai
 async def test_another_dialect_is_tried_when_a_method_breaks_the_connection() -> None:
     broken = Broken("the connection was closed without an answer", connected=True)
     _agent, line = meet(lambda body: ok({"accept": True}) if body.get("method") == "GAME_INVITATION" else broken)
-    heard = await ask(line, INVITATION)
-    assert (heard.message, str(heard.notes[0])) == ({"accept": True}, "handle_game_invitation broke the connection")
+    result = await ask(line, INVITATION)
+    assert (result.message, str(result.notes[0])) == ({"accept": True}, "handle_game_invitation broke the connection")
 
 
 async def test_an_unreachable_player_is_tried_in_one_dialect_only() -> None:
     agent, line = meet(lambda _: NotReached("no connection: Connection refused", connected=False))
-    heard = await ask(line, INVITATION)
-    assert (heard.error_code, heard.connected, len(agent.heard)) == ("E009", False, 1)
+    result = await ask(line, INVITATION)
+    assert (result.error_code, result.connected, len(agent.methods)) == ("E009", False, 1)
 
 
 async def test_an_ambiguous_refusal_is_believed_when_no_dialect_works() -> None:
     agent, line = meet(lambda _: ok({"accept": False, "error": "busy"}))
-    heard = await ask(line, INVITATION)
-    assert (heard.error_code, heard.message["accept"]) == (None, False)
-    assert len(agent.heard) > 5
+    result = await ask(line, INVITATION)
+    assert (result.error_code, result.message["accept"]) == (None, False)
+    assert len(agent.methods) > 5
 
 
 async def test_a_success_without_an_answer_waits_for_a_callback() -> None:
     agent, line = meet(lambda _: ok({"status": "ok"}))
-    heard = await ask(line, CALL, limit_s=30.0)
-    assert (heard.error_code, round(agent.clock.seconds, 6)) == ("E001", 30.0)
-    assert str(heard.problem).startswith("its reply {'jsonrpc'")
-    assert isinstance(heard.problem, Note) and heard.problem.public == note(Code.NO_ANSWER_IN_REPLY)
+    result = await ask(line, CALL, limit_s=30.0)
+    assert (result.error_code, round(agent.clock.seconds, 6)) == ("E001", 30.0)
+    assert str(result.problem).startswith("its reply {'jsonrpc'")
+    assert isinstance(result.problem, Note) and result.problem.public == note(Code.NO_ANSWER_IN_REPLY)
 
 
 async def test_a_player_that_is_known_to_call_back_is_waited_for() -> None:
     agent, line = meet(lambda _: ok({"status": "RECEIVED"}))
     await cut_short(line, agent, CALLED_BACK)
-    assert (agent.heard, line.spoken(P01)) == (["choose_parity"], {"CHOOSE_PARITY_CALL": "canonical"})
-    heard = await ask(line, CALL, limit_s=30.0)
-    assert (heard.error_code, agent.heard) == ("E001", ["choose_parity"] * 2)
+    assert (agent.methods, line.spoken(P01)) == (["choose_parity"], {"CHOOSE_PARITY_CALL": "canonical"})
+    result = await ask(line, CALL, limit_s=30.0)
+    assert (result.error_code, agent.methods) == ("E001", ["choose_parity"] * 2)
 
 
 async def test_the_dialect_of_the_call_that_a_callback_ended_is_remembered() -> None:
     """An agent that says ok to everything, and understands only one thing."""
     agent, line = meet(lambda _: ok({"status": "ok"}), seconds=0.01)
     asked = asyncio.create_task(ask(line, INVITATION))
-    while "GAME_INVITATION" not in agent.heard:
+    while "GAME_INVITATION" not in agent.methods:
         agent.called.clear()
         await agent.called.wait()
     asked.cancel(CALLED_BACK)
@@ -129,7 +129,7 @@ async def test_the_dialect_of_the_call_that_a_callback_ended_is_remembered() -> 
     assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
     _ask, tell = line.for_match(LeagueSettings())
     await tell(P01, OVER, limit_s=5.0)
-    assert agent.heard[-1] == "GAME_OVER"
+    assert agent.methods[-1] == "GAME_OVER"
 
 
 async def test_a_cancelled_ask_remembers_no_dialect() -> None:
@@ -153,25 +153,25 @@ async def test_a_callback_closes_the_circuit_breaker() -> None:
     await agent.clock.sleep(LeagueSettings().breaker_reset_s)
     agent.called.clear()
     await cut_short(line, agent, CALLED_BACK)
-    heard = await ask(line, CALL)
-    assert (heard.http_status, len(agent.heard)) == (200, 7)
+    result = await ask(line, CALL)
+    assert (result.http_status, len(agent.methods)) == (200, 7)
 
 
 async def test_game_over_starts_a_hunt_once() -> None:
     agent, line = meet(lambda _: UNKNOWN)
     _ask, tell = line.for_match(LeagueSettings())
     await tell(P01, OVER, limit_s=5.0)
-    assert len(agent.heard) > 5
-    agent.heard.clear()
-    heard = await tell(P01, OVER, limit_s=5.0)
-    assert (agent.heard, heard.error_code) == (["notify_match_result"], "E002")
+    assert len(agent.methods) > 5
+    agent.methods.clear()
+    result = await tell(P01, OVER, limit_s=5.0)
+    assert (agent.methods, result.error_code) == (["notify_match_result"], "E002")
 
 
 async def test_a_player_that_registered_in_another_dialect_is_asked_in_it() -> None:
     agent, line = meet(lambda _: ok({"accept": True}))
     await ask(line, INVITATION)
     await ask(line, INVITATION, seat=seat("P01", "PLAYER_A", dialect="handle_message"))
-    assert agent.heard == ["handle_game_invitation", "handle_message"]
+    assert agent.methods == ["handle_game_invitation", "handle_message"]
 
 
 async def test_every_request_of_a_hunt_is_on_the_transcript() -> None:
@@ -199,18 +199,18 @@ async def test_no_dialect_is_remembered_for_another_agent_at_the_same_address() 
 async def test_what_other_referees_have_found_out_is_used_at_once() -> None:
     agent, line = meet(speaks_only("handle_message"))
     await ask(line, INVITATION, seat=registered("1.1", spoken={"GAME_INVITATION": "handle_message"}))
-    assert agent.heard == ["handle_message"]
+    assert agent.methods == ["handle_message"]
 
 
 async def test_a_wrong_report_of_how_a_player_speaks_costs_requests_and_nothing_else() -> None:
     own = {"own": {"GAME_INVITATION": {"name": "format_disk", "arguments": []}}, "session": True}
     seat = registered("1.1", spoken={"GAME_INVITATION": "tools_list", "GAME_OVER": "legacy"}, learned=own)
     _agent, line = meet(speaks_only("handle_game_invitation", "notify_match_result"))
-    heard = await ask(line, INVITATION, seat=seat)
-    assert (heard.error_code, heard.message) == (None, {"accept": True})
+    result = await ask(line, INVITATION, seat=seat)
+    assert (result.error_code, result.message) == (None, {"accept": True})
     _ask, tell = line.for_match(LeagueSettings())
-    told = await tell(seat, OVER, limit_s=5.0)
-    assert told.error_code is None
+    end = await tell(seat, OVER, limit_s=5.0)
+    assert end.error_code is None
     assert line.spoken(seat)["GAME_OVER"] == "canonical"
 
 
@@ -227,7 +227,7 @@ async def test_an_agent_with_tools_is_asked_for_their_names_after_its_first_matc
     _ask, tell = line.for_match(LeagueSettings())
     for _ in range(2):
         await tell(seat, OVER, limit_s=5.0)
-    assert agent.heard == ["tools/call", "tools/call", "tools/list", "tools/call"]
+    assert agent.methods == ["tools/call", "tools/call", "tools/list", "tools/call"]
     own = line.learned(seat)["own"]
     assert own["LEAGUE_STANDINGS_UPDATE"] == {"name": "notify_standings", "arguments": []}
     assert line.learned(replace(seat, learned=line.learned(seat))) == {}

@@ -17,7 +17,7 @@ from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A as HOSTILE
 from tests.league_sdk.judging.hostile_match import B as BEHAVED
 from tests.league_sdk.judging.hostile_match import play
-from tests.league_sdk.judging.line_agent import INVITATION, P02, UNKNOWN, ask, meet, ok, said
+from tests.league_sdk.judging.line_agent import INVITATION, P02, UNKNOWN, ask, meet, ok, reply
 from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, ScriptedMatch, brief, choice
 
 REFUSED = CallResult(
@@ -82,24 +82,24 @@ def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[st
     """An agent that answers ``free`` requests and then refuses with 429; it knows the method ``known`` only."""
     asked = Counter[str]()
 
-    def reply(body: dict[str, Any]) -> Any:
+    def answer_or_refuse(body: dict[str, Any]) -> Any:
         asked["all"] += 1
         if asked["all"] > free:
-            return replace(said(429, None), headers={"retry-after": "2"})
+            return replace(reply(429, None), headers={"retry-after": "2"})
         return ok(answer) if body.get("method") == known else UNKNOWN
 
-    return reply
+    return answer_or_refuse
 
 
 async def test_a_rate_refusal_ends_the_hunt_and_names_the_request() -> None:
     agent, line = meet(counting(1, "", {}))
-    heard = await ask(line, INVITATION)
-    assert (heard.error_code, heard.http_status, len(agent.heard)) == ("E002", 429, 3)
-    assert heard.limited is not None
-    assert (heard.wait_s, heard.limited.method) == (2.0, agent.heard[-1])
-    agent.heard.clear()
-    alone = await ask(line, INVITATION, only=heard.limited)
-    assert (agent.heard, alone.http_status) == ([heard.limited.method], 429)
+    result = await ask(line, INVITATION)
+    assert (result.error_code, result.http_status, len(agent.methods)) == ("E002", 429, 3)
+    assert result.limited is not None
+    assert (result.wait_s, result.limited.method) == (2.0, agent.methods[-1])
+    agent.methods.clear()
+    alone = await ask(line, INVITATION, only=result.limited)
+    assert (agent.methods, alone.http_status) == ([result.limited.method], 429)
 
 
 async def test_a_hunt_at_one_player_excuses_no_refusal_of_another() -> None:
@@ -138,9 +138,9 @@ def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False)
     return Behaviour("limits_the_rate", "It counts requests.", act)
 
 
-def times_asked_to_choose(heard: list[str]) -> int:
+def times_asked_to_choose(methods: list[str]) -> int:
     """How many requests for a choice an agent was sent."""
-    return sum("parity" in method.lower() for method in heard)
+    return sum("parity" in method.lower() for method in methods)
 
 
 async def test_a_player_whose_rate_limit_our_hunt_exceeded_plays_on() -> None:
@@ -148,7 +148,7 @@ async def test_a_player_whose_rate_limit_our_hunt_exceeded_plays_on() -> None:
     status, _, faults = ended.verdict
     assert (status in ("WIN", "DRAW"), faults) == (True, [])
     # Our method, the player's own method, which it refused, and its own method once more.
-    assert times_asked_to_choose(ended.hostile.heard) == 3
+    assert times_asked_to_choose(ended.hostile.methods) == 3
     assert "GAME_ERROR" not in {entry["message_type"] for entry in ended.entries}
 
 
@@ -156,10 +156,10 @@ async def test_a_player_that_always_refuses_for_its_rate_loses_after_one_more_tr
     ended = await play(limiter(1, for_ever=True), max_retries=3)
     assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
     # Our method, the player's own, its own again as its Retry-After says, and the one request of the excused try.
-    assert (times_asked_to_choose(ended.hostile.heard), ended.handed_back) == (4, {})
+    assert (times_asked_to_choose(ended.hostile.methods), ended.handed_back) == (4, {})
 
 
 async def test_a_player_that_refuses_the_first_request_for_its_rate_is_asked_once_more_within_its_try() -> None:
     ended = await play(limiter(0, for_ever=True), max_retries=3)
     assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
-    assert times_asked_to_choose(ended.hostile.heard) == 2
+    assert times_asked_to_choose(ended.hostile.methods) == 2

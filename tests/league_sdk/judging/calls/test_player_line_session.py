@@ -8,9 +8,9 @@ from typing import Any
 from league_sdk.dialects import session
 from league_sdk.dialects.session import STATELESS_VERSION
 from league_sdk.transport.client import Reply
-from tests.league_sdk.judging.line_agent import INVITATION, P01, Agent, ask, line_to, ok, said
+from tests.league_sdk.judging.line_agent import INVITATION, P01, Agent, ask, line_to, ok, reply
 
-FORGOTTEN = said(404, {"jsonrpc": "2.0", "id": "x", "error": {"code": -32001, "message": "Session not found"}})
+FORGOTTEN = reply(404, {"jsonrpc": "2.0", "id": "x", "error": {"code": -32001, "message": "Session not found"}})
 
 
 class Server(Agent):
@@ -23,7 +23,7 @@ class Server(Agent):
 
     def reply(self, body: dict[str, Any]) -> Reply:
         if body.get("method") == "initialize":
-            held = f"s{self.heard.count('initialize')}"
+            held = f"s{self.methods.count('initialize')}"
             self.sessions.add(held)
             answer = {
                 "jsonrpc": "2.0",
@@ -33,19 +33,19 @@ class Server(Agent):
             return Reply(200, answer, "", 0, {"mcp-session-id": held})
         if self.stubborn or self.headers.get("mcp-session-id") not in self.sessions:
             return FORGOTTEN
-        return said(202, None) if str(body.get("method")).startswith("notifications/") else ok({"accept": True})
+        return reply(202, None) if str(body.get("method")).startswith("notifications/") else ok({"accept": True})
 
 
 async def test_a_session_is_opened_kept_and_opened_again() -> None:
     server = Server()
     line = line_to(server)
     opening = ["handle_game_invitation", "initialize", "notifications/initialized", "handle_game_invitation"]
-    assert ((await ask(line, INVITATION)).message, server.heard) == ({"accept": True}, opening)
+    assert ((await ask(line, INVITATION)).message, server.methods) == ({"accept": True}, opening)
     await ask(line, INVITATION)
-    assert server.heard[4:] == ["handle_game_invitation"]
+    assert server.methods[4:] == ["handle_game_invitation"]
     server.sessions.clear()
     assert (await ask(line, INVITATION)).message == {"accept": True}
-    assert server.heard[5:] == opening
+    assert server.methods[5:] == opening
 
 
 async def test_a_server_that_is_known_to_want_a_session_gets_one_before_the_first_call() -> None:
@@ -53,7 +53,7 @@ async def test_a_server_that_is_known_to_want_a_session_gets_one_before_the_firs
     line = line_to(server)
     known = replace(P01, learned={"session": True, "mcp": "2025-03-26"})
     assert (await ask(line, INVITATION, seat=known)).message == {"accept": True}
-    assert server.heard == ["initialize", "notifications/initialized", "handle_game_invitation"]
+    assert server.methods == ["initialize", "notifications/initialized", "handle_game_invitation"]
     assert line.learned(known) == {}
 
 
@@ -64,7 +64,7 @@ async def test_a_server_that_is_known_to_take_stateless_calls_gets_them() -> Non
     known = {"spoken": {"GAME_INVITATION": "tools_list"}, "learned": {"mcp": STATELESS_VERSION}}
     known["learned"]["own"] = {"GAME_INVITATION": tool}
     await ask(line, INVITATION, seat=replace(P01, **known))
-    assert (server.heard, server.headers["mcp-name"]) == (["tools/call"], "join")
+    assert (server.methods, server.headers["mcp-name"]) == (["tools/call"], "join")
     assert server.posted[0][1]["params"]["arguments"] == {"match_id": "R1M1"}
 
 
@@ -78,5 +78,5 @@ async def test_sessions_are_ended_when_a_referee_stops() -> None:
 
 async def test_a_server_that_accepts_no_session_is_not_asked_for_ever() -> None:
     server = Server(stubborn=True)
-    heard = await ask(line_to(server), INVITATION)
-    assert (heard.error_code, server.heard.count("initialize")) == ("E002", session.MAX_USELESS_SESSIONS)
+    result = await ask(line_to(server), INVITATION)
+    assert (result.error_code, server.methods.count("initialize")) == ("E002", session.MAX_USELESS_SESSIONS)

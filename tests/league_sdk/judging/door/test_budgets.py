@@ -75,7 +75,7 @@ def test_the_head_tells_who_is_calling(budgets: Budgets, path: str, authorizatio
 
 
 def test_before_registration_no_caller_is_the_league_manager() -> None:
-    assert [Budgets().caller("/mcp", f"Bearer {said}") for said in ("", "x", TOKEN)] == [STRANGER] * 3
+    assert [Budgets().caller("/mcp", f"Bearer {token}") for token in ("", "x", TOKEN)] == [STRANGER] * 3
 
 
 def test_a_seat_is_served_while_its_address_floods(budgets: Budgets) -> None:

@@ -55,9 +55,9 @@ async def referee_at(
     await runner.cleanup()
 
 
-async def ping(connection: Connection, said: bytes = WHOLE) -> int:
+async def ping(connection: Connection, request: bytes = WHOLE) -> int:
     reader, writer = connection
-    writer.write(said)
+    writer.write(request)
     async with asyncio.timeout(PATIENCE_S):
         head = await reader.readuntil(b"\r\n\r\n")
         size = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
@@ -105,12 +105,12 @@ async def test_a_caller_is_answered_however_many_others_connect(referee: Referee
         assert [await ended(one) for one in idle[:41]] == [b""] * 41
 
 
-@pytest.mark.parametrize("said", [b"", b"POST /mc", HEAD + b"X-Slow: ", WHOLE])
-async def test_a_silent_connection_is_closed(referee: Referee, link: Link, said: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"POST /mc", HEAD + b"X-Slow: ", WHOLE])
+async def test_a_silent_connection_is_closed(referee: Referee, link: Link, data: bytes) -> None:
     async with referee_at(referee, link, max_connections=10, keepalive_s=0.05) as connect:
         connection = await connect()
-        connection[1].write(said)
-        assert (await ended(connection)).partition(b"\r\n")[0] == (b"HTTP/1.1 200 OK" if said == WHOLE else b"")
+        connection[1].write(data)
+        assert (await ended(connection)).partition(b"\r\n")[0] == (b"HTTP/1.1 200 OK" if data == WHOLE else b"")
 
 
 async def test_a_door_closes_the_connection_when_a_body_times_out(
@@ -142,7 +142,7 @@ def flooded() -> Budgets:
 
 async def test_a_player_and_the_league_manager_are_served_while_strangers_flood(referee: Referee, link: Link) -> None:
     async with referee_at(referee, link, max_connections=10, budgets=flooded()) as connect:
-        assert [await ping(await connect(), said) for said in (AT_SEAT, AS_LEAGUE)] == [200, 200]
+        assert [await ping(await connect(), request) for request in (AT_SEAT, AS_LEAGUE)] == [200, 200]
         connection = await connect()
         connection[1].write(HEAD + b"Content-Length: 60000\r\n\r\n")
         # The body is not waited for.
@@ -154,7 +154,7 @@ async def test_a_player_and_the_league_manager_are_served_while_strangers_flood(
 async def test_each_request_on_a_players_connection_is_identified_again(referee: Referee, link: Link) -> None:
     async with referee_at(referee, link, max_connections=10, budgets=flooded()) as connect:
         connection = await connect()
-        assert [await ping(connection, said) for said in (AT_SEAT, AT_SEAT, WHOLE)] == [200, 200, 429]
+        assert [await ping(connection, request) for request in (AT_SEAT, AT_SEAT, WHOLE)] == [200, 200, 429]
         assert await ended(connection) == b""
 
 

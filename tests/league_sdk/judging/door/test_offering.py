@@ -214,10 +214,10 @@ async def test_the_steps_are_told_to_the_players_after_game_over(host: Host, era
         assert "after GAME_OVER" in early["content"][0]["text"]
     calls = host.stage.lines[0].called[:]
     await host.stage.over(WIN)
-    told = [(await host.call(era, name, OURS, match_id="R1M1"))["structuredContent"] for name in STEPS]
+    steps = [(await host.call(era, name, OURS, match_id="R1M1"))["structuredContent"] for name in STEPS]
     about = {"league_id": KEY[0], "match_id": "R1M1", "attempt": 1}
-    at = told[2].pop("at")
-    assert told == [
+    at = steps[2].pop("at")
+    assert steps == [
         about | {"step": "COLLECTING_CHOICES", "at": None, "choices": DETAILS["choices"], "moves": []},
         about
         | {"step": "DRAWING_NUMBER", "at": None, "drawn_number": 8, "number_parity": "even", "draw_seed": None}

@@ -54,8 +54,8 @@ async def wordy(talk: Talk, asked: Asked) -> None:
         # Whatever can be odd about it is, and each oddity is a note.
         names = ("sender", "match_id", "player_id", "message_type", "timestamp", "arrival_timestamp")
         played = dict.fromkeys(names, FOUR_BYTES * 44) | {"parity_choice": "odd", "pad": FOUR_BYTES * 640}
-        said = {"jsonrpc": "2.0", "id": KIND, "error": 0, "result": {"payload": played}}
-        await talk.say(json.dumps([said], ensure_ascii=False).encode(), kind=KIND)
+        reply = {"jsonrpc": "2.0", "id": KIND, "error": 0, "result": {"payload": played}}
+        await talk.say(json.dumps([reply], ensure_ascii=False).encode(), kind=KIND)
     elif agent.tool_times <= 12:
         words = f"got an unexpected keyword argument 'field_{agent.tool_times}'"
         await talk.say(error(asked, words, REFUSED), kind=KIND)

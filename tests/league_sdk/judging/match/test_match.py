@@ -107,8 +107,8 @@ async def test_no_choice_is_public_before_the_draw() -> None:
     entries = scripted.entries()
     assert [entry["n"] for entry in entries] == list(range(len(entries)))
     answers = [entry["body"] for entry in entries if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"]
-    told = [answer["result"]["parity_choice"] for answer in answers if answer]
-    assert sorted(map(str, told)) == sorted(["evens", "even", str(rude.message["parity_choice"]), "odd"])
+    choices = [answer["result"]["parity_choice"] for answer in answers if answer]
+    assert sorted(map(str, choices)) == sorted(["evens", "even", str(rude.message["parity_choice"]), "odd"])
 
 
 async def test_a_choice_stays_hidden_while_the_other_player_does_not_answer() -> None:
@@ -314,8 +314,8 @@ async def test_a_token_proves_no_address_over_a_line_of_its_own(way: str, status
     scripted = ScriptedMatch(joins={A: [join]}, brief=brief(a=seat))
     await scripted.play()
     assert scripted.log.proofs == {}
-    told = [one for one in scripted.entries() if one.get("wire")]
-    assert [(one["wire"][0]["way"], one["http_status"]) for one in told] == [(way, status)]
+    entries = [one for one in scripted.entries() if one.get("wire")]
+    assert [(one["wire"][0]["way"], one["http_status"]) for one in entries] == [(way, status)]
 
 
 async def test_a_token_that_is_already_proven_is_not_reported() -> None:

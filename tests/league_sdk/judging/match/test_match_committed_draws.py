@@ -26,19 +26,19 @@ async def test_the_players_can_check_a_draw_by_what_they_are_told(play: int) -> 
     for player in (A, B):
         (asked,), (over,) = scripted.to(player, "CHOOSE_PARITY_CALL"), scripted.to(player, "GAME_OVER")
         assert schemas.problems("GAME_OVER", over.message) == []
-        told, facts = over.message["game_result"], over.message
-        assert asked.message["draw_commitment"] == commitment(bytes.fromhex(told["draw_seed"]))
-        assert (facts["attempt"], told["play"]) == (1, play)
-        seed, choices = bytes.fromhex(told["draw_seed"]), (told["choices"][A], told["choices"][B])
-        chance = CommittedDraw(seed, facts["league_id"], facts["match_id"], told["play"], choices)
-        assert told["drawn_number"] == chance.randint(1, 10)
+        result, facts = over.message["game_result"], over.message
+        assert asked.message["draw_commitment"] == commitment(bytes.fromhex(result["draw_seed"]))
+        assert (facts["attempt"], result["play"]) == (1, play)
+        seed, choices = bytes.fromhex(result["draw_seed"]), (result["choices"][A], result["choices"][B])
+        chance = CommittedDraw(seed, facts["league_id"], facts["match_id"], result["play"], choices)
+        assert result["drawn_number"] == chance.randint(1, 10)
 
 
 async def test_the_seed_is_revealed_without_a_draw_too() -> None:
     scripted = ScriptedMatch(moves={B: [SILENCE] * 4}, brief=committed())
     await scripted.play()
-    told = scripted.to(A, "GAME_OVER")[0].message["game_result"]
-    assert (told["status"], told["drawn_number"], told["draw_seed"]) == ("TECHNICAL_LOSS", None, SEED.hex())
+    result = scripted.to(A, "GAME_OVER")[0].message["game_result"]
+    assert (result["status"], result["drawn_number"], result["draw_seed"]) == ("TECHNICAL_LOSS", None, SEED.hex())
 
 
 async def test_game_over_of_a_lost_attempt_reveals_no_seed() -> None:
@@ -64,5 +64,5 @@ async def test_the_seed_is_secret_until_game_over() -> None:
 async def test_game_over_has_no_seed_when_the_match_has_none() -> None:
     scripted = ScriptedMatch()
     await scripted.play()
-    told = scripted.to(A, "GAME_OVER")[0].message["game_result"]
-    assert not {"draw_seed", "play"}.intersection(told)
+    result = scripted.to(A, "GAME_OVER")[0].message["game_result"]
+    assert not {"draw_seed", "play"}.intersection(result)

@@ -45,9 +45,9 @@ class Kept(Board):
     async def seal(self, played: Verdict) -> None:
         self._keep("seal", played)
 
-    def _keep(self, what: str, said: Any) -> None:
+    def _keep(self, what: str, value: Any) -> None:
         self._publish()
-        self.kept.append((what, said, len(self.sent), str(self.published)))
+        self.kept.append((what, value, len(self.sent), str(self.published)))
         if self.broken == what:
             raise ConnectionError("the league manager is gone")
 
@@ -55,7 +55,7 @@ class Kept(Board):
 async def test_each_move_is_recorded_before_the_other_player_is_asked() -> None:
     scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     played = await scripted.play()
-    assert [said for what, said, _, _ in scripted.kept if what == "moves"] == [
+    assert [value for what, value, _, _ in scripted.kept if what == "moves"] == [
         [[A, 4]],
         [[A, 4], [B, 1]],
         [[A, 4], [B, 1], [A, 0]],
@@ -88,7 +88,7 @@ async def test_no_player_is_told_anything_that_could_not_be_stored(broken: str) 
 async def test_a_technical_loss_before_the_first_move_is_sealed(absent: list[Any]) -> None:
     scripted = Kept(joins={B: absent})
     played = await scripted.play()
-    assert [(what, said) for what, said, _, _ in scripted.kept] == [("seal", played)]
+    assert [(what, value) for what, value, _, _ in scripted.kept] == [("seal", played)]
     assert (played.winner, scripted.to(B, OVER)[-1].message["game_result"]["winner_player_id"]) == (A, A)
 
 
@@ -110,8 +110,8 @@ async def test_an_attempt_with_all_moves_on_record_asks_for_none() -> None:
 @pytest.mark.parametrize("ends", [[JOIN], [REFUSED] * 2, [SILENCE]])
 async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[Any]) -> None:
     sealed = Sealed(1, "conv-of-the-first", ResultStatus.WIN, "x", {"drawn_number": 3}, B)
-    told = replace(brief(attempt=3), seals=True, sealed=sealed, draw_seed=bytes(32))
-    scripted = ScriptedMatch(brief=told, ends={A: ends})
+    sealed_brief = replace(brief(attempt=3), seals=True, sealed=sealed, draw_seed=bytes(32))
+    scripted = ScriptedMatch(brief=sealed_brief, ends={A: ends})
     played = await announce_sealed(scripted.talk())
     assert {one.type for one in scripted.sent} == {OVER}
     for player in (A, B):
@@ -136,8 +136,8 @@ async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.
         lost=lambda _: lost.set(),
         handed_back=running.pop,  # type: ignore[arg-type]
     )
-    told = read_brief(START | {"seals": True}, referee_id="REF01", referee_endpoint="http://localhost:8001/mcp")
-    one = running[told.key] = heartbeat.start_match(told, EndpointPolicy())
+    own_brief = read_brief(START | {"seals": True}, referee_id="REF01", referee_endpoint="http://localhost:8001/mcp")
+    one = running[own_brief.key] = heartbeat.start_match(own_brief, EndpointPolicy())
 
     async def keep_sending() -> None:
         while True:
@@ -146,7 +146,7 @@ async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.
                 await heartbeat.send()
             except TimedOut:
                 # As the referee does: the next news, or half a second, repeats it.
-                heartbeat.mark_changed(told.key)
+                heartbeat.mark_changed(own_brief.key)
             await asyncio.sleep(0)
 
     task = asyncio.create_task(keep_sending())

@@ -118,7 +118,7 @@ def test_the_log_does_not_contain_what_a_player_answered(caplog: pytest.LogCaptu
         telemetry.answered("P01", "CHOOSE_PARITY_CALL", seconds=0.1, error_code=None, cause=None, status=200)
     [line] = caplog.records
     assert line.getMessage() == "CHOOSE_PARITY_CALL was answered"
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: value for name, value in vars(line).items() if name in ("peer", "status", "cause", "error_code", "data")
     }
-    assert told == {"peer": "player:P01", "status": 200, "cause": None, "error_code": None}
+    assert fields == {"peer": "player:P01", "status": 200, "cause": None, "error_code": None}

@@ -71,7 +71,7 @@ async def test_a_league_with_a_long_lease_does_not_delay_idle_heartbeats(
         # Nothing is new, and a quarter of that lease is 150 s.
         stage.clock.at = 1000.0 + heartbeat.IDLE_INTERVAL_S
         await link.changed.wait()
-    assert [[one["match_id"] for one in told] for told in link.heartbeats] == [["R1M1"], []]
+    assert [[one["match_id"] for one in matches] for matches in link.heartbeats] == [["R1M1"], []]
 
 
 async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
@@ -87,8 +87,8 @@ async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link
         await settle()
         log.add(ENTRIES[2])
         await settle()
-    told = [[one["n"] for one in heartbeat[0]["transcript"]] for heartbeat in link.heartbeats]
-    assert [numbers for numbers in told if numbers] == [[0], [0, 1], [2]]
+    sent = [[one["n"] for one in heartbeat[0]["transcript"]] for heartbeat in link.heartbeats]
+    assert [numbers for numbers in sent if numbers] == [[0], [0, 1], [2]]
 
 
 async def test_a_heartbeat_stays_below_64_kib(referee: Referee, link: Link, stage: Stage) -> None:
@@ -144,9 +144,9 @@ async def test_a_match_without_news_is_reported_after_a_quarter_of_its_lease(
             stage.clock.at = begun + after_s
             log.join(f"P{after_s}")
             await settle()
-    told = [{item["match_id"] for item in heartbeat} for heartbeat in link.heartbeats]
+    reported = [{item["match_id"] for item in heartbeat} for heartbeat in link.heartbeats]
     both, one = {"R1M1", "R1M2"}, {"R1M1"}
-    assert told == [both, one, one, one, both]
+    assert reported == [both, one, one, one, both]
 
 
 # -- leases -----------------------------------------------------------------------------------------------

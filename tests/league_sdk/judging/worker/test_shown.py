@@ -22,12 +22,12 @@ async def test_the_steps_are_those_of_the_last_game_over(referee: Referee, stage
     await begin(referee, with_tokens(draw_seed=SEED, play=1))
     stage.logs[KEY].set_state(MatchState.COLLECTING_CHOICES, stage.clock.now())
     await stage.over(WIN)
-    told = referee.shown.ended_match(OURS)
-    assert told.choices()["choices"] == DETAILS["choices"]
-    assert told.choices()["at"] is not None
-    drawn = {name: told.draw()[name] for name in ("drawn_number", "number_parity", "draw_seed", "play")}
+    match = referee.shown.ended_match(OURS)
+    assert match.choices()["choices"] == DETAILS["choices"]
+    assert match.choices()["at"] is not None
+    drawn = {name: match.draw()[name] for name in ("drawn_number", "number_parity", "draw_seed", "play")}
     assert drawn == {"drawn_number": 8, "number_parity": "even", "draw_seed": SEED, "play": 1}
-    assert told.end()["game_result"] == DETAILS | {
+    assert match.end()["game_result"] == DETAILS | {
         "status": "WIN", "winner_player_id": "P01", "reason": WIN.reason, "draw_seed": SEED, "play": 1,
     }  # fmt: skip
     # The instructor has it played again: it has no result until that one was told.

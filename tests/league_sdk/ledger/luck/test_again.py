@@ -42,7 +42,7 @@ def answer(question: Question) -> Luck:
 
 def test_the_same_question_has_the_same_answer_in_a_process_of_its_own() -> None:
     question = asked()
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "league_sdk.ledger.luck"],
         input=question.to_json(),
         capture_output=True,
@@ -50,7 +50,7 @@ def test_the_same_question_has_the_same_answer_in_a_process_of_its_own() -> None
         check=True,
         cwd=ROOT,
     )
-    assert Luck.read(told.stdout) == answer(question) == answer(question)
+    assert Luck.read(process.stdout) == answer(question) == answer(question)
     assert answer(question) != answer(replace(question, seed="another"))
 
 

@@ -36,7 +36,7 @@ def committed(match_id: str = "R1M1", seed: bytes = SEED) -> None:
     amend("round_started", draw_commitments={match_id: commitment(seed)})
 
 
-def told(client: Client, path: str = PATH) -> str:
+def draw_part(client: Client, path: str = PATH) -> str:
     """The part of the page that tells of the draw."""
     answer = client.get(path)
     assert answer.status_code == 200
@@ -55,14 +55,14 @@ def test_a_match_without_commitment_shows_nothing_about_the_draw(client: Client)
     make.playing(players=2)
     # As with a round that an older site has begun.
     Event.objects.filter(kind="round_started").update(data={"round_id": 1})
-    assert " hidden>" in told(client)
+    assert " hidden>" in draw_part(client)
 
 
 def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -> None:
     make.playing(players=2)
     Match.objects.update(draw_seed=SEED.hex())
     committed()
-    part = told(client)
+    part = draw_part(client)
     assert commitment(SEED)[:12] in part
     assert "data-check" not in part
     assert SEED.hex() not in client.get(PATH).content.decode()
@@ -73,7 +73,7 @@ def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
     committed()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex(), play=1, sealed=True)
-    assert check_of(told(client)) == {
+    assert check_of(draw_part(client)) == {
         "players": ["P01", "P02"],
         "choices": ["even", "odd"],
         "number": 8,
@@ -95,7 +95,7 @@ def test_a_technical_loss_has_no_number_and_still_a_seed(client: Client) -> None
     match = place.match("R1M1")
     make.report(match, None, **make.silent(match, "P02"))
     amend("match_finished", draw_seed=SEED.hex())
-    check = check_of(told(client))
+    check = check_of(draw_part(client))
     assert (check["number"], check["seed"]) == (None, SEED.hex())
 
 
@@ -103,7 +103,7 @@ def test_a_match_of_a_referee_that_does_not_seal_has_no_draw_check(client: Clien
     place = make.playing(players=2)
     committed()
     make.report(place.match("R1M1"), "P01")
-    part = told(client)
+    part = draw_part(client)
     assert UNSEALED in part
     assert "data-check" not in part
 
@@ -114,7 +114,7 @@ def test_a_correction_changes_the_result_and_not_what_was_drawn(client: Client) 
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice")
-    check = check_of(told(client))
+    check = check_of(draw_part(client))
     assert (check["winner"], check["number"]) == ("P01", 8)
 
 
@@ -126,7 +126,7 @@ def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(clie
     do("replay", match_id="R1M1", reason="P01 was called twice")
     second = commitment(bytes(32))
     amend("corrected", draw_commitments={"R1M1": second})
-    part = told(client)
+    part = draw_part(client)
     assert second[:12] in part
     assert commitment(SEED) not in part
     assert "data-check" not in part
@@ -142,4 +142,4 @@ def test_behind_a_freeze_nothing_of_a_hidden_draw_is_shown(client: Client) -> No
     make.report(place.match("R2M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     assert SEED.hex() not in client.get("/leagues/fall/matches/R2M1/").content.decode()
-    assert "data-check" not in told(client, "/leagues/fall/matches/R2M1/")
+    assert "data-check" not in draw_part(client, "/leagues/fall/matches/R2M1/")

@@ -128,8 +128,8 @@ def test_a_request_says_by_which_way_it_went(way: str | None, endpoint: str, sho
     kind = {"shape": "canonical", "method": "choose_parity", "content_type": "application/json"}
     wire = {"path": "/mcp", "id": 1001, "session": False, "status": 200, "way": way} | kind
     sent = line(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call)
-    came = line(2, "P01", "REF01", body={"result": {"parity_choice": "odd"}, "id": 1001}, wire=[wire])
-    [one] = exchanges([sent, came], Agent(code="P01", endpoint=endpoint))
+    answer = line(2, "P01", "REF01", body={"result": {"parity_choice": "odd"}, "id": 1001}, wire=[wire])
+    [one] = exchanges([sent, answer], Agent(code="P01", endpoint=endpoint))
     assert (one.way, one.answers[0].content_type, one.curl[:4]) == shown
     # The request is shown under the id of the answer beside it.
     assert json.loads(one.sent)["id"] == 1001

@@ -84,9 +84,9 @@ def test_the_command_of_the_bridge_is_one_that_it_takes(client: Client) -> None:
     [command] = [text for text in copied(page(client)) if "bridge.py" in text]
     parser = argparse.ArgumentParser()
     bridge.add_arguments(parser)
-    told = parser.parse_args(shlex.split(command)[2:])
-    assert (told.league, told.code) == ("http://testserver/leagues/fall/mcp", "YOUR-CODE")
-    assert (told.agent, told.name, told.game) == ("http://localhost:8101/mcp", "My Agent", ["even_odd"])
+    options = parser.parse_args(shlex.split(command)[2:])
+    assert (options.league, options.code) == ("http://testserver/leagues/fall/mcp", "YOUR-CODE")
+    assert (options.agent, options.name, options.game) == ("http://localhost:8101/mcp", "My Agent", ["even_odd"])
 
 
 def test_the_join_page_asks_for_a_code_and_never_shows_it(client: Client) -> None:

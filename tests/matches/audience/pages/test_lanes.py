@@ -40,7 +40,7 @@ def call(n: int, player: str, seconds: float, kind: str = "CHOOSE_PARITY_CALL", 
     } | changes
 
 
-def heard(n: int, player: str, seconds: float, elapsed_ms: int | None, **changes: Any) -> dict[str, Any]:
+def answer_entry(n: int, player: str, seconds: float, elapsed_ms: int | None, **changes: Any) -> dict[str, Any]:
     """The transcript entry of the answer."""
     answer = {
         "sender": player,
@@ -62,13 +62,15 @@ def rows(*entries: dict[str, Any], steps: Any = (), in_play: bool = False) -> li
     return rows_of(entries, steps, PLAYERS, begun=begin_of(entries, steps), in_play=in_play)
 
 
-def told(found: list[Any]) -> list[tuple[Any, ...]]:
+def message_rows(found: list[Any]) -> list[tuple[Any, ...]]:
     return [(row.key, row.lane, row.verdict, row.timing) for row in found if row.kind == "message"]
 
 
 def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
-    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P02", 0.2, 200), heard(3, "P01", 1.5, 1500))
-    assert told(lane_rows) == [
+    lane_rows = rows(
+        call(0, "P01", 0), call(1, "P02", 0), answer_entry(2, "P02", 0.2, 200), answer_entry(3, "P01", 1.5, 1500)
+    )
+    assert message_rows(lane_rows) == [
         ("1-0", "a", "", ""),
         ("1-1", "b", "", ""),
         ("1-2", "b", "ok", "200 ms of 30 s"),
@@ -79,7 +81,7 @@ def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "verdict", "said"),
+    ("changes", "verdict", "words"),
     [
         ({}, "ok", "12 ms of 30 s"),
         ({"problem": "no choice in it"}, "wrong", "12 ms of 30 s"),
@@ -91,14 +93,14 @@ def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
     ],
 )
 def test_answers_in_time_wrong_late_and_missing_are_distinguished(
-    changes: dict[str, Any], verdict: str, said: str
+    changes: dict[str, Any], verdict: str, words: str
 ) -> None:
-    lane_rows = rows(call(0, "P01", 0), heard(1, "P01", 0.012, 12) | changes)
-    assert told(lane_rows)[1] == ("1-1", "a", verdict, said)
+    lane_rows = rows(call(0, "P01", 0), answer_entry(1, "P01", 0.012, 12) | changes)
+    assert message_rows(lane_rows)[1] == ("1-1", "a", verdict, words)
 
 
 def test_a_players_lane_is_hollow_while_no_answer_comes() -> None:
-    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P01", 30, 30_000) | NOTHING)
+    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), answer_entry(2, "P01", 30, 30_000) | NOTHING)
     assert [(row.kind, row.waits) for row in lane_rows] == [
         ("message", "was wax"),
         ("message", "wam wax"),
@@ -108,30 +110,34 @@ def test_a_players_lane_is_hollow_while_no_answer_comes() -> None:
 
 
 def test_an_answer_by_the_players_own_post_is_timed_from_its_call() -> None:
-    posted = heard(1, "P01", 4, 0, limit_ms=None, http_status=None, notes=["answered by a POST of its own"])
-    assert told(rows(call(0, "P01", 0), posted))[1] == ("1-1", "a", "ok", "4 s of 30 s")
+    posted = answer_entry(1, "P01", 4, 0, limit_ms=None, http_status=None, notes=["answered by a POST of its own"])
+    assert message_rows(rows(call(0, "P01", 0), posted))[1] == ("1-1", "a", "ok", "4 s of 30 s")
 
 
 def test_an_unanswered_call_is_open_only_while_the_match_runs() -> None:
-    entries = (call(0, "P01", 0), call(1, "P02", 0), heard(2, "P01", 0.1, 100))
-    assert [verdict for _, _, verdict, _ in told(rows(*entries))] == ["", "", "ok"]
+    entries = (call(0, "P01", 0), call(1, "P02", 0), answer_entry(2, "P01", 0.1, 100))
+    assert [verdict for _, _, verdict, _ in message_rows(rows(*entries))] == ["", "", "ok"]
     lane_rows = rows(*entries, in_play=True)
-    assert [verdict for _, _, verdict, _ in told(lane_rows)] == ["", "open", "ok"]
+    assert [verdict for _, _, verdict, _ in message_rows(lane_rows)] == ["", "open", "ok"]
     assert (lane_rows[1].limit, lane_rows[1].waits, lane_rows[2].waits) == ("of 30 s", "wam wbs", "wae wbm")
 
 
 def test_a_player_that_has_locked_in_is_not_waited_for() -> None:
     entries = (call(0, "P01", 0), call(1, "P02", 0))
     lane_rows = rows_of(entries, (), PLAYERS, begun=None, in_play=True, locked_in=["P02"])
-    assert [(verdict, said) for _, _, verdict, said in told(lane_rows)] == [("open", ""), ("locked", "has locked in")]
+    assert [(verdict, words) for _, _, verdict, words in message_rows(lane_rows)] == [
+        ("open", ""),
+        ("locked", "has locked in"),
+    ]
     assert [row.waits for row in lane_rows] == ["was", "wam"]
 
 
 def test_an_answer_followed_by_a_game_error_is_wrong() -> None:
     complaint = {"message": 'parity_choice must be exactly "even" or "odd".'}
     lane_rows = rows(
-        call(0, "P02", 0), heard(1, "P02", 0.1, 100), call(2, "P02", 0.1, "GAME_ERROR", body=complaint),
-        heard(3, "P02", 0.2, 100), call(4, "P02", 0.3), heard(5, "P02", 0.4, 100), call(6, "P02", 0.5, "GAME_OVER"),
+        call(0, "P02", 0), answer_entry(1, "P02", 0.1, 100), call(2, "P02", 0.1, "GAME_ERROR", body=complaint),
+        answer_entry(3, "P02", 0.2, 100), call(4, "P02", 0.3), answer_entry(5, "P02", 0.4, 100),
+        call(6, "P02", 0.5, "GAME_OVER"),
     )  # fmt: skip
     assert [(row.verdict, row.problem) for row in lane_rows if row.incoming] == [
         ("wrong", complaint["message"]),
@@ -154,13 +160,13 @@ def test_an_answer_followed_by_a_game_error_is_wrong() -> None:
     ],
 )
 def test_the_move_is_shown_beside_its_answer(body: Any, choice: str) -> None:
-    entries = (call(0, "P01", 0), heard(1, "P01", 0.1, 100, body=body))
+    entries = (call(0, "P01", 0), answer_entry(1, "P01", 0.1, 100, body=body))
     lane_rows = rows_of(entries, (), PLAYERS, begun=None, in_play=False, choice_field="parity_choice")
     assert [row.choice for row in lane_rows] == ["", choice]
 
 
 def test_a_long_silence_is_labelled_and_drawn_in_limited_size() -> None:
-    lane_rows = rows(call(0, "P01", 0), heard(1, "P01", 1, 1000), call(2, "P01", 3.1), call(3, "P01", 3000))
+    lane_rows = rows(call(0, "P01", 0), answer_entry(1, "P01", 1, 1000), call(2, "P01", 3.1), call(3, "P01", 3000))
     assert [(row.kind, getattr(row, "label", None), row.gap) for row in lane_rows] == [
         ("message", None, 0),
         ("message", None, 2),
@@ -182,7 +188,7 @@ STEPS = [
 
 
 def test_steps_are_in_the_lane_of_the_league_manager_or_the_referee() -> None:
-    lane_rows = rows(call(0, "P01", 0.2), heard(1, "P01", 0.9, 700), call(2, "P01", 1.1), steps=STEPS)
+    lane_rows = rows(call(0, "P01", 0.2), answer_entry(1, "P01", 0.9, 700), call(2, "P01", 1.1), steps=STEPS)
     assert [getattr(row, "key", None) or (row.state, row.lane) for row in lane_rows if row.kind != "silence"] == [
         ("READY", "l"),
         ("ASSIGNED", "given"),
@@ -197,7 +203,7 @@ def test_steps_are_in_the_lane_of_the_league_manager_or_the_referee() -> None:
 
 
 def test_a_wrong_clock_of_a_referee_does_not_change_the_order() -> None:
-    lane_rows = rows(call(0, "P01", 7200), heard(1, "P01", 7200.5, 500), steps=STEPS)
+    lane_rows = rows(call(0, "P01", 7200), answer_entry(1, "P01", 7200.5, 500), steps=STEPS)
     assert [getattr(row, "key", None) or row.state for row in lane_rows if row.kind != "silence"] == [
         "READY", "ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "1-0", "1-1", "FINISHED",
     ]  # fmt: skip

@@ -49,8 +49,8 @@ def test_nothing_is_said_before_there_are_enough_matches(client: Client) -> None
     for path in (BOARD, SCREEN, PLAYER):
         text = text_of(client, path)
         assert (bars(text), "data-luck" in text) == ([], False)
-    told = figures(client)
-    assert (told["after_round"], told["players"], told["current"], told["coin"]) == (None, [], False, None)
+    luck = figures(client)
+    assert (luck["after_round"], luck["players"], luck["current"], luck["coin"]) == (None, [], False, None)
 
 
 def test_the_board_has_a_bar_for_everyone_and_says_what_they_mean(client: Client) -> None:
@@ -67,17 +67,17 @@ def test_the_board_has_a_bar_for_everyone_and_says_what_they_mean(client: Client
 
 def test_the_figures_of_page_and_api_are_the_same(client: Client) -> None:
     played(3)
-    told = figures(client)
-    assert (told["after_round"], told["current"], told["game_of_chance"], told["coin"]) == (3, True, True, True)
-    assert (told["matches"], told["kept"], told["replays"]) == (6, 0, 1000)
+    luck = figures(client)
+    assert (luck["after_round"], luck["current"], luck["game_of_chance"], luck["coin"]) == (3, True, True, True)
+    assert (luck["matches"], luck["kept"], luck["replays"]) == (6, 0, 1000)
     text = text_of(client)
-    for one in told["players"]:
+    for one in luck["players"]:
         row = text[text.index(f'id="row-{one["player_id"]}"') :].partition("</tr>")[0]
         (bar,) = [attrs for tag, attrs in Tags(row).found if tag == "rect"]
         assert (bar["x"], bar["width"]) == (str(one["low"] - 1), str(one["high"] - one["low"] + 1))
         assert f">{one['expected_points']:.1f}<" in row
-        said = text_of(client, f"/leagues/fall/players/{one['player_id']}/")
-        assert f"between {one['low']} and {one['high']} of 4 in nine of ten leagues" in said
+        player_text = text_of(client, f"/leagues/fall/players/{one['player_id']}/")
+        assert f"between {one['low']} and {one['high']} of 4 in nine of ten leagues" in player_text
 
 
 def test_the_champion_is_the_best_with_a_probability(client: Client) -> None:
@@ -153,10 +153,10 @@ def test_a_game_of_skill_has_hollow_bars_only_for_those_who_could_be_average(
 ) -> None:
     monkeypatch.setattr("league_sdk.rules.even_odd.EvenOdd.chances", lambda self, details: None)
     played(5, players=6)
-    told = figures(client)
-    assert not told["game_of_chance"]
+    luck = figures(client)
+    assert not luck["game_of_chance"]
     text = text_of(client)
-    hollow = {one["player_id"] for one in told["players"] if one["coin"]}
+    hollow = {one["player_id"] for one in luck["players"] if one["coin"]}
     drawn = re.findall(r'id="row-(P\d\d)".*?class="(luck[^"]*)"', text, re.DOTALL)
     assert {player_id for player_id, kind in drawn if kind == "luck luck-coin"} == hollow
     assert "c-expected" not in text

@@ -192,8 +192,8 @@ def test_the_same_board_is_on_the_projector_and_on_the_board_page(kind: str) -> 
 @pytest.mark.parametrize("state", ["COLLECTING_CHOICES", "DRAWING_NUMBER"])
 def test_choices_that_a_referee_tells_too_early_are_in_no_drawing(kind: str, state: str) -> None:
     match = playing("even_odd")
-    told = {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7, "number_parity": "odd"}
-    progress = {"joined": ["P01", "P02"], "locked_in": ["P01", "P02"], "view": told}
+    view = {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7, "number_parity": "odd"}
+    progress = {"joined": ["P01", "P02"], "locked_in": ["P01", "P02"], "view": view}
     make.progress(match, state="COLLECTING_CHOICES", **progress)
     make.progress(reload(), state=state, **progress)
     item = "R1M1" if kind == "match" else None

@@ -75,8 +75,8 @@ def test_choices_are_in_the_readers_language(client: Client) -> None:
 def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
     """R1M1 ends by technical loss."""
     match = place.match("R1M1")
-    told = make.silent(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
-    assert make.report(match, None, **told)["status"] == "ACCEPTED"
+    fields = make.silent(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
+    assert make.report(match, None, **fields)["status"] == "ACCEPTED"
 
 
 def test_a_technical_loss_says_why_and_whose_fault_it_is(client: Client) -> None:
@@ -138,15 +138,15 @@ def test_a_corrected_match_shows_the_reason_and_the_reported_result(client: Clie
     do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
     page = page_of(client)
     assert part(page, "p", "verdict").startswith("P02 won")
-    told = part(page, "ul", "corrections")
-    assert "P01 was called twice" in told
-    assert told.endswith("The referee had reported: P01 won · 8 even.")
+    corrections = part(page, "ul", "corrections")
+    assert "P01 was called twice" in corrections
+    assert corrections.endswith("The referee had reported: P01 won · 8 even.")
     applying.undo(number=1, reason="It was right", **how)
     page = page_of(client)
     assert part(page, "p", "verdict").startswith("P01 won")
-    told = part(page, "ul", "corrections")
-    assert "P01 was called twice" in told
-    assert told.endswith("Undone: It was right")
+    corrections = part(page, "ul", "corrections")
+    assert "P01 was called twice" in corrections
+    assert corrections.endswith("Undone: It was right")
 
 
 def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> None:

@@ -112,8 +112,8 @@ def then(match: Match, *, seconds: int, frozen: bool = False) -> str:
     return queries.state_of(match, View(league, moment, now=False))
 
 
-def steps(*told: tuple[str, int]) -> list[dict[str, str]]:
-    return [play.lifecycle_step(state, START + timedelta(seconds=second)) for state, second in told]
+def steps(*states: tuple[str, int]) -> list[dict[str, str]]:
+    return [play.lifecycle_step(state, START + timedelta(seconds=second)) for state, second in states]
 
 
 def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:

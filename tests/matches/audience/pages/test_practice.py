@@ -132,5 +132,5 @@ def test_every_report_is_read_in_hebrew(kind: str) -> None:
     with translation.override("he"):
         known = practice.context(str(one.pk))
     assert known is not None
-    said = f"{known['practice']['headline']} {known['practice']['why']}"
-    assert re.findall(r"[A-Za-z]{3,}", words(said).replace("GAME_MOVE_CALL", "")) == []
+    text = f"{known['practice']['headline']} {known['practice']['why']}"
+    assert re.findall(r"[A-Za-z]{3,}", words(text).replace("GAME_MOVE_CALL", "")) == []

@@ -136,8 +136,8 @@ def test_a_large_round_has_boards_and_the_others_in_words() -> None:
     context = shown(PageKey("screen", "board"))
     assert (len(context["boards"]), [len(sheet) for sheet in context["match_sheets"]]) == (16, [14])
     drawn = {match.match_id for match in context["boards"]}
-    told = {match.match_id for sheet in context["match_sheets"] for match in sheet}
-    assert (len(drawn | told), drawn & told) == (30, set())
+    in_sheets = {match.match_id for sheet in context["match_sheets"] for match in sheet}
+    assert (len(drawn | in_sheets), drawn & in_sheets) == (30, set())
     # All that are in play, the leaders large; one place is left for a match that is over.
     assert [match.result is None for match in context["boards"]] == [True] * 15 + [False]
 
@@ -299,16 +299,16 @@ def test_a_league_frozen_from_round_1_shows_no_readiness_wall() -> None:
 def test_the_reveal_goes_from_the_last_place_up_to_the_champion() -> None:
     frozen()
     final = [line.row.player_id for sheet in shown(STAFF)["standings"] for line in sheet.columns[0]]
-    told = []
+    shown_places = []
     for _ in range(3):
         freeze.unveil(league_id="fall")
         reveal = shown()["reveal"]
         rows = [(line.row.player_id, line.place) for line in reveal.rows]
-        told.append([place for _, place in rows])
+        shown_places.append([place for _, place in rows])
         newest = next(player_id for player_id, place in rows if place == "newest")
         assert (scenes(), newest) == (["reveal"], final[reveal.veiled])
         assert [player_id for player_id, place in rows if place == "known"] == final[reveal.veiled + 1 :]
-    assert told == [
+    assert shown_places == [
         ["veiled", "veiled", "veiled", "newest"],
         ["veiled", "veiled", "newest", "known"],
         ["veiled", "newest", "known", "known"],

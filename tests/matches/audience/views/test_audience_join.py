@@ -13,13 +13,13 @@ pytestmark = pytest.mark.django_db
 def test_the_join_page_tells_rules_limits_and_the_way_in_without_an_address(client: Client) -> None:
     make.open_league("fall")
     page = client.get("/leagues/fall/join/").content.decode()
-    for told in (
+    for text in (
         "Who alone guessed its parity wins",
         "30 s to choose or to move",
         "If nobody can call your agent",
         '<a href="/protocol.md">',
     ):
-        assert told in page, told
+        assert text in page, text
 
 
 def test_the_protocol_is_read_at_the_site(client: Client) -> None:

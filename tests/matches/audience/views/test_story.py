@@ -57,11 +57,11 @@ def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: C
 def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> None:
     over(make.playing(players=4))
     tags = Tags(client.get(PATH).content.decode()).found
-    told = {one["property"]: one["content"] for tag, one in tags if tag == "meta" and "property" in one}
-    assert told["og:title"] == "Fall"
-    assert told["og:description"] == "Champion: Player 1. 4 players, 6 matches."
-    assert told["og:url"] == "https://league.example.org/leagues/fall/story/"
-    image = str(told["og:image"])
+    properties = {one["property"]: one["content"] for tag, one in tags if tag == "meta" and "property" in one}
+    assert properties["og:title"] == "Fall"
+    assert properties["og:description"] == "Champion: Player 1. 4 players, 6 matches."
+    assert properties["og:url"] == "https://league.example.org/leagues/fall/story/"
+    image = str(properties["og:image"])
     assert image.startswith("https://league.example.org/leagues/fall/story/picture.png?v=")
     picture = client.get(image.removeprefix("https://league.example.org"))
     assert (picture["Content-Type"], picture.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")

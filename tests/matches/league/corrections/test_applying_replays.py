@@ -44,8 +44,8 @@ def test_a_match_of_an_earlier_round_is_played_again(place: make.Setting) -> Non
     make.report(match, "P02")
     assert place.events().count("round_completed") == 2
     assert points(place)["P02"] == 6
-    told = Broadcast.objects.order_by("pk")[sent:]
-    assert [one.message_type for one in told] == ["LEAGUE_STANDINGS_UPDATE"]
+    broadcasts = Broadcast.objects.order_by("pk")[sent:]
+    assert [one.message_type for one in broadcasts] == ["LEAGUE_STANDINGS_UPDATE"]
     assert place.match("R1M1").lifecycle[-1]["state"] == "FINISHED"
 
 

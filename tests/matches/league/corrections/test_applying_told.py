@@ -33,10 +33,10 @@ pytestmark = pytest.mark.django_db
 def test_agents_are_told_the_new_table(place: make.Setting) -> None:
     Delivery.objects.all().delete()
     do("disqualify", player_id="P01", matches_become="void")
-    told = Broadcast.objects.latest("pk")
-    assert (told.message_type, told.round_number) == ("LEAGUE_STANDINGS_UPDATE", 2)
-    assert [row["player_id"] for row in told.payload["standings"]][-1] == "P01"
-    receivers = told.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
+    broadcast = Broadcast.objects.latest("pk")
+    assert (broadcast.message_type, broadcast.round_number) == ("LEAGUE_STANDINGS_UPDATE", 2)
+    assert [row["player_id"] for row in broadcast.payload["standings"]][-1] == "P01"
+    receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
     assert list(receivers) == ["P02", "P03", "P04"]
     undo(1)
     assert Broadcast.objects.latest("pk").payload["standings"][0]["player_id"] == "P01"
@@ -45,9 +45,9 @@ def test_agents_are_told_the_new_table(place: make.Setting) -> None:
 def test_after_the_end_all_players_are_told_except_those_that_are_out(place: make.Setting) -> None:
     over(place)
     do("disqualify", player_id="P01", matches_become="lose")
-    told = Broadcast.objects.latest("pk")
-    receivers = told.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
-    assert (told.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
+    broadcast = Broadcast.objects.latest("pk")
+    receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
+    assert (broadcast.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
     [line] = summaries.league_lines([place.league])
     assert line["champion"]["player_id"] == rows(place)[0].player_id
 
@@ -127,8 +127,8 @@ def test_corrections_and_their_undoing_are_told_in_sentences(
 ) -> None:
     do(kind, **changes)
     undo(1)
-    told = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
-    assert [happened(one.kind, one.data) for one in told] == [done, undone]
+    events = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
+    assert [happened(one.kind, one.data) for one in events] == [done, undone]
     [line] = corrections_of(sight.everything(place.league))
     assert (line["sentence"], line["undone"], line["undone_reason"]) == (done, True, BACK)
 

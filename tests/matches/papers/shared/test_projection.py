@@ -482,8 +482,8 @@ def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
 def test_what_was_said_in_a_match_that_is_being_played_is_in_no_file(root: Path) -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
-    said = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
-    assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(said,)) == "ok"
+    line = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
+    assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(line,)) == "ok"
     assert match.messages.filter(entry__body__parity_choice="geheim").exists()
     with_transcripts(place, "R1M2")
     projection(root).update()
