@@ -66,5 +66,9 @@ def test_the_audit_fails_only_for_a_vulnerability_and_prints_its_findings(
     tmp_path: Path, report: list[dict[str, Any]] | None, status: int, errors: str, expected: tuple[int, str]
 ) -> None:
     assert audited(tmp_path, report, status, errors) == expected
-    asked = (tmp_path / "asked").read_text(encoding="utf-8")
-    assert (asked.count("\ndjango=="), asked.count("psycopg-pool=="), "--hash=sha256:" in asked) == (1, 1, True)
+    requirements = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert (
+        requirements.count("\ndjango=="),
+        requirements.count("psycopg-pool=="),
+        "--hash=sha256:" in requirements,
+    ) == (1, 1, True)

@@ -85,12 +85,12 @@ def test_compose_trusts_its_own_proxy_only() -> None:
 
 def test_every_variable_is_in_the_example_and_is_read() -> None:
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    asked = set(re.findall(r"\$\{(\w+)", text))
+    variables = set(re.findall(r"\$\{(\w+)", text))
     example = set(re.findall(r"^#?(\w+)=", EXAMPLE, re.MULTILINE))
     units = "\n".join(unit.read_text(encoding="utf-8") for unit in UNITS)
     known = read_by_the_site()
-    assert asked <= example
-    assert example - asked == {"DATABASE_URL", "REDIS_URL", "LEAGUE_TRUSTED_PROXIES", "LEAGUE_REFUSED_PORTS"}
+    assert variables <= example
+    assert example - variables == {"DATABASE_URL", "REDIS_URL", "LEAGUE_TRUSTED_PROXIES", "LEAGUE_REFUSED_PORTS"}
     only_here = {"POSTGRES_PASSWORD", "LEAGUE_PORT", "LEAGUE_REFEREE_HOST"}
     assert example - only_here <= known
     assert {name for service in OURS.values() for name in service["environment"]} <= known

@@ -264,9 +264,11 @@ def test_an_example_is_real_and_conforms(body: dict[str, Any]) -> None:
         assert body["error"]["message"] == message["message"]
 
 
-@pytest.mark.parametrize(("asked", "body"), TOLERATED)
-def test_what_is_shown_as_tolerated_is_read_as_an_answer(asked: str, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("message_type", "body"), TOLERATED)
+def test_what_is_shown_as_tolerated_is_read_as_an_answer(message_type: str, body: dict[str, Any]) -> None:
     answer = answers.read_answer(body, rpc_id=1)
-    understood = answers.understanding(answer, status=200, readable=True, message_type=asked, field="parity_choice")
+    understood = answers.understanding(
+        answer, status=200, readable=True, message_type=message_type, field="parity_choice"
+    )
     assert understood is Understanding.ANSWERED
-    assert schemas.problems(schemas.MODELS[asked].answer or "", answer.message) != []
+    assert schemas.problems(schemas.MODELS[message_type].answer or "", answer.message) != []

@@ -47,14 +47,14 @@ def parts(html: str) -> dict[str, int]:
 
 
 def test_no_page_asks_another_host_for_anything(built: Path) -> None:
-    asked = []
+    foreign = []
     for page in PAGES:
         for tag in re.findall(r"<(?:link|script|img|iframe|source|object|embed)\b[^>]*>", html_of(built, page)):
-            asked += [(page, tag) for address in re.findall(r'(?:src|href)="([^"]*)"', tag) if "//" in address]
+            foreign += [(page, tag) for address in re.findall(r'(?:src|href)="([^"]*)"', tag) if "//" in address]
     for style in built.rglob("*.css"):
         used = re.findall(r"(?:url\(|@import )['\"]?([^)'\"]+)", style.read_text(encoding="utf-8"))
-        asked += [(style.name, address) for address in used if "//" in address and not address.startswith("data:")]
-    assert asked == []
+        foreign += [(style.name, address) for address in used if "//" in address and not address.startswith("data:")]
+    assert foreign == []
     assert [path.name for path in built.rglob("*") if path.suffix in (".woff", ".woff2", ".ttf", ".map")] == []
 
 

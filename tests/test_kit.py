@@ -111,17 +111,17 @@ def test_the_kit_stops_when_it_is_not_wanted_any_more(
 
 
 def test_an_answer_that_could_not_be_brought_is_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    player, asked, brought = kit(), [], []
+    player, cursors, answer_ids = kit(), [], []
     request = {"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"message_type": "PING"}}
 
     def call(address: str, body: Any = None, **_: Any) -> Any:
         if body is not None:
-            brought.append(body["responses"][0]["id"])
-            if len(brought) == 1:
+            answer_ids.append(body["responses"][0]["id"])
+            if len(answer_ids) == 1:
                 raise TimeoutError
             return {"accepted": 1}
-        asked.append(address.partition("after=")[2])
-        if len(asked) == 3:
+        cursors.append(address.partition("after=")[2])
+        if len(cursors) == 3:
             raise HTTPError(address, 409, "taken over", Message(), None)
         return {"messages": [{"request": request}], "next": "c1"}
 
@@ -130,4 +130,4 @@ def test_an_answer_that_could_not_be_brought_is_given_again(monkeypatch: pytest.
     with pytest.raises(SystemExit):
         player.fetch("http://league/inbox")
     # The cursor says what we have answered: it stays until the answer is there.
-    assert (asked, brought) == (["", "", "c1"], [5, 5])
+    assert (cursors, answer_ids) == (["", "", "c1"], [5, 5])

@@ -62,7 +62,7 @@ def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(
         "P03": ("127.0.0.1|8103", "::1"),
         "P04": ("", ""),
     }
-    assert zones.asked == []
+    assert zones.lookups == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -90,7 +90,7 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     # Until the name is looked up again, any match may be at the same program.
     programs.NAMES._names.clear()
     assert other.match_id not in first_look()
-    assert [host for host, _ in zones.asked] == ["alias.example"]
+    assert [host for host, _ in zones.lookups] == ["alias.example"]
     zones.settle()
     assert make.look().starts == []
     assert kept()["P04"] == ("192.0.2.7|8101", "192.0.2.7")

@@ -56,7 +56,7 @@ class Figures:
     """The figures of one scenario."""
 
     inside: int = 0
-    asked: int = 0
+    intervals: int = 0
     widths: list[int] = field(default_factory=list)
     coins: int = 0
     leagues: int = 0
@@ -66,7 +66,7 @@ class Figures:
 
     @property
     def covered(self) -> float:
-        return self.inside / self.asked
+        return self.inside / self.intervals
 
 
 # How matches are played -------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _compare(found: Figures, luck: Luck, places: dict[str, int]) -> None:
     found.leagues += 1
     found.coins += luck.coin
     for player_id, one in luck.players.items():
-        found.asked += 1
+        found.intervals += 1
         found.inside += one.low <= places[player_id] <= one.high
         found.widths.append(one.high - one.low + 1)
 
@@ -228,17 +228,17 @@ def main() -> None:
     options = parser.parse_args()
     print("| league | players | covered | mean width | could be chance | champion best: said, true | CPU |")
     print("|---|---|---|---|---|---|---|")
-    inside = asked = 0
+    inside = intervals = 0
     for scenario in (one for one in SCENARIOS if options.only in one.name):
         found = run(scenario, options.leagues, options.seed)
-        inside, asked = inside + found.inside, asked + found.asked
+        inside, intervals = inside + found.inside, intervals + found.intervals
         best = f"{found.champions_best / found.leagues:.0%}, {found.champions_are_best / found.leagues:.0%}"
         print(
             f"| {scenario.name} | {scenario.players} | {found.covered:.1%} | {statistics.fmean(found.widths):.1f} "
             f"| {found.coins / found.leagues:.0%} | {best} | {statistics.median(found.cpu_s):.2f} s |",
             flush=True,
         )
-    print(f"| all | | {inside / asked:.1%} | | | | |")
+    print(f"| all | | {inside / intervals:.1%} | | | | |")
 
 
 if __name__ == "__main__":

@@ -103,8 +103,8 @@ async def sparring(bench: Bench, count: int) -> AsyncIterator[list[int]]:
 async def _keep_practising(client: httpx.AsyncClient, tokens: list[str], ended: list[int]) -> None:
     while True:
         for token in tokens:
-            asked = await client.post("/api/practice", json={"auth_token": token, "opponent": "hard", "second": True})
-            practice = asked.json()
+            reply = await client.post("/api/practice", json={"auth_token": token, "opponent": "hard", "second": True})
+            practice = reply.json()
             while practice["state"] in ("WANTED", "RUNNING"):
                 await asyncio.sleep(0.1)
                 practice = (await client.get(f"/api/practice/{practice['practice_id']}")).json()

@@ -193,7 +193,7 @@ class Bench(Instructor):
         await until(lambda: self.rows(query, *values) == [row], limit_s, tick_s)
 
     def used_s(self, before: dict[str, float]) -> dict[str, float]:
-        """Processor seconds since :meth:`cpu_s` said ``before``."""
+        """Processor seconds since :meth:`cpu_s` returned ``before``."""
         return {name: now - before[name] for name, now in self.cpu_s().items()}
 
     def calls_ms(self, method: str, *, since: float = 0.0, until: float = math.inf) -> list[float]:

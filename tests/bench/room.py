@@ -81,7 +81,7 @@ class Browsers:
 
 
 class Cast:
-    """Players that only listen, and a referee that plays nothing and reports the matches that it is told to."""
+    """Players that only listen, and a referee that plays nothing and reports the matches that the bench names."""
 
     def __init__(self, site: Instructor, session: aiohttp.ClientSession) -> None:
         self._site = site

@@ -24,7 +24,7 @@ BEGIN_S = 5.0
 
 
 class Watched:
-    """The frames that came to the pages."""
+    """The frames that the pages received."""
 
     def __init__(self) -> None:
         self.frames = 0

@@ -135,7 +135,7 @@ async def listening(
 
 
 @dataclass(frozen=True)
-class Asked:
+class Call:
     """One HTTP request that a bot received; the names of its headers are in lower case."""
 
     verb: str
@@ -177,12 +177,12 @@ class Talk:
         self._reader = reader
         self._writer = writer
 
-    async def read(self) -> Asked:
+    async def read(self) -> Call:
         """Read the next request."""
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         verb, path, _ = head[0].split(" ")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-        return Asked(verb, path, headers, await self._reader.readexactly(int(headers.get("content-length", 0))))
+        return Call(verb, path, headers, await self._reader.readexactly(int(headers.get("content-length", 0))))
 
     async def send(self, raw: bytes) -> None:
         """Send bytes unchanged."""

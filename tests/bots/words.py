@@ -55,12 +55,12 @@ def message(kind: str, sender: str, conversation: Any, *, at: str = "", **fields
     }
 
 
-def answer(kind: str, asked: Mapping[str, Any], player_id: Any, **fields: Any) -> dict[str, Any]:
+def answer(kind: str, question: Mapping[str, Any], player_id: Any, **fields: Any) -> dict[str, Any]:
     """A player's answer to a message about its match; the fields may include ``auth_token`` and ``at``."""
-    about = {"match_id": asked.get("match_id"), "player_id": player_id}
+    about = {"match_id": question.get("match_id"), "player_id": player_id}
     if kind == "GAME_JOIN_ACK":
         about["arrival_timestamp"] = fields.get("at") or stamp()
-    return message(kind, f"player:{player_id}", asked.get("conversation_id"), **about | fields)
+    return message(kind, f"player:{player_id}", question.get("conversation_id"), **about | fields)
 
 
 def meta(name: str, endpoint: str, *games: str, **more: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Cutter:
         site: such as ``http://127.0.0.1:8000``.
         seed: the seed of the run.
         numbers: gives each connection of a run its number.
-        tell: is told the point of each cut.
+        tell: called with the point of each cut.
 
     Attributes:
         cuts: whether faults happen now.

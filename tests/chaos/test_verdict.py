@@ -207,16 +207,16 @@ async def test_a_player_records_messages_it_understands_and_refuses_other_calls(
     await room.open()
     try:
         [agent] = room.seat("fall", 1)
-        asked: list[dict[str, Any]] = [
+        calls: list[dict[str, Any]] = [
             {"method": "tools/call", "params": {"name": "make_move", "arguments": {"message_type": "GAME_MOVE_CALL"}}},
             {"method": "update_standings", "params": broadcast("LEAGUE_STANDINGS_UPDATE", standings=ROWS)},
         ]
         async with aiohttp.ClientSession() as http:
             answers = []
-            for number, body in enumerate(asked):
+            for number, body in enumerate(calls):
                 async with http.post(agent.endpoint, json=body | {"id": number}) as reply:
                     answers.append(await reply.json())
     finally:
         await room.close()
     assert [answer.keys() & {"result", "error"} for answer in answers] == [{"error"}, {"result"}]
-    assert agent.received == [asked[1]["params"]]
+    assert agent.received == [calls[1]["params"]]

@@ -44,9 +44,9 @@ def violations(
             continue
         broken += _league(snapshot, league_id, matches, len(theirs))
         table = fold(matches, [player.player_id for player in theirs])
-        if league_id in tables and _told(tables[league_id]) != table:
-            broken.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
-        broken += [f"{league_id} {one}" for one in _told_twice(theirs)]
+        if league_id in tables and _table_in(tables[league_id]) != table:
+            broken.append(f"{league_id}: the site's table {_table_in(tables[league_id])} is not the fold {table}")
+        broken += [f"{league_id} {one}" for one in _contradictory_ends(theirs)]
         for player in theirs:
             failed = snapshot.failed.get((league_id, player.player_id), [])
             broken += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table, failed)]
@@ -69,7 +69,7 @@ def fold(matches: Iterable[MatchRow], players: Iterable[str]) -> Table:
     return sorted(rows, key=lambda row: (-row[1], -row[2], -row[3], row[0]))
 
 
-def _told(rows: Iterable[Mapping[str, Any]]) -> Table:
+def _table_in(rows: Iterable[Mapping[str, Any]]) -> Table:
     return [(row["player_id"], row["points"], row["wins"], row["draws"], row["played"]) for row in rows]
 
 
@@ -158,14 +158,14 @@ def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list
     return broken
 
 
-# What players were told -----------------------------------------------------------------------
+# The messages that players received ---------------------------------------------------------
 
 
 def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: Sequence[str]) -> list[str]:
     """Messages to one player that break a promise.
 
     Args:
-        failed: the deliveries to it that failed by the site's record, for whoever reads a violation.
+        failed: the deliveries to it that failed by the site's record, named in the violation.
     """
     broken = []
     game_overs = player.game_overs()
@@ -176,9 +176,9 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: S
         broken.append(f"was told the end of {match_id}, which there is not")
     broken += _conversations(player)
     tables = [one for one in player.received if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
-    if tables and _told(tables[-1]["standings"]) != table:
-        told_last = f"the last table it was told ({player.way}) is {_told(tables[-1]['standings'])}, not {table}"
-        broken.append(f"{told_last}; deliveries that failed: {list(failed)}")
+    if tables and _table_in(tables[-1]["standings"]) != table:
+        last_table = f"the last table it was told ({player.way}) is {_table_in(tables[-1]['standings'])}, not {table}"
+        broken.append(f"{last_table}; deliveries that failed: {list(failed)}")
     ends = [one for one in player.received if one.get("message_type") == "LEAGUE_COMPLETED"]
     final = [(row["player_id"], row["points"]) for row in ends[-1]["final_standings"]] if ends else None
     if final is not None and final != [row[:2] for row in table]:
@@ -186,8 +186,8 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table, failed: S
     return broken
 
 
-def _told_twice(players: Iterable[Player]) -> list[str]:
-    """The matches for which two different ends were told, to one player or to both (ruling, section 12)."""
+def _contradictory_ends(players: Iterable[Player]) -> list[str]:
+    """The matches whose GAME_OVER messages, to one player or to both, name two different ends (ruling, section 12)."""
     ends_of: dict[str, set[str]] = defaultdict(set)
     for player in players:
         for match_id, ends in player.game_overs().items():
@@ -219,7 +219,7 @@ def _ends(match: MatchRow, game_overs: Sequence[Mapping[str, Any]]) -> list[str]
 
 
 def _conversations(player: Player) -> list[str]:
-    """The messages that came twice, but with different contents or conversation_ids."""
+    """The messages that a player received twice, with different contents or conversation_ids."""
     broken = []
     texts: dict[str, str] = {}
     conversations: dict[tuple[Any, ...], set[str]] = defaultdict(set)

@@ -59,10 +59,10 @@ class Script:
     """A random source that returns given numbers and records the requested ranges."""
 
     def __init__(self, *numbers: int) -> None:
-        self.numbers, self.asked = list(numbers), list[tuple[int, int]]()
+        self.numbers, self.ranges = list(numbers), list[tuple[int, int]]()
 
     def randint(self, a: int, b: int) -> int:
-        self.asked.append((a, b))
+        self.ranges.append((a, b))
         return self.numbers.pop(0)
 
 
@@ -275,7 +275,7 @@ class GameContract:
             replay = Script(*(number for _, _, number in chance.drawn))
             assert len(chance.drawn) > 0
             assert same(self.game.draw(state, replay), first)
-            assert replay.asked == [(a, b) for a, b, _ in chance.drawn]
+            assert replay.ranges == [(a, b) for a, b, _ in chance.drawn]
         assert random.getstate() == global_state
 
     @each_game

@@ -52,8 +52,8 @@ def cut_off(page: Page) -> list[str]:
 
 def register(site: Instructor, league: str, name: str, endpoint: str) -> str:
     """Register a player that answers in this process; returns its auth_token."""
-    asked = registration("player", "any", f"conv-{random.getrandbits(32)}", meta(name, endpoint), league_id=league)
-    answer = site.http.post("/mcp", json=rpc("register_player", asked)).json()
+    request = registration("player", "any", f"conv-{random.getrandbits(32)}", meta(name, endpoint), league_id=league)
+    answer = site.http.post("/mcp", json=rpc("register_player", request)).json()
     assert answer["result"]["status"] == "ACCEPTED", answer
     return str(answer["result"]["auth_token"])
 

@@ -175,7 +175,7 @@ def test_an_agent_is_checked_whichever_processes_its_line_the_request_and_the_ch
         one, other = site.start_web(2)
         player = Player(other, "Far", tmp_path, "--dial", way)
         stack.callback(player.close)
-        asked = one.post("/checks", {"auth_token": player.auth_token()}, status=201)
-        check = finished_check(one, asked["check_id"])
+        row = one.post("/checks", {"auth_token": player.auth_token()}, status=201)
+        check = finished_check(one, row["check_id"])
         assert (check["state"], check["passed"], check["way"]) == ("DONE", True, way), check
         wait_for("both web processes show the result", lambda: ready(one) == ready(other) == {"P01": "ready"})

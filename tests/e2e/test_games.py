@@ -110,11 +110,11 @@ def check_the_points(standings: list[dict[str, Any]], matches: list[dict[str, An
 def check_the_moves(match: dict[str, Any], game_type: str) -> None:
     """Check that the transcript has each move, asked of the player whose turn it was, and that they make the board."""
     entries = sorted(match["transcript"], key=lambda entry: entry["n"])
-    asked = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
+    calls = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
     made = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_RESPONSE"]
     moves_made = [(one["player_id"], one["move_data"]["choice"]) for one in map(message_of, made)]
-    assert {message_of(entry)["move_request"]["move_type"] for entry in asked} == {MOVE_TYPES[game_type]}
-    assert len(asked) == len(made)
+    assert {message_of(entry)["move_request"]["move_type"] for entry in calls} == {MOVE_TYPES[game_type]}
+    assert len(calls) == len(made)
     states = [step["state"] for step in match["lifecycle"]]
     if game_type not in BOARD_SIZES:
         assert sorted(moves_made) == sorted(match["result"]["choices"].items())

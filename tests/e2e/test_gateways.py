@@ -26,12 +26,12 @@ class Gateway:
     """One port with an agent under each path; no agent chooses before the test allows it.
 
     Attributes:
-        asked: the matches whose players were asked for their choice.
+        matches: the matches whose players were asked for their choice.
         may_choose: once it is set, the agents choose.
     """
 
     def __init__(self) -> None:
-        self.asked: set[str] = set()
+        self.matches: set[str] = set()
         self.may_choose = threading.Event()
 
     def __call__(self, body: Any) -> Result:
@@ -39,7 +39,7 @@ class Gateway:
         if params.get("message_type") == "GAME_INVITATION":
             return reply_to(params, "GAME_JOIN_ACK", accept=True)
         if params.get("message_type") == "CHOOSE_PARITY_CALL":
-            self.asked.add(str(params["match_id"]))
+            self.matches.add(str(params["match_id"]))
             self.may_choose.wait(PATIENCE_S)
             return reply_to(params, "CHOOSE_PARITY_RESPONSE", parity_choice="even")
         return {"status": "ok"}
@@ -77,20 +77,20 @@ def test_an_instructor_lets_the_matches_behind_one_port_run_at_once(tmp_path: Pa
                 click(page, "Close registration and make the schedule")
                 expect(shared).to_contain_text("2 matches of round 1 in a row")
                 site.post(f"/leagues/{LEAGUE}/start")
-                wait_for("a match is played", lambda: gateway.asked)
-                [first] = gateway.asked
+                wait_for("a match is played", lambda: gateway.matches)
+                [first] = gateway.matches
                 [other] = {"R1M1", "R1M2"} - {first}
                 # While its players think, the other match of the round waits.
                 expect(page.locator(f"#open-{other}")).to_contain_text(f"waits for {first}")
                 states = {one["match_id"]: one["state"] for one in site.get(f"/leagues/{LEAGUE}/matches")}
                 assert states[other] == "READY"
-                assert gateway.asked == {first}
+                assert gateway.matches == {first}
                 picture(page, "desk-shared")
 
                 click(page, "Mark 127.0.0.1 as a gateway")
                 expect_message(page, "127.0.0.1 is marked as a gateway")
                 # Both matches are in play now, and no player of the first one has answered yet.
-                wait_for("both matches are played at once", lambda: gateway.asked == {first, other})
+                wait_for("both matches are played at once", lambda: gateway.matches == {first, other})
                 assert not gateway.may_choose.is_set()
                 expect(page.locator("#desk-shared")).to_have_count(0)
                 expect(page.locator("#desk-gateways")).to_contain_text("127.0.0.1")

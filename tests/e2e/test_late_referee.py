@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bots.hostile.base import MOVE, Agent, Asked, Behaviour, Talk, message, result
+from tests.bots.hostile.base import MOVE, Agent, Behaviour, Call, Talk, message, result
 from tests.e2e.lone_referee import LoneReferee, refereed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -26,9 +26,9 @@ class RefereeStopper:
         self._first = True
         self.agent = Agent(Behaviour("stops", "", self._act))
 
-    async def _act(self, talk: Talk, asked: Asked) -> None:
-        if asked.method != MOVE or not self._first or self.referee is None:
-            await talk.say(result(asked, message(asked)))
+    async def _act(self, talk: Talk, call: Call) -> None:
+        if call.method != MOVE or not self._first or self.referee is None:
+            await talk.say(result(call, message(call)))
             return
         self._first = False
         pid = self.referee.referee.pid
@@ -37,7 +37,7 @@ class RefereeStopper:
         try:
             if self._answers_meanwhile:
                 # In time, but the stopped referee cannot read it yet.
-                await talk.say(result(asked, message(asked)))
+                await talk.say(result(call, message(call)))
             wake_at = begun + 2 * RULES["move_timeout_s"]
             # A deadline of the stopped process has to pass, and no event tells this process that it has.
             await asyncio.sleep(wake_at - time.monotonic())
@@ -63,17 +63,17 @@ async def play(stopper: RefereeStopper | None, agent: Agent, log: Path) -> tuple
         await other.stop()
 
 
-@pytest.mark.parametrize(("answers_meanwhile", "asked"), [(True, 1), (False, 2)])
+@pytest.mark.parametrize(("answers_meanwhile", "calls"), [(True, 1), (False, 2)])
 async def test_a_stopped_referee_reads_an_answer_that_came_in_time_or_asks_again(
-    tmp_path: Path, answers_meanwhile: bool, asked: int
+    tmp_path: Path, answers_meanwhile: bool, calls: int
 ) -> None:
     stopper = RefereeStopper(answers_meanwhile=answers_meanwhile)
     status, faults, times = await play(stopper, stopper.agent, tmp_path / "referee.log")
-    assert (status in ("WIN", "DRAW"), faults, times) == (True, [], asked)
+    assert (status in ("WIN", "DRAW"), faults, times) == (True, [], calls)
 
 
 async def test_an_agent_that_never_answers_a_running_referee_loses(tmp_path: Path) -> None:
-    async def silent(talk: Talk, asked: Asked) -> None:
+    async def silent(talk: Talk, call: Call) -> None:
         await talk.stay_silent()
 
     status, faults, _ = await play(None, Agent(Behaviour("silent", "", silent)), tmp_path / "referee.log")

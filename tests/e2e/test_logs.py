@@ -120,9 +120,9 @@ def test_the_logs_show_a_conversation_from_the_conductor_to_the_result(played: d
         ("referee", "MATCH_REPORTED"),
         ("web", "MATCH_FINISHED"),
     } <= set(steps)
-    asked = [(record["message_type"], record["peer"]) for record in one if record["event_type"] == "PLAYER_ANSWERED"]
+    answers = [(record["message_type"], record["peer"]) for record in one if record["event_type"] == "PLAYER_ANSWERED"]
     kinds = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER")
-    assert sorted(asked) == sorted((kind, peer) for kind in kinds for peer in ("player:P01", "player:P02"))
+    assert sorted(answers) == sorted((kind, peer) for kind in kinds for peer in ("player:P01", "player:P02"))
     reported = [record for record in played["records"] if record["event_type"] == "RESULT_REPORTED"]
     report_records = [record for record in played["records"] if record.get("message_type") == "MATCH_RESULT_REPORT"]
     ends = {(record["component"].partition(":")[0], record["conversation_id"]) for record in report_records}

@@ -153,8 +153,8 @@ def test_the_inspector_lists_reads_registers_and_plays_in_both_eras(tools: Path,
         templates = one.ask("resources/templates/list")["resourceTemplates"]
         assert "league://{id}/standings" in {found["uriTemplate"] for found in templates}
         assert [found["name"] for found in one.ask("prompts/list")["prompts"]] == PROMPTS
-        asked = one.ask("prompts/get", "--prompt-name", "how_to_play")["messages"]
-        assert "how I take part" in asked[0]["content"]["text"]
+        prompt = one.ask("prompts/get", "--prompt-name", "how_to_play")["messages"]
+        assert "how I take part" in prompt[0]["content"]["text"]
         read = one.ask("resources/read", "--uri", "league://inspector/standings")["contents"]
         assert json.loads(read[0]["text"])["league_id"] == "inspector"
         one.register("inspector")

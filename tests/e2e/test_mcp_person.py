@@ -35,7 +35,7 @@ class Person(ABC):
         stranger.close()
         head = {"Authorization": f"Bearer {self.token}", "Accept": BOTH}
         self.http = httpx.Client(base_url=site.url, headers=head, timeout=PATIENCE_S, trust_env=False)
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.events: list[str] = []
 
     def play(self) -> None:
@@ -51,7 +51,7 @@ class Person(ABC):
     def click(self, question: dict[str, Any]) -> dict[str, Any]:
         """The answer to a question."""
         assert question["requestedSchema"]["properties"]["move"]["enum"] == ["even", "odd"]
-        self.asked.append(question["message"])
+        self.questions.append(question["message"])
         return CLICK
 
     @abstractmethod
@@ -113,8 +113,8 @@ def test_people_of_both_eras_play_a_league_by_clicking(tmp_path: Path) -> None:
             for game in games:
                 game.result(timeout=PATIENCE_S)
         for person in people:
-            assert len(person.asked) == 3
-            assert all("your move, within" in question for question in person.asked)
+            assert len(person.questions) == 3
+            assert all("your move, within" in question for question in person.questions)
             assert person.events.count("GAME_OVER") == 3
             assert person.events[-1] == "LEAGUE_COMPLETED"
             person.http.close()

@@ -104,10 +104,10 @@ def test_a_league_of_players_that_are_clients_of_mcp(tmp_path: Path) -> None:
 def test_an_agent_has_itself_checked_by_a_tool(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 2) as (site, players):
         tools = Tools(site.url, players[0].auth_token())
-        asked = tools.call("check_agent")
+        check = tools.call("check_agent")
 
         def ended() -> dict[str, Any] | None:
-            now = tools.call("check_agent", check_id=asked["check_id"])
+            now = tools.call("check_agent", check_id=check["check_id"])
             return now if now["ask_again_after_s"] is None else None
 
         done = wait_for("the check has ended", ended)

@@ -106,9 +106,9 @@ def sdks() -> Path:
 
 def check(site: Site, one: Student) -> None:
     """Have a student's player checked: nothing that its SDK does is a mistake. What the check sent is forgotten."""
-    asked = site.post("/checks", {"endpoint": one.endpoint}, status=201)["check_id"]
-    wait_for(f"{one.name} is checked", lambda: site.get(f"/checks/{asked}")["state"] == "DONE")
-    report = site.get(f"/checks/{asked}")["report"]
+    check_id = site.post("/checks", {"endpoint": one.endpoint}, status=201)["check_id"]
+    wait_for(f"{one.name} is checked", lambda: site.get(f"/checks/{check_id}")["state"] == "DONE")
+    report = site.get(f"/checks/{check_id}")["report"]
     clauses = {clause["id"]: (clause["verdict"], clause["why"]) for clause in report["clauses"]}
     of_mcp = {name: clause for name, clause in clauses.items() if name.startswith("mcp.")}
     wanted = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}

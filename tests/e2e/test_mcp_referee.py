@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.bots.hostile.base import MOVE, OVER, OWN, Agent, Asked, Behaviour, Talk, message, result
+from tests.bots.hostile.base import MOVE, OVER, OWN, Agent, Behaviour, Call, Talk, message, result
 from tests.e2e.lone_referee import LEAGUE_TOKEN, LoneReferee, refereed
 from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
 
@@ -84,13 +84,13 @@ class Curious:
         self.states: list[dict[str, Any]] = []
         self.early: list[list[dict[str, Any]]] = []
 
-    async def _choose(self, talk: Talk, asked: Asked) -> None:
-        await self._look(asked.params["match_id"], "P02")
-        await talk.say(result(asked, message(asked)))
+    async def _choose(self, talk: Talk, call: Call) -> None:
+        await self._look(call.params["match_id"], "P02")
+        await talk.say(result(call, message(call)))
 
-    async def _hear(self, talk: Talk, asked: Asked) -> None:
-        await self._look(asked.params["match_id"], "P01")
-        await talk.say(result(asked, {"status": "ok"}))
+    async def _hear(self, talk: Talk, call: Call) -> None:
+        await self._look(call.params["match_id"], "P01")
+        await talk.say(result(call, {"status": "ok"}))
 
     async def _look(self, match: str, opponent: str) -> None:
         assert self.host is not None and self.referee is not None

@@ -44,13 +44,13 @@ def test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts(site:
         waiting.append(Player(site, "Dialling", tmp_path / NEXT, "--league-id", NEXT, "--dial", "poll"))
         before = shown(site, NEXT)
         site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
-        asked = [practise(site, player, opponent="hard", second=True) for player in waiting]
+        of_waiting = [practise(site, player, opponent="hard", second=True) for player in waiting]
         own = [practise(site, player, opponent="easy") for player in playing[:2]]
         site.wait_until(PLAYED, "COMPLETED")
         matches = site.get(f"/leagues/{PLAYED}/matches")
         assert [one for one in matches if one["status"] not in ("WIN", "DRAW") or one["attempt"] != 1] == []
         assert len(matches) == 15
-        practices = [ended(site, one) for one in (*asked, *own)]
+        practices = [ended(site, one) for one in (*of_waiting, *own)]
         for practice, player in zip(practices[:2], waiting, strict=True):
             report = practice["report"]
             assert (practice["state"], practice["player_id"]) == ("DONE", player.player_id)

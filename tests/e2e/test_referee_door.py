@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from league_sdk.protocol import rpc
-from tests.bots.hostile.base import JOIN, MOVE, Agent, Asked, Behaviour, Talk, message, post, result
+from tests.bots.hostile.base import JOIN, MOVE, Agent, Behaviour, Call, Talk, message, post, result
 from tests.e2e.lone_referee import LoneReferee, refereed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -110,17 +110,17 @@ class LatePlayer:
         self.endpoints: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def _act(self, talk: Talk, asked: Asked) -> None:
-        if asked.method == MOVE:
-            await talk.say(result(asked, {"status": "RECEIVED"}))
-            task = asyncio.create_task(self._answer(asked))
+    async def _act(self, talk: Talk, call: Call) -> None:
+        if call.method == MOVE:
+            await talk.say(result(call, {"status": "RECEIVED"}))
+            task = asyncio.create_task(self._answer(call))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
-            await talk.say(result(asked, message(asked)))
+            await talk.say(result(call, message(call)))
 
-    async def _answer(self, asked: Asked) -> None:
-        address = str(asked.params["referee_endpoint"])
+    async def _answer(self, call: Call) -> None:
+        address = str(call.params["referee_endpoint"])
         self.endpoints.append(address)
         port = urlsplit(address).port
         assert port is not None
@@ -128,12 +128,12 @@ class LatePlayer:
         await self.flood.begin()
         await self.flood.refused.wait()
         assert self.referee is not None
-        league, match = self.referee.league, asked.params["match_id"]
+        league, match = self.referee.league, call.params["match_id"]
         enough = len(league.heartbeats[match]) + HEARTBEATS
         while len(league.heartbeats[match]) < enough:
             league.changed.clear()
             await league.changed.wait()
-        answer = await post(address, {"jsonrpc": "2.0", "id": 1, "method": "x", "params": message(asked)})
+        answer = await post(address, {"jsonrpc": "2.0", "id": 1, "method": "x", "params": message(call)})
         self.answers.append(json.loads(answer.partition(b"\r\n\r\n")[2]))
 
 
@@ -248,12 +248,12 @@ async def test_a_stopped_referee_does_not_play_a_match_whose_sender_has_hung_up(
 async def test_each_player_gets_a_secret_path_and_the_registered_one_still_works(tmp_path: Path) -> None:
     paths: list[str] = []
 
-    async def join(talk: Talk, asked: Asked) -> None:
+    async def join(talk: Talk, call: Call) -> None:
         """Answer by a POST to the address that the referee registered with, as real agents do."""
-        paths.append(urlsplit(asked.params["referee_endpoint"]).path)
-        await talk.say(result(asked, {"status": "RECEIVED"}))
+        paths.append(urlsplit(call.params["referee_endpoint"]).path)
+        await talk.say(result(call, {"status": "RECEIVED"}))
         endpoint = referee.league.endpoint
-        await post(endpoint, {"jsonrpc": "2.0", "id": 1, "method": "GAME_JOIN_ACK", "params": message(asked)})
+        await post(endpoint, {"jsonrpc": "2.0", "id": 1, "method": "GAME_JOIN_ACK", "params": message(call)})
 
     first, second = Agent(Behaviour("joins", "", join, JOIN)), Agent(Behaviour("joins", "", join, JOIN))
     urls = await first.start(), await second.start()

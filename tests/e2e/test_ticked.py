@@ -28,9 +28,9 @@ def test_tokens_are_revoked_after_a_page_that_says_whose(site: Site, browser: Br
         for name in ("P01", "P03"):
             page.get_by_role("row", name=name).locator("input.action-select").check()
         choose(page, "revoke_tokens")
-        asked = page.locator(".desk-ticked > li")
-        expect(asked).to_have_count(2)
-        expect(asked.first).to_contain_text("What it sends with them is refused until it has registered again.")
+        rows = page.locator(".desk-ticked > li")
+        expect(rows).to_have_count(2)
+        expect(rows.first).to_contain_text("What it sends with them is refused until it has registered again.")
         assert too_wide(page) == 0
         page.get_by_role("button", name="Confirm: Revoke all tokens").click()
         expect(page.locator(".messagelist")).to_contain_text("They have to register again to send anything.")

@@ -105,10 +105,10 @@ def shown(browser: Browser, html: bytes, **context_options: Any) -> Page:
     page = browser.new_context(**context_options).new_page()
 
     def answer(route: Route) -> None:
-        asked = urlsplit(route.request.url).path
-        is_file = asked.startswith(settings.STATIC_URL)
-        file = finders.find(asked.removeprefix(settings.STATIC_URL)) if is_file else None
-        kind = mimetypes.guess_type(asked)[0] or "text/html"
+        path = urlsplit(route.request.url).path
+        is_file = path.startswith(settings.STATIC_URL)
+        file = finders.find(path.removeprefix(settings.STATIC_URL)) if is_file else None
+        kind = mimetypes.guess_type(path)[0] or "text/html"
         route.fulfill(body=Path(str(file)).read_bytes() if file else html, content_type=kind)
 
     page.route("**/*", answer)

@@ -51,9 +51,9 @@ def correct_answer(body: Any) -> Any:
     if not isinstance(body, Mapping):
         return rpc.error(None, -32600, "no", None)
     params = body.get("params")
-    asked = params if isinstance(params, Mapping) else body
-    head = {"protocol": "league.v2", "timestamp": STAMP, "conversation_id": asked.get("conversation_id")}
-    own = head | {"sender": "player:P01", "player_id": "P01", "auth_token": TOKEN, "match_id": asked.get("match_id")}
+    fields = params if isinstance(params, Mapping) else body
+    head = {"protocol": "league.v2", "timestamp": STAMP, "conversation_id": fields.get("conversation_id")}
+    own = head | {"sender": "player:P01", "player_id": "P01", "auth_token": TOKEN, "match_id": fields.get("match_id")}
     known: dict[Any, Any] = {
         "GAME_INVITATION": own | {"message_type": "GAME_JOIN_ACK", "arrival_timestamp": STAMP, "accept": True},
         "CHOOSE_PARITY_CALL": own | {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"},
@@ -73,7 +73,7 @@ def correct_answer(body: Any) -> Any:
     if body.get("method") == "tools/list":
         tools = [{"name": "choose_parity", "inputSchema": {"properties": {"match_id": {"type": "string"}}}}]
         return rpc.result(body.get("id"), {"tools": tools})
-    return rpc.result(body.get("id"), known.get(asked.get("message_type"), {"status": "received"}))
+    return rpc.result(body.get("id"), known.get(fields.get("message_type"), {"status": "received"}))
 
 
 def odd(rng: random.Random) -> Any:

@@ -120,8 +120,10 @@ async def test_any_callback_to_the_check_of_a_player(caplog: pytest.LogCaptureFi
                 exchange = Exchange(
                     None, None, callback, answer, Understanding.ANSWERED, readable=True, by_callback=True
                 )
-                asked = ASKED[kind != "GAME_JOIN_ACK"]
-                list(oddities(exchange, Identity(), expected=kind, sent=sample(asked) | {"match_id": match.match_id}))
+                question = ASKED[kind != "GAME_JOIN_ACK"]
+                list(
+                    oddities(exchange, Identity(), expected=kind, sent=sample(question) | {"match_id": match.match_id})
+                )
             box.messages.clear()
     assert arrived > QUICK_POSTS / 50
     assert failures(caplog) == []

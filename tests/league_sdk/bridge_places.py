@@ -17,15 +17,15 @@ TOKEN = "tok_" + "0" * 32
 PATIENCE_S = 20.0
 CUT = -1
 """In place of a status: reset the connection within the body."""
-Said = tuple[int, bytes] | None
+Answer = tuple[int, bytes] | None
 """Status and body; None closes the connection without a word."""
-Says = Callable[["Asked"], Said]
+Behaviour = Callable[["Call"], Answer]
 Calls = Callable[..., Reply]
 """Calls what listens, by body, path and headers."""
 
 
-class Asked:
-    """One call that came: verb, target, headers and body."""
+class Call:
+    """One call that a place received: verb, target, headers and body."""
 
     def __init__(self, handler: BaseHTTPRequestHandler) -> None:
         self.verb, self.target, self.headers = handler.command, handler.path, handler.headers
@@ -45,15 +45,15 @@ class Place:
         one_by_one: it takes the next connection when it is done with one.
     """
 
-    def __init__(self, says: Says, port: int = 0, *, one_by_one: bool = False) -> None:
-        self.asked: list[Asked] = []
+    def __init__(self, says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> None:
+        self.calls: list[Call] = []
         place = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked = Asked(self)
-                place.asked.append(asked)
-                reply = says(asked)
+                call = Call(self)
+                place.calls.append(call)
+                reply = says(call)
                 if reply is None:
                     return
                 self.send_response(200 if reply[0] == CUT else reply[0])
@@ -103,27 +103,27 @@ class League:
         wants: how many messages must be answered before the 409.
 
     Attributes:
-        delivered: the responses that came.
+        delivered: the responses that the bridge delivered.
         all_here: set when ``wants`` messages were answered.
         refusals: what is answered to the first responses in place of taking them.
     """
 
-    def __init__(self, *polls: Said | list[dict[str, Any]], wants: int = 1) -> None:
+    def __init__(self, *polls: Answer | list[dict[str, Any]], wants: int = 1) -> None:
         self._polls, self._wants = list(polls), wants
         self.delivered: list[dict[str, Any]] = []
         self.all_here = threading.Event()
-        self.refusals: list[Said] = []
+        self.refusals: list[Answer] = []
 
-    def __call__(self, asked: Asked) -> Said:
+    def __call__(self, call: Call) -> Answer:
         """Answer a poll, or take what is delivered."""
-        if asked.verb == "POST":
+        if call.verb == "POST":
             if self.refusals:
                 return self.refusals.pop(0)
-            self.delivered += asked.json["responses"]
+            self.delivered += call.json["responses"]
             if len({one["id"] for one in self.delivered}) >= self._wants:
                 self.all_here.set()
             return ok({"accepted": 1, "not_awaited": []})
-        assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert call.headers["Authorization"] == f"Bearer {TOKEN}"
         if self._polls:
             poll = self._polls.pop(0)
             return ok({"messages": poll, "next": "7"}) if isinstance(poll, list) else poll
@@ -136,9 +136,9 @@ def relayed(league: Place, agent: str) -> str:
     return Relay("Ada", urlsplit(league.url), "/inbox", TOKEN, Server(agent)).run()
 
 
-def accepted(asked: Asked) -> Said:
+def accepted(call: Call) -> Answer:
     """A league that takes every agent, and has no messages for any."""
-    if asked.verb == "GET":
+    if call.verb == "GET":
         return 409, b"{}"
     result = {"status": "ACCEPTED", "player_id": "P01", "auth_token": TOKEN, "inbox": {"poll_url": "http://x/inbox"}}
     return ok({"jsonrpc": "2.0", "id": 1, "result": result})

@@ -13,7 +13,7 @@ import pytest
 
 from league_sdk import bridge
 from league_sdk.bridge import Bridge, Manager, Reply, Tokens
-from tests.league_sdk.bridge_places import PATIENCE_S, Calls, Place, Says
+from tests.league_sdk.bridge_places import PATIENCE_S, Behaviour, Calls, Place
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def places(hasty: None) -> Iterator[Callable[..., Place]]:
     """A function that starts servers (``Place``); they are closed after the test."""
     made: list[Place] = []
 
-    def make(says: Says, port: int = 0, *, one_by_one: bool = False) -> Place:
+    def make(says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> Place:
         made.append(Place(says, port, one_by_one=one_by_one))
         return made[-1]
 

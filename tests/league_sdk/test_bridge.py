@@ -14,42 +14,42 @@ import pytest
 
 from league_sdk import bridge
 from league_sdk.bridge import TAKEN_OVER, Outbox
-from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Asked, League, Place, Said, message, ok, relayed
+from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Answer, Call, League, Place, message, ok, relayed
 
 
 def test_a_message_goes_to_the_agent_as_it_was_sent_and_its_reply_comes_back(places: Any) -> None:
-    agent = places(lambda asked: ok({"jsonrpc": "2.0", "id": 1001, "result": {"parity_choice": "even"}}))
+    agent = places(lambda call: ok({"jsonrpc": "2.0", "id": 1001, "result": {"parity_choice": "even"}}))
     league = League([message()])
     assert relayed(places(league), agent.url) == TAKEN_OVER
-    [asked] = agent.asked
-    assert (asked.target, asked.json) == ("/mcp", message()["request"] | {"id": 1001})
+    [call] = agent.calls
+    assert (call.target, call.json) == ("/mcp", message()["request"] | {"id": 1001})
     [delivered] = league.delivered
     assert (delivered["id"], delivered["http"]["status"]) == (7, 200)
     assert json.loads(delivered["http"]["body"])["result"] == {"parity_choice": "even"}
 
 
 def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> None:
-    agent = places(lambda asked: (404, b"Not Found"))
+    agent = places(lambda call: (404, b"Not Found"))
     headers = {"mcp-session-id": "s1", "mcp-method": "tools/call", "authorization": "no", "host": "elsewhere"}
     league = League([message(path="/mcp/", headers=headers)])
     relayed(places(league), agent.url)
-    [asked] = agent.asked
-    assert (asked.target, asked.headers["mcp-session-id"], asked.headers["authorization"]) == ("/mcp/", "s1", None)
-    assert (asked.headers["mcp-method"], asked.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
+    [call] = agent.calls
+    assert (call.target, call.headers["mcp-session-id"], call.headers["authorization"]) == ("/mcp/", "s1", None)
+    assert (call.headers["mcp-method"], call.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
     assert (league.delivered[0]["http"]["status"], league.delivered[0]["http"]["body"]) == (404, "Not Found")
 
 
 def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> None:
-    agent = places(lambda asked: ok({}))
+    agent = places(lambda call: ok({}))
     bare = message()
     del bare["http"]["id"]
     relayed(places(League([bare])), agent.url)
-    assert "id" not in agent.asked[0].json
+    assert "id" not in agent.calls[0].json
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"<html>", b"", b'{"open', b"[" * 9000])
 def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes) -> None:
-    agent, league = places(lambda asked: (500, body)), League([message()])
+    agent, league = places(lambda call: (500, body)), League([message()])
     relayed(places(league), agent.url)
     http = league.delivered[0]["http"]
     assert http["status"] == 500
@@ -57,19 +57,19 @@ def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes
 
 
 def test_a_body_that_is_too_large_is_named_and_not_sent(places: Any) -> None:
-    agent, league = places(lambda asked: (200, b"x" * 100_000)), League([message()])
+    agent, league = places(lambda call: (200, b"x" * 100_000)), League([message()])
     relayed(places(league), agent.url)
     assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
 def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) -> None:
-    agent, league = places(lambda asked: (200, b"\x01" * 50_000)), League([message()])
+    agent, league = places(lambda call: (200, b"\x01" * 50_000)), League([message()])
     relayed(places(league), agent.url)
     assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
 def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    gone = Place(lambda asked: None)
+    gone = Place(lambda call: None)
     gone.close()
     league = League([message()])
     relayed(places(league), gone.url)
@@ -79,15 +79,15 @@ def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFix
 
 def test_an_agent_that_hangs_up_is_named(places: Any) -> None:
     league = League([message()])
-    relayed(places(league), places(lambda asked: None).url)
+    relayed(places(league), places(lambda call: None).url)
     assert league.delivered[0]["http"]["sent"] is True
 
 
 def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) -> None:
     never = threading.Event()
 
-    def agent(asked: Asked) -> tuple[int, bytes]:
-        if asked.json["id"] == 1:
+    def agent(call: Call) -> tuple[int, bytes]:
+        if call.json["id"] == 1:
             never.wait(PATIENCE_S)
         return ok({})
 
@@ -99,10 +99,10 @@ def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) 
 
 @pytest.mark.parametrize("news", [[5], [{"request": []}], [{"request": {"id": "7"}}]])
 def test_a_bridge_ignores_what_is_not_a_message(places: Any, news: list[Any]) -> None:
-    agent = places(lambda asked: ok({}))
+    agent = places(lambda call: ok({}))
     league = League([*news, message()])
     assert relayed(places(league), agent.url) == TAKEN_OVER
-    assert len(agent.asked) == 1
+    assert len(agent.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_line_that_a_terminal_cannot_show_does_not_end_the_bridge(
 
 def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
     inner = {"accept": True, "auth_token": "my-own-secret"}
-    agent = places(lambda asked: ok({"result": {"content": [{"type": "text", "text": json.dumps(inner)}], "m": inner}}))
+    agent = places(lambda call: ok({"result": {"content": [{"type": "text", "text": json.dumps(inner)}], "m": inner}}))
     league = League([message()])
     relayed(places(league), agent.url)
     assert "accept" in (printed := capsys.readouterr().out)
@@ -148,10 +148,10 @@ def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pyt
 
 
 def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
-    agent = places(lambda asked: ok({}), one_by_one=True)
+    agent = places(lambda call: ok({}), one_by_one=True)
     league = League([message(number, id=number) for number in range(1, 31)], wants=30)
     relayed(places(league), agent.url)
-    assert [asked.json["id"] for asked in agent.asked] == list(range(1, 31))
+    assert [call.json["id"] for call in agent.calls] == list(range(1, 31))
 
 
 def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
@@ -160,7 +160,7 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
     monkeypatch.setattr(bridge, "MAX_AT_ONCE", 3)
     three_calls, release, calls_now, max_calls = threading.Event(), threading.Event(), 0, 0
 
-    def agent(asked: Asked) -> Said:
+    def agent(call: Call) -> Answer:
         nonlocal calls_now, max_calls
         calls_now += 1
         max_calls = max(max_calls, calls_now)
@@ -174,7 +174,7 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
     running = threading.Thread(target=relayed, args=(places(league), listening.url), daemon=True)
     running.start()
     assert three_calls.wait(PATIENCE_S)
-    assert len(listening.asked) == 3
+    assert len(listening.calls) == 3
     release.set()
     running.join(PATIENCE_S)
     assert max_calls <= 3
@@ -183,26 +183,26 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
 
 def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
-    agent, league = places(lambda asked: ok({})), League((200, b" " * 100_000), [message()])
+    agent, league = places(lambda call: ok({})), League((200, b" " * 100_000), [message()])
     assert relayed(places(league), agent.url) == TAKEN_OVER
     assert len(league.delivered) == 1
 
 
 @pytest.mark.parametrize("path", ["http://192.0.2.1:22/", "//192.0.2.1/", "@192.0.2.1/", "/a\r\nX: y", "", "/\u05d0"])
 def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, path: str) -> None:
-    agent = places(lambda asked: ok({}))
+    agent = places(lambda call: ok({}))
     league = League([message(path=path), message(8)], wants=2)
     assert relayed(places(league), agent.url) == TAKEN_OVER
     assert {one["id"] for one in league.delivered} == {7, 8}
-    assert all(asked.headers["X"] is None for asked in agent.asked)
+    assert all(call.headers["X"] is None for call in agent.calls)
 
 
 def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
     """On a bad network a request may take seconds: the next one goes on another connection, with the first in it."""
     stuck, delivered, here = threading.Event(), list[list[int]](), threading.Event()
 
-    def league(asked: Asked) -> tuple[int, bytes]:
-        delivered.append([one["id"] for one in asked.json["responses"]])
+    def league(call: Call) -> tuple[int, bytes]:
+        delivered.append([one["id"] for one in call.json["responses"]])
         here.set()
         if len(delivered) == 1:
             stuck.wait(PATIENCE_S)
@@ -223,8 +223,8 @@ def test_a_single_slow_answer_is_sent_once_more(places: Any, monkeypatch: pytest
     monkeypatch.setattr(bridge, "SLOW_S", 0.01)
     again, delivered = threading.Event(), list[int]()
 
-    def league(asked: Asked) -> tuple[int, bytes]:
-        delivered.append(asked.json["responses"][0]["id"])
+    def league(call: Call) -> tuple[int, bytes]:
+        delivered.append(call.json["responses"][0]["id"])
         if len(delivered) == 1:
             assert again.wait(PATIENCE_S), "it was not sent again"
         again.set()

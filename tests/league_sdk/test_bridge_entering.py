@@ -87,20 +87,20 @@ def test_a_registration_without_an_address_is_left_as_it_is() -> None:
 
 
 def test_a_restart_comes_back_as_the_same_agent(places: Any, tmp_path: Path) -> None:
-    league, agent = places(accepted), places(lambda asked: ok({}))
+    league, agent = places(accepted), places(lambda call: ok({}))
     for known in (None, TOKEN):
         one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
         one.server = Server(agent.url)
         relay = one.register("Ada", ["even_odd"], "")
         assert relay is not None
         assert relay.token == TOKEN
-        sent = league.asked[-1].json["params"]
+        sent = league.calls[-1].json["params"]
         assert (sent.get("auth_token"), sent["player_meta"]["delivery"]) == (known, "poll")
     assert (tmp_path / "kept.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_league_that_refuses_is_quoted(places: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    league = places(lambda asked: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
+    league = places(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
     one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
     one.server = Server("http://127.0.0.1:9/mcp")
     assert one.register("Ada", ["even_odd"], "") is None
@@ -110,10 +110,10 @@ def test_a_league_that_refuses_is_quoted(places: Any, tmp_path: Path, capsys: py
 def test_an_agent_is_looked_for_at_its_machine_also_when_the_bridge_was_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    addresses: list[Any] = []
 
     def connect(place: Any, timeout: float) -> Any:
-        asked.append(place)
+        addresses.append(place)
         raise ConnectionRefusedError
 
     monkeypatch.setattr(socket, "create_connection", connect)
@@ -121,7 +121,7 @@ def test_an_agent_is_looked_for_at_its_machine_also_when_the_bridge_was_started_
     agent = Server("http://192.0.2.1:8101/mcp", ("127.0.0.1", "::1"))
     one.admitted("Ada", Reply(200, {}, b'{"auth_token": "tok_1"}'), agent)
     Bridge("http://127.0.0.1:9", one.tokens).resume()
-    assert asked == [("127.0.0.1", 8101), ("::1", 8101)] * 2
+    assert addresses == [("127.0.0.1", 8101), ("::1", 8101)] * 2
 
 
 def test_an_agent_is_relayed_also_where_its_token_cannot_be_kept(
@@ -145,7 +145,7 @@ def test_an_agent_is_relayed_also_where_its_token_cannot_be_kept(
 def test_the_exit_code_and_a_sentence_say_how_it_ended(
     places: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, says: str
 ) -> None:
-    league = places(lambda asked: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
+    league = places(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
     parser = argparse.ArgumentParser()
     bridge.add_arguments(parser)
     fixed = ["--league", league.url, "--name", "Ada", "--tokens", str(tmp_path / "kept.json")]
@@ -180,14 +180,14 @@ def test_the_path_of_an_agents_call_is_mapped_to_a_path_at_the_league(
 
 
 def test_an_agents_calls_are_passed_on_unchanged_and_pages_are_refused(places: Any, calling: Any) -> None:
-    league = places(lambda asked: (418, b"as it is"))
+    league = places(lambda call: (418, b"as it is"))
     call, raw = calling(league), b'{"method": "league_query",   "params": {}}'
     reply = call(raw, Authorization="Bearer x")
-    assert (reply.status, reply.body, league.asked[0].body) == (418, b"as it is", raw)
-    assert league.asked[0].headers["Authorization"] == "Bearer x"
+    assert (reply.status, reply.body, league.calls[0].body) == (418, b"as it is", raw)
+    assert league.calls[0].headers["Authorization"] == "Bearer x"
     assert call(raw, Origin="http://evil").status == 403
     assert call(b"x" * 300_000).status == 413
-    assert len(league.asked) == 1
+    assert len(league.calls) == 1
 
 
 def chunked(*chunks: bytes) -> bytes:
@@ -207,13 +207,13 @@ def chunked(*chunks: bytes) -> bytes:
     ],
 )
 def test_a_call_in_chunks_is_passed_on(places: Any, listening: Any, raw: bytes, status: bytes) -> None:
-    league = places(lambda asked: ok({}))
+    league = places(lambda call: ok({}))
     with socket.create_connection(("127.0.0.1", listening(league)), timeout=20) as line:
         line.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + raw)
         assert line.makefile("rb").readline().split()[1] == status
-    assert len(league.asked) == (status == b"200")
+    assert len(league.calls) == (status == b"200")
     if b"league_query" in raw:
-        assert league.asked[0].body == b'{"method": "league_query"}'
+        assert league.calls[0].body == b'{"method": "league_query"}'
 
 
 def test_nobody_else_reaches_a_bridge_by_default(tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ def test_nobody_else_reaches_a_bridge_by_default(tmp_path: Path) -> None:
 def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_does_not(
     places: Any, calling: Any, is_gone: bool
 ) -> None:
-    league, first, second = places(accepted), places(lambda asked: ok({})), places(lambda asked: ok({}))
+    league, first, second = places(accepted), places(lambda call: ok({})), places(lambda call: ok({}))
     call = calling(league)
 
     def brings_token(agent: Place) -> bool:
         assert call(entering("Ada", agent)).status == 200
-        return TOKEN in next(one.body.decode() for one in reversed(league.asked) if one.verb == "POST")
+        return TOKEN in next(one.body.decode() for one in reversed(league.calls) if one.verb == "POST")
 
     assert [brings_token(first), brings_token(first)] == [False, True]
     if is_gone:
@@ -243,10 +243,10 @@ def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_does_
 
 @pytest.mark.parametrize("address", ["http://[bad/mcp", "http://localhost:port/mcp", "http://localhost:99999/mcp"])
 def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, address: str) -> None:
-    league = places(lambda asked: (400, b"what is wrong"))
+    league = places(lambda call: (400, b"what is wrong"))
     body = {"method": "register_player", "params": {"display_name": "Ada", "endpoint": address}}
     reply = calling(league)(body)
-    assert (reply.status, reply.body, league.asked[0].json) == (400, b"what is wrong", body)
+    assert (reply.status, reply.body, league.calls[0].json) == (400, b"what is wrong", body)
 
 
 @pytest.mark.parametrize(

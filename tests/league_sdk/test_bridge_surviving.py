@@ -28,9 +28,9 @@ from tests.league_sdk.bridge_places import (
     CUT,
     PATIENCE_S,
     TOKEN,
-    Asked,
+    Answer,
+    Call,
     League,
-    Said,
     accepted,
     message,
     ok,
@@ -66,12 +66,12 @@ def test_a_connection_that_never_opens_is_given_up_soon(monkeypatch: pytest.Monk
 def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     places: Any, tmp_path: Path, after: tuple[float, str]
 ) -> None:
-    agent, inbox = places(lambda asked: ok({})), League([message()])
+    agent, inbox = places(lambda call: ok({})), League([message()])
     begun, never = threading.Event(), threading.Event()
 
-    def league(asked: Asked) -> Said:
+    def league(call: Call) -> Answer:
         if begun.is_set():
-            return inbox(asked)
+            return inbox(call)
         begun.set()
         never.wait(PATIENCE_S)
         return None
@@ -84,47 +84,55 @@ def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     bridge.watch(one, iter([(0.0, "10.0.0.1"), (0.5, "10.0.0.1"), after]))
     running.join(PATIENCE_S)
     never.set()
-    assert (ended, len(agent.asked), {one["id"] for one in inbox.delivered}) == ([TAKEN_OVER], 1, {7})
+    assert (ended, len(agent.calls), {one["id"] for one in inbox.delivered}) == ([TAKEN_OVER], 1, {7})
 
 
 def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None:
-    agent = places(lambda asked: ok({}))
-    away: list[Said] = [(502, b"<html>"), None, (503, b"no"), (200, b"no json"), (200, b"[]"), (429, b"{}"), (404, b"")]
+    agent = places(lambda call: ok({}))
+    away: list[Answer] = [
+        (502, b"<html>"),
+        None,
+        (503, b"no"),
+        (200, b"no json"),
+        (200, b"[]"),
+        (429, b"{}"),
+        (404, b""),
+    ]
     league = League(*away, [message()])
     assert relayed(places(league), agent.url) == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
+    assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_poll_that_breaks_off_is_polled_again(places: Any) -> None:
-    agent = places(lambda asked: ok({}))
+    agent = places(lambda call: ok({}))
     league = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
     assert relayed(places(league), agent.url) == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
+    assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 @pytest.mark.parametrize("refused", [None, (CUT, b"{"), (503, b"no"), (502, b""), (429, b"{}")])
-def test_an_answer_that_was_lost_is_brought_again_and_the_agent_not_asked(places: Any, refused: Said) -> None:
-    agent = places(lambda asked: ok({}))
+def test_an_answer_that_was_lost_is_brought_again_and_the_agent_not_asked(places: Any, refused: Answer) -> None:
+    agent = places(lambda call: ok({}))
     league = League([message()])
     league.refusals = [refused] * 3
     relayed(places(league), agent.url)
-    assert (len(agent.asked), {one["id"] for one in league.delivered}) == (1, {7})
+    assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -> None:
-    agent = places(lambda asked: ok({"n": asked.json["id"]}))
+    agent = places(lambda call: ok({"n": call.json["id"]}))
     league = League([message(), message(8)], [message(), message(8)], wants=2)
     relayed(places(league), agent.url)
-    assert [asked.json["id"] for asked in agent.asked] == [1001, 1001]
+    assert [call.json["id"] for call in agent.calls] == [1001, 1001]
     assert {one["id"] for one in league.delivered} == {7, 8}
 
 
 def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_once(places: Any) -> None:
-    agent, asked_for_more, never = places(lambda asked: ok({})), threading.Event(), threading.Event()
+    agent, asked_for_more, never = places(lambda call: ok({})), threading.Event(), threading.Event()
     polls = [ok({"messages": [message()], "next": "old"})]
 
-    def stopping(asked: Asked) -> Said:
-        if asked.verb == "POST":
+    def stopping(call: Call) -> Answer:
+        if call.verb == "POST":
             return 503, b"stopping"
         if not polls:
             asked_for_more.set()
@@ -145,15 +153,15 @@ def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_o
     never.set()
     running.join(PATIENCE_S)
     assert ended == [TAKEN_OVER]
-    assert "after=old" in again.asked[0].target or again.asked[0].verb == "POST"
-    assert len(agent.asked) == 2
+    assert "after=old" in again.calls[0].target or again.calls[0].verb == "POST"
+    assert len(agent.calls) == 2
     assert {one["id"] for one in league.delivered} == {7, 8}
 
 
 def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
     places: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent, inbox, real = places(lambda asked: ok({})), League([message()]), socket.getaddrinfo
+    agent, inbox, real = places(lambda call: ok({})), League([message()]), socket.getaddrinfo
     failures = 4
 
     def getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
@@ -168,7 +176,7 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     league = urlsplit(f"http://league.test:{places(inbox).port}/mcp")
     assert Relay("Ada", league, "/inbox", TOKEN, Server(agent.url)).run() == TAKEN_OVER
-    assert (len(agent.asked), {one["id"] for one in inbox.delivered}) == (1, {7})
+    assert (len(agent.calls), {one["id"] for one in inbox.delivered}) == (1, {7})
     printed = capsys.readouterr().out
     assert "the league cannot be reached (its name is not found); trying again until it can." in printed
     assert "the league is there again" in printed
@@ -176,18 +184,18 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
 
 
 def test_a_league_that_is_not_up_yet_is_registered_at_when_it_is(places: Any, tmp_path: Path) -> None:
-    answers: list[Said] = [(503, b"no"), None, (502, b"")]
-    league = places(lambda asked: answers.pop(0) if answers else accepted(asked))
+    answers: list[Answer] = [(503, b"no"), None, (502, b"")]
+    league = places(lambda call: answers.pop(0) if answers else accepted(call))
     one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
     one.server = Server("http://127.0.0.1:9/mcp")
     assert one.register("Ada", ["even_odd"], "") is not None
-    assert len(league.asked) == 4
+    assert len(league.calls) == 4
 
 
 def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
     relay = Relay("Ada", urlsplit("http://127.0.0.1:9/mcp"), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
 
-    def league(asked: Asked) -> Said:
+    def league(call: Call) -> Answer:
         relay.stop()
         return 409, b"{}"
 
@@ -196,7 +204,7 @@ def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
 
 
 def test_a_token_that_is_not_valid_any_more_ends_the_relay(places: Any) -> None:
-    assert relayed(places(lambda asked: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
+    assert relayed(places(lambda call: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
 
 
 def test_the_waits_grow_to_a_limit_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,9 +58,9 @@ def test_a_simulated_message_has_the_fields_of_a_real_one(name: str) -> None:
 def test_the_number_follows_from_the_seed_that_was_committed_to() -> None:
     stage = league()
     match = stage.match(ROLES[0])
-    asked, over = stage.move_call(match), stage.game_over(match, "WIN", "odd")
+    call, over = stage.move_call(match), stage.game_over(match, "WIN", "odd")
     result = over["game_result"]
-    assert (asked["draw_commitment"], result["draw_seed"]) == (commitment(match.seed), match.seed.hex())
+    assert (call["draw_commitment"], result["draw_seed"]) == (commitment(match.seed), match.seed.hex())
     draw = CommittedDraw(match.seed, stage.who.league_id, match.match_id, 1, ("odd", "even"))
     assert (result["status"], result["drawn_number"]) == ("WIN", draw.randint(1, 10))
 

@@ -40,7 +40,7 @@ def test_permissions_that_the_form_does_not_offer_are_kept_and_named(desk: Clien
         assert desk.post(address, form | {field: [one.pk for one in chosen]}).status_code == 302
         kept = {one.pk for one in getattr(row, field).all()}
         assert kept == {one.pk for one in [*chosen, *outside]}
-    # Whoever changes nothing has changed nothing.
+    # A user who changes nothing causes no change.
     desk.post(address, form)
     assert LogEntry.objects.latest("pk").change_message == "[]"
 

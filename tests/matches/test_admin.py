@@ -199,8 +199,8 @@ def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_
 def test_stopping_a_real_league_takes_a_second_click_and_the_demo_one(desk: Client) -> None:
     opening.create_league(league_id="evening", display_name="Evening")
     opening.create_league(league_id="demo", display_name="Demo", demo=True)
-    asked = {}
+    warnings = {}
     for league_id in ("evening", "demo"):
         buttons = desk.get(f"/admin/matches/league/{league_id}/change/").context["desk"]["buttons"]
-        asked[league_id] = [button.name for button in buttons if button.warnings]
-    assert asked == {"evening": ["stop"], "demo": []}
+        warnings[league_id] = [button.name for button in buttons if button.warnings]
+    assert warnings == {"evening": ["stop"], "demo": []}

@@ -31,8 +31,8 @@ def fixture_port(server: McpServer) -> Port:
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = HttpRequest(request.method, headers, await request.read(), caller=request.remote or "")
-        return await respond(request, await server.handle(asked))
+        incoming = HttpRequest(request.method, headers, await request.read(), caller=request.remote or "")
+        return await respond(request, await server.handle(incoming))
 
     return Port(handle)
 

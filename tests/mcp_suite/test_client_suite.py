@@ -68,8 +68,8 @@ async def wrong(suite: list[str], version: str, name: str, out: Path) -> tuple[l
     """Run a scenario: the checks that it fails, and how many it passes."""
     client = f"{sys.executable} -m tests.mcp_suite.calling"
     of_version = [] if version == EXTENSION else ["--spec-version", version]
-    asked = ["client", "--command", client, "--scenario", name, *of_version, "-o", str(out / version)]
-    printed = await output_of([*suite, *asked])
+    arguments = ["client", "--command", client, "--scenario", name, *of_version, "-o", str(out / version)]
+    printed = await output_of([*suite, *arguments])
     checks = written(out / version, name, printed)
     failed = sorted({f"{version} {name} {check['id']}" for check in checks if check["status"] not in GOOD})
     passed = sum(check["status"] == "SUCCESS" for check in checks)

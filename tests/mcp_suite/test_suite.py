@@ -43,8 +43,8 @@ def required(tools: Path, version: str) -> set[str]:
 async def run(tools: Path, version: str, url: str, out: Path) -> dict[str, list[dict[str, str]]]:
     """Run the suite: by scenario, its checks with their ids and statuses."""
     program = tools / "@modelcontextprotocol/conformance/dist/index.js"
-    asked = ["server", "--url", url, "--requirements", version, "-o", str(out)]
-    command = [node(tools), str(program), *asked]
+    arguments = ["server", "--url", url, "--requirements", version, "-o", str(out)]
+    command = [node(tools), str(program), *arguments]
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )

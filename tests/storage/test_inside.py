@@ -73,13 +73,13 @@ def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch
     for values in moments():
         for one in declared:
             given = {name: values[name] for name in one.kinds}
-            with CaptureQueriesContext(connection) as asked:
+            with CaptureQueriesContext(connection) as queries:
                 ours = [whole(instance) for instance in one.all(**given)]
             with monkeypatch.context() as plain:
                 plain.delattr(QuickLoad, "from_db")
                 theirs = [whole(instance) for instance in one.build(**given)]
             assert ours == theirs
-            assert len(asked) == 1
+            assert len(queries) == 1
             found_some |= {one} if ours else set()
     # A statement that never finds a row would not be tested.
     assert [one.build for one in declared if one not in found_some] == []
@@ -102,7 +102,7 @@ def test_deferred_fields_are_fetched_on_access() -> None:
     place = make.playing(players=4)
     match = Match.objects.select_related("player_a").only("match_id", "player_a__code").get(match_id="R1M1")
     assert match.player_a.get_deferred_fields() >= {"spoken", "name"}
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert (match.match_id, match.player_a.code) == ("R1M1", place.match("R1M1").player_a.code)
         assert match.player_a.name == "Player 1"
-    assert sum("agents_registry_agent" in one["sql"] and "name" in one["sql"] for one in asked) >= 1
+    assert sum("agents_registry_agent" in one["sql"] and "name" in one["sql"] for one in queries) >= 1

@@ -14,7 +14,7 @@ PUBLIC = "http://192.0.2.7:8000"
 
 
 @pytest.mark.parametrize(
-    ("asked", "public", "shown"),
+    ("url", "public", "shown"),
     [
         ("http://127.0.0.1:8000", PUBLIC, PUBLIC),
         ("http://localhost:8000", PUBLIC, PUBLIC),
@@ -25,8 +25,8 @@ PUBLIC = "http://192.0.2.7:8000"
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "http://127.0.0.1:8000"),
     ],
 )
-def test_a_page_shows_an_address_that_other_machines_reach(asked: str, public: str, shown: str) -> None:
-    assert base_url(asked, public) == shown
+def test_a_page_shows_an_address_that_other_machines_reach(url: str, public: str, shown: str) -> None:
+    assert base_url(url, public) == shown
 
 
 @pytest.mark.parametrize("proxied", [True, False])

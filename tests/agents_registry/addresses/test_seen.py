@@ -14,7 +14,7 @@ from leaguesite.hosting.addresses import lan_address
     [
         (Caller("192.0.2.7"), True),
         (Caller("2001:db8::"), True),
-        # Whoever calls through the tunnel, the instructor too, shows that it works.
+        # Each caller through the tunnel, the instructor too, shows that it works.
         (Caller("", proxied=True), True),
         (Caller("127.0.0.1", proxied=True), True),
         (Caller("127.0.0.1"), False),

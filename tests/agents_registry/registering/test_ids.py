@@ -43,7 +43,7 @@ def codes(league_id: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "given"),
+    ("requests", "ids"),
     [
         ([{"sender": "player:P07"}], ["P07"]),
         ([{"player_id": "ace"}], ["ace"]),
@@ -55,11 +55,11 @@ def codes(league_id: str | None) -> list[str]:
         ([{"player_id": "no good"}, {"player_id": "REF01"}], ["P01", "P02"]),
     ],
 )
-def test_an_id_that_is_asked_for_is_given_when_it_is_free(asked: list[dict[str, Any]], given: list[str]) -> None:
+def test_an_id_that_is_asked_for_is_given_when_it_is_free(requests: list[dict[str, Any]], ids: list[str]) -> None:
     open_league("fall")
-    for number, how in enumerate(asked):
+    for number, how in enumerate(requests):
         register(f"Agent {number}", "fall", port=8101 + number, **how)
-    assert codes("fall") == given
+    assert codes("fall") == ids
 
 
 def test_an_agent_is_told_when_it_gets_another_id() -> None:
@@ -141,8 +141,8 @@ def test_a_player_of_the_lobby_is_not_moved_by_a_stranger() -> None:
 
 
 def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_a_note() -> None:
-    for number, asked in enumerate(("P01", "P02", "P03"), start=1):
-        register(f"Early {number}", port=8100 + number, player_id=asked)
+    for number, player_id in enumerate(("P01", "P02", "P03"), start=1):
+        register(f"Early {number}", port=8100 + number, player_id=player_id)
     open_league("fall", registration_code="sesame")
     places.add_by_hand(league_id="fall", name="Quiet", endpoint="http://10.0.0.9:8101/mcp", wanted_id="quiet")
     Agent.objects.filter(name="Quiet").update(code="p2")

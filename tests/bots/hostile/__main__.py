@@ -12,7 +12,7 @@ import json
 import time
 from typing import Any
 
-from tests.bots.base import Asked, Talk, ending
+from tests.bots.base import Call, Talk, ending
 from tests.bots.hostile.base import OVER, Agent
 from tests.bots.hostile.cast import HOSTILE
 
@@ -24,10 +24,10 @@ class Timed(Agent):
         super().__init__()
         self._calls = calls
 
-    async def _answer(self, talk: Talk, asked: Asked) -> None:
+    async def _answer(self, talk: Talk, call: Call) -> None:
         called_at = time.monotonic()
-        await super()._answer(talk, asked)
-        self._calls.append((called_at, asked.method, str(asked.params.get("match_id"))))
+        await super()._answer(talk, call)
+        self._calls.append((called_at, call.method, str(call.params.get("match_id"))))
 
 
 async def main(options: argparse.Namespace) -> None:

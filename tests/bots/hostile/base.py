@@ -14,14 +14,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.bots import words
-from tests.bots.base import Asked, Listener, Talk
+from tests.bots.base import Call, Listener, Talk
 from tests.bots.words import rpc_result
 
 JOIN, MOVE, OVER, ERROR = "handle_game_invitation", "choose_parity", "notify_match_result", "notify_game_error"
 OWN = "tok_" + "7" * 32
 """The auth_token that every hostile agent has."""
 NOW = "2025-01-15T10:30:00Z"
-Act = Callable[[Talk, Asked], Awaitable[None]]
+Act = Callable[[Talk, Call], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,21 @@ def behaviour(at: str = MOVE) -> Callable[[Act], Act]:
     return enter
 
 
-def message(asked: Asked, **changes: Any) -> dict[str, Any]:
+def message(call: Call, **changes: Any) -> dict[str, Any]:
     """The fields of a good answer, with changes."""
-    if asked.method in (OVER, ERROR):
+    if call.method in (OVER, ERROR):
         return {"status": "ok"}
-    ids = {name: asked.params.get(name, "") for name in ("conversation_id", "match_id")}
+    ids = {name: call.params.get(name, "") for name in ("conversation_id", "match_id")}
     kind, fields = "CHOOSE_PARITY_RESPONSE", {"parity_choice": "even"}
-    if asked.method == JOIN:
+    if call.method == JOIN:
         kind, fields = "GAME_JOIN_ACK", {"accept": True}
-    player = asked.params.get("player_id", "")
+    player = call.params.get("player_id", "")
     return words.answer(kind, ids, player, at=NOW, auth_token=OWN, **fields) | changes
 
 
-def result(asked: Asked, fields: Any) -> bytes:
+def result(call: Call, fields: Any) -> bytes:
     """A JSON-RPC result as bytes."""
-    return json.dumps(rpc_result(fields, asked.id)).encode()
+    return json.dumps(rpc_result(fields, call.id)).encode()
 
 
 @dataclass
@@ -114,19 +114,19 @@ class Agent:
         while not talk.is_over():
             await self._answer(talk, await talk.read())
 
-    async def _answer(self, talk: Talk, asked: Asked) -> None:
-        self.methods.append(asked.method)
-        if self.behaviour is not None and self._does_harm_at(asked):
-            await self.behaviour.act(talk, asked)
+    async def _answer(self, talk: Talk, call: Call) -> None:
+        self.methods.append(call.method)
+        if self.behaviour is not None and self._does_harm_at(call):
+            await self.behaviour.act(talk, call)
         else:
-            await talk.say(result(asked, message(asked, auth_token=self.token)))
+            await talk.say(result(call, message(call, auth_token=self.token)))
 
-    def _does_harm_at(self, asked: Asked) -> bool:
+    def _does_harm_at(self, call: Call) -> bool:
         """Whether this call gets the behaviour: its method is the behaviour's, or one of another dialect."""
-        if self.behaviour is None or asked.method == self.behaviour.at:
+        if self.behaviour is None or call.method == self.behaviour.at:
             return True
         # The referee hunts for a dialect: each gets the same answer.
-        return asked.method not in (JOIN, MOVE, OVER, ERROR)
+        return call.method not in (JOIN, MOVE, OVER, ERROR)
 
 
 def request(url: str, raw: bytes, more: str = "") -> bytes:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.bots.base import Asked, Log, Talk
+from tests.bots.base import Call, Log, Talk
 from tests.bots.hostile.base import ERROR, JOIN, OVER, Act, Agent, message, post, request, result
 from tests.bots.words import meta, rpc
 
@@ -70,69 +70,69 @@ def trick(at: str = "GAME_OVER", *, moves_badly: bool = False) -> Callable[[Act]
 
 
 @trick()
-async def nul_as_text(talk: Talk, asked: Asked) -> None:
+async def nul_as_text(talk: Talk, call: Call) -> None:
     """Answers plain text with a NUL in it, which a database refuses."""
     await talk.say(NUL, kind="text/plain")
 
 
 @trick("any")
-async def utf_16_page_always(talk: Talk, asked: Asked) -> None:
+async def utf_16_page_always(talk: Talk, call: Call) -> None:
     """Answers every request but the invitation with an error page in UTF-16."""
     page = "<h1>Internal Server Error</h1>".encode("utf-16")
     await talk.say(page, kind="text/html", status="500 Internal Server Error")
 
 
 @trick()
-async def lone_surrogates(talk: Talk, asked: Asked) -> None:
+async def lone_surrogates(talk: Talk, call: Call) -> None:
     """Answers with lone surrogates in a key and in a value, which cannot be encoded."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status\\ud800": "\\udfff", "a": "\\ud83d"}}')
 
 
 @trick()
-async def two_hundred_deep(talk: Talk, asked: Asked) -> None:
+async def two_hundred_deep(talk: Talk, call: Call) -> None:
     """Answers with two hundred lists, one inside the other."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": ' + b"[" * 200 + b"]" * 200 + b"}")
 
 
 @trick()
-async def huge_integers(talk: Talk, asked: Asked) -> None:
+async def huge_integers(talk: Talk, call: Call) -> None:
     """Answers with integers too large for a database column, and for Python to print."""
     digits = b"9" * 4200
     await talk.say(b'{"jsonrpc": "2.0", "id": 1e999, "result": {"a": ' + digits + b', "b": -' + digits + b"}}")
 
 
 @trick()
-async def duplicate_keys(talk: Talk, asked: Asked) -> None:
+async def duplicate_keys(talk: Talk, call: Call) -> None:
     """Answers with two results and two ids in one object."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "id": "\\u0000", "result": {"status": 1, "status": {}}, "result": 5}')
 
 
 @trick()
-async def invalid_utf8(talk: Talk, asked: Asked) -> None:
+async def invalid_utf8(talk: Talk, call: Call) -> None:
     """Answers with bytes that are not UTF-8 in a JSON string."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status": "\xff\xfe\xc0\x80\xed\xa0\x80"}}')
 
 
 @trick()
-async def nul_in_keys_and_values(talk: Talk, asked: Asked) -> None:
+async def nul_in_keys_and_values(talk: Talk, call: Call) -> None:
     """Answers with NULs in JSON, in a key and in values."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"st\\u0000atus": "o\\u0000k", "\\u0000": ["\\u0000"]}}')
 
 
 @trick()
-async def endless_reason(talk: Talk, asked: Asked) -> None:
+async def endless_reason(talk: Talk, call: Call) -> None:
     """Answers with a reason phrase and a header as long as HTTP libraries take, with control characters."""
     await talk.say(NUL, status="500 " + "\x01\x7f" * 3500, more="X-Long: " + "x" * 7500 + "\r\n")
 
 
 @trick()
-async def gzip_bomb(talk: Talk, asked: Asked) -> None:
+async def gzip_bomb(talk: Talk, call: Call) -> None:
     """Answers with ten million spaces, compressed."""
     await talk.say(BOMB, more="Content-Encoding: gzip\r\n")
 
 
 @trick("GAME_ERROR", moves_badly=True)
-async def nul_to_game_error(talk: Talk, asked: Asked) -> None:
+async def nul_to_game_error(talk: Talk, call: Call) -> None:
     """Makes an illegal move, then answers the GAME_ERROR with a NUL."""
     await talk.say(NUL, kind="text/plain")
 
@@ -141,39 +141,39 @@ async def nul_to_game_error(talk: Talk, asked: Asked) -> None:
 
 
 @trick()
-async def hold_until_told(talk: Talk, asked: Asked) -> None:
+async def hold_until_told(talk: Talk, call: Call) -> None:
     """Holds back the answer to GAME_OVER until the test releases it: meanwhile the referee cannot report."""
     player = talk.agent
     assert isinstance(player, Loser)
     # Answer in the end even if it is never released: the referee may have been killed.
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(player.released.wait(), HELD_S)
-    await talk.say(result(asked, message(asked)))
+    await talk.say(result(call, message(call)))
 
 
 @trick()
-async def hold_and_query(talk: Talk, asked: Asked) -> None:
+async def hold_and_query(talk: Talk, call: Call) -> None:
     """Holds back the answer while the site works on thirty queries of ours for a large schedule, without a token."""
     player = talk.agent
     assert isinstance(player, Loser)
     query = rpc("get_schedule", {"league_id": player.large})
     queries = [asyncio.create_task(post(player.league, query)) for _ in range(QUERIES)]
     await asyncio.sleep(HELD_S)
-    await talk.say(result(asked, message(asked)))
+    await talk.say(result(call, message(call)))
     await asyncio.gather(*queries, return_exceptions=True)
 
 
 @trick()
-async def flood_the_referee(talk: Talk, asked: Asked) -> None:
+async def flood_the_referee(talk: Talk, call: Call) -> None:
     """Floods the referee's port over a hundred connections before it answers."""
     player = talk.agent
     assert isinstance(player, Loser)
     await flood(player.referee)
-    await talk.say(result(asked, message(asked)))
+    await talk.say(result(call, message(call)))
 
 
 @trick("hopeless")
-async def flood_instead_of_moving(talk: Talk, asked: Asked) -> None:
+async def flood_instead_of_moving(talk: Talk, call: Call) -> None:
     """When about to lose, makes no move and floods the referee, so that its silence looks like the referee's fault."""
     player = talk.agent
     assert isinstance(player, Loser)
@@ -239,46 +239,46 @@ class Loser(Agent):
         answer = json.loads(raw[raw.index(b"{") : raw.rindex(b"}") + 1])
         self.player_id, self.token = answer["result"]["player_id"], answer["result"]["auth_token"]
 
-    async def _answer(self, talk: Talk, asked: Asked) -> None:
-        incoming = _message_in(asked.params)
+    async def _answer(self, talk: Talk, call: Call) -> None:
+        incoming = _message_in(call.params)
         kind = incoming.get("message_type")
-        self.methods.append(asked.method)
+        self.methods.append(call.method)
         self.referee = incoming.get("referee_endpoint") or self.referee
         if kind in ("GAME_OVER", "GAME_ERROR"):
             self.log.write(**{kind.lower(): incoming}, player=self.player_id)
         mine = TRICKS.get(self.does)
-        if mine is not None and self._is_time_for(mine, asked, incoming):
+        if mine is not None and self._is_time_for(mine, call, incoming):
             self.log.write(trick=self.does, player=self.player_id, match_id=incoming.get("match_id"))
-            await mine.act(talk, asked)
-        elif mine is not None and mine.moves_badly and asked.method == "choose_parity":
-            await talk.say(result(asked, message(asked, auth_token=self.token, parity_choice="neither")))
+            await mine.act(talk, call)
+        elif mine is not None and mine.moves_badly and call.method == "choose_parity":
+            await talk.say(result(call, message(call, auth_token=self.token, parity_choice="neither")))
         else:
-            await self._behave(talk, asked)
+            await self._behave(talk, call)
 
-    def _is_time_for(self, mine: Trick, asked: Asked, incoming: dict[str, Any]) -> bool:
+    def _is_time_for(self, mine: Trick, call: Call, incoming: dict[str, Any]) -> bool:
         if mine.at == "any":
-            return asked.method != JOIN
+            return call.method != JOIN
         if mine.at == "hopeless":
-            return asked.method == MAKE_MOVE and _is_hopeless(incoming["state"])
+            return call.method == MAKE_MOVE and _is_hopeless(incoming["state"])
         if incoming.get("message_type") != mine.at:
             return False
         return mine.at != "GAME_OVER" or incoming["game_result"]["winner_player_id"] != self.player_id
 
-    async def _behave(self, talk: Talk, asked: Asked) -> None:
+    async def _behave(self, talk: Talk, call: Call) -> None:
         changes: dict[str, Any] = {"auth_token": self.token}
-        if asked.method == MAKE_MOVE:
-            board = [cell for row in asked.params["state"]["board"] for cell in row]
-            mark, options = asked.params["state"]["your_mark"], asked.params["valid_options"]
+        if call.method == MAKE_MOVE:
+            board = [cell for row in call.params["state"]["board"] for cell in row]
+            mark, options = call.params["state"]["your_mark"], call.params["valid_options"]
             move = options[-1] if self.does else _best(board, mark, options)
             changes |= {"message_type": "GAME_MOVE_RESPONSE", "move": move, "move_data": {"choice": move}}
-        elif asked.method == "choose_parity":
+        elif call.method == "choose_parity":
             await asyncio.sleep(self.think_s)
             # A player with a trick says even and the others odd, so that about half of its matches are lost.
             changes["parity_choice"] = "even" if self.does else "odd"
-        elif asked.method not in (JOIN, OVER, ERROR):
-            await talk.say(result(asked, {"status": "received"}))
+        elif call.method not in (JOIN, OVER, ERROR):
+            await talk.say(result(call, {"status": "received"}))
             return
-        await talk.say(result(asked, message(asked, **changes)))
+        await talk.say(result(call, message(call, **changes)))
 
 
 def _message_in(params: dict[str, Any]) -> dict[str, Any]:

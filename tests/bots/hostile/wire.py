@@ -7,7 +7,7 @@ import gzip
 import json
 import zlib
 
-from tests.bots.base import Asked, Talk, head
+from tests.bots.base import Call, Talk, head
 from tests.bots.hostile.base import JOIN, behaviour, message, result
 
 KIB = 1024
@@ -16,28 +16,28 @@ BOMB = gzip.compress(b" " * 10 * KIB * KIB)
 FLOOD = b"[" + b"0," * (512 * KIB - 1) + b"\n"
 
 
-def good(asked: Asked) -> bytes:
+def good(call: Call) -> bytes:
     """The body of a good answer."""
-    return result(asked, message(asked))
+    return result(call, message(call))
 
 
 # -- time -------------------------------------------------------------------------------------------------
 
 
 @behaviour(at=JOIN)
-async def silent_when_invited(talk: Talk, asked: Asked) -> None:
+async def silent_when_invited(talk: Talk, call: Call) -> None:
     """Receives the invitation and never answers."""
     await talk.stay_silent()
 
 
 @behaviour()
-async def silent(talk: Talk, asked: Asked) -> None:
+async def silent(talk: Talk, call: Call) -> None:
     """Receives the call for its choice and never answers."""
     await talk.stay_silent()
 
 
 @behaviour()
-async def header_byte_by_byte(talk: Talk, asked: Asked) -> None:
+async def header_byte_by_byte(talk: Talk, call: Call) -> None:
     """Sends a header that never ends, a byte at a time."""
     await talk.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:
@@ -46,7 +46,7 @@ async def header_byte_by_byte(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def body_byte_by_byte(talk: Talk, asked: Asked) -> None:
+async def body_byte_by_byte(talk: Talk, call: Call) -> None:
     """Sends white space without end, a byte at a time, instead of a body."""
     await talk.send(head(32 * KIB))
     while True:
@@ -55,13 +55,13 @@ async def body_byte_by_byte(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def receipt_and_nothing_more(talk: Talk, asked: Asked) -> None:
+async def receipt_and_nothing_more(talk: Talk, call: Call) -> None:
     """Replies 202 as if it answered by a callback, and never does."""
-    await talk.say(result(asked, {"status": "RECEIVED"}), status="202 Accepted")
+    await talk.say(result(call, {"status": "RECEIVED"}), status="202 Accepted")
 
 
 @behaviour()
-async def stream_that_stays_open(talk: Talk, asked: Asked) -> None:
+async def stream_that_stays_open(talk: Talk, call: Call) -> None:
     """Keeps an event stream alive by comments and never answers."""
     await talk.send(head(None, kind="text/event-stream"))
     while True:
@@ -70,7 +70,7 @@ async def stream_that_stays_open(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def goes_on_with_100_continue(talk: Talk, asked: Asked) -> None:
+async def goes_on_with_100_continue(talk: Talk, call: Call) -> None:
     """Sends 100 Continue again and again and never answers."""
     while True:
         await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -78,9 +78,9 @@ async def goes_on_with_100_continue(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def length_too_long(talk: Talk, asked: Asked) -> None:
+async def length_too_long(talk: Talk, call: Call) -> None:
     """A good answer with a Content-Length that is one too large, on a connection that stays open."""
-    body = good(asked)
+    body = good(call)
     await talk.send(head(len(body) + 1) + body)
     await talk.stay_silent()
 
@@ -89,7 +89,7 @@ async def length_too_long(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def endless_body(talk: Talk, asked: Asked) -> None:
+async def endless_body(talk: Talk, call: Call) -> None:
     """A body without a Content-Length and without an end."""
     await talk.send(head(None))
     while True:
@@ -97,7 +97,7 @@ async def endless_body(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def hundred_megabytes(talk: Talk, asked: Asked) -> None:
+async def hundred_megabytes(talk: Talk, call: Call) -> None:
     """A body of 100 MB."""
     await talk.send(head(100 * KIB * KIB))
     for _ in range(100):
@@ -105,13 +105,13 @@ async def hundred_megabytes(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def gzip_bomb(talk: Talk, asked: Asked) -> None:
+async def gzip_bomb(talk: Talk, call: Call) -> None:
     """Ten kilobytes that unpack to ten megabytes."""
     await talk.say(BOMB, more="Content-Encoding: gzip\r\n")
 
 
 @behaviour()
-async def gzip_of_nothing(talk: Talk, asked: Asked) -> None:
+async def gzip_of_nothing(talk: Talk, call: Call) -> None:
     """A gzip body without end that unpacks to no byte at all."""
     packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     nothing = packer.compress(b"") + b"".join(packer.flush(zlib.Z_SYNC_FLUSH) for _ in range(2))
@@ -122,7 +122,7 @@ async def gzip_of_nothing(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def endless_header(talk: Talk, asked: Asked) -> None:
+async def endless_header(talk: Talk, call: Call) -> None:
     """A header line without end, sent fast."""
     await talk.send(b"HTTP/1.1 200 OK\r\nX-Long: ")
     while True:
@@ -130,26 +130,26 @@ async def endless_header(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def ten_thousand_headers(talk: Talk, asked: Asked) -> None:
+async def ten_thousand_headers(talk: Talk, call: Call) -> None:
     """A good answer with ten thousand header lines."""
-    await talk.say(good(asked), more="".join(f"X-{number}: x\r\n" for number in range(10_000)))
+    await talk.say(good(call), more="".join(f"X-{number}: x\r\n" for number in range(10_000)))
 
 
 @behaviour()
-async def flood_of_100_continue(talk: Talk, asked: Asked) -> None:
+async def flood_of_100_continue(talk: Talk, call: Call) -> None:
     """Sends 100 Continue as fast as the connection carries it."""
     while True:
         await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 2000)
 
 
 @behaviour()
-async def chunks_of_one_byte(talk: Talk, asked: Asked) -> None:
+async def chunks_of_one_byte(talk: Talk, call: Call) -> None:
     """A body of 64 KiB of white space, each byte in a chunk of its own, sent at once."""
     await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"1\r\n \r\n" * 64 * KIB + b"0\r\n\r\n")
 
 
 @behaviour()
-async def chunk_with_endless_extension(talk: Talk, asked: Asked) -> None:
+async def chunk_with_endless_extension(talk: Talk, call: Call) -> None:
     """The size of a chunk, followed by a chunk extension without end."""
     await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"5;x=")
     while True:
@@ -157,7 +157,7 @@ async def chunk_with_endless_extension(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def stream_of_a_thousand_events(talk: Talk, asked: Asked) -> None:
+async def stream_of_a_thousand_events(talk: Talk, call: Call) -> None:
     """An event stream as large as it may be, of which no event is an answer."""
     await talk.send(head(None, kind="text/event-stream"))
     for _ in range(30):
@@ -170,82 +170,82 @@ async def stream_of_a_thousand_events(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def length_too_short(talk: Talk, asked: Asked) -> None:
+async def length_too_short(talk: Talk, call: Call) -> None:
     """A good answer with a Content-Length that is too small."""
-    body = good(asked)
+    body = good(call)
     await talk.send(head(len(body) - 5) + body)
 
 
 @behaviour()
-async def length_below_nothing(talk: Talk, asked: Asked) -> None:
+async def length_below_nothing(talk: Talk, call: Call) -> None:
     """A negative Content-Length."""
-    await talk.send(head(-5) + good(asked))
+    await talk.send(head(-5) + good(call))
 
 
 @behaviour()
-async def two_lengths(talk: Talk, asked: Asked) -> None:
+async def two_lengths(talk: Talk, call: Call) -> None:
     """Two Content-Lengths that contradict each other."""
-    await talk.say(good(asked), more="Content-Length: 3\r\n")
+    await talk.say(good(call), more="Content-Length: 3\r\n")
 
 
 @behaviour()
-async def length_and_chunks(talk: Talk, asked: Asked) -> None:
+async def length_and_chunks(talk: Talk, call: Call) -> None:
     """Content-Length and chunks together, as in response smuggling."""
-    body = good(asked)
+    body = good(call)
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     await talk.send(head(3, more="Transfer-Encoding: chunked\r\n") + chunks)
 
 
 @behaviour(at=JOIN)
-async def closes_when_called(talk: Talk, asked: Asked) -> None:
+async def closes_when_called(talk: Talk, call: Call) -> None:
     """Closes the connection instead of answering the invitation."""
     talk.close()
 
 
 @behaviour()
-async def closes_early(talk: Talk, asked: Asked) -> None:
+async def closes_early(talk: Talk, call: Call) -> None:
     """Closes in the middle of its answer."""
-    body = good(asked)
+    body = good(call)
     await talk.send(head(len(body)) + body[:20])
     talk.close()
 
 
 @behaviour()
-async def resets(talk: Talk, asked: Asked) -> None:
+async def resets(talk: Talk, call: Call) -> None:
     """Ends the connection with a reset."""
     talk.reset()
 
 
 @behaviour()
-async def resets_in_its_answer(talk: Talk, asked: Asked) -> None:
+async def resets_in_its_answer(talk: Talk, call: Call) -> None:
     """Begins its answer, then resets the connection."""
     await talk.send(head(500) + b"{")
     talk.reset()
 
 
 @behaviour()
-async def http_1_0(talk: Talk, asked: Asked) -> None:
+async def http_1_0(talk: Talk, call: Call) -> None:
     """A good answer in HTTP/1.0: no length, the body ends with the connection."""
-    await talk.send(b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + good(asked))
+    await talk.send(b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + good(call))
     talk.close()
 
 
 @behaviour()
-async def http_0_9(talk: Talk, asked: Asked) -> None:
+async def http_0_9(talk: Talk, call: Call) -> None:
     """A good body without status line and headers."""
-    await talk.send(good(asked) + b"\r\n\r\n")
+    await talk.send(good(call) + b"\r\n\r\n")
     talk.close()
 
 
 @behaviour()
-async def speaks_tls(talk: Talk, asked: Asked) -> None:
+async def speaks_tls(talk: Talk, call: Call) -> None:
     """A TLS alert instead of HTTP."""
     await talk.send(b"\x15\x03\x01\x00\x02\x02\x46" * 3)
     talk.close()
 
 
 @behaviour()
-async def switches_protocols(talk: Talk, asked: Asked) -> None:
+async def switches_protocols(talk: Talk, call: Call) -> None:
     """101 Switching Protocols, then bytes without end."""
     await talk.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: rubbish\r\nConnection: Upgrade\r\n\r\n")
     while True:
@@ -253,49 +253,49 @@ async def switches_protocols(talk: Talk, asked: Asked) -> None:
 
 
 @behaviour()
-async def status_of_two_digits(talk: Talk, asked: Asked) -> None:
+async def status_of_two_digits(talk: Talk, call: Call) -> None:
     """A good answer with the HTTP status 42."""
-    await talk.say(good(asked), status="42 What")
+    await talk.say(good(call), status="42 What")
 
 
 @behaviour()
-async def answers_twice(talk: Talk, asked: Asked) -> None:
+async def answers_twice(talk: Talk, call: Call) -> None:
     """Two different answers to one call."""
-    other = result(asked, message(asked, parity_choice="odd"))
-    body = good(asked)
+    other = result(call, message(call, parity_choice="odd"))
+    body = good(call)
     await talk.send(head(len(body)) + body + head(len(other)) + other)
 
 
 @behaviour(at=JOIN)
-async def answers_ahead(talk: Talk, asked: Asked) -> None:
+async def answers_ahead(talk: Talk, call: Call) -> None:
     """Joins, and sends an answer in advance to the next call on the same connection."""
     ahead = json.dumps({"jsonrpc": "2.0", "id": 1003, "result": {"parity_choice": "odd"}}).encode()
-    body = good(asked)
+    body = good(call)
     await talk.send(head(len(body)) + body + head(len(ahead)) + ahead)
 
 
 @behaviour(at=JOIN)
-async def floods_behind_its_answer(talk: Talk, asked: Asked) -> None:
+async def floods_behind_its_answer(talk: Talk, call: Call) -> None:
     """Joins, then floods the connection with further responses."""
-    body, more = good(asked), b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    body, more = good(call), b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     await talk.send(head(len(body)) + body + more)
     while True:
         await talk.send(more * 1000)
 
 
 @behaviour()
-async def redirects_inside(talk: Talk, asked: Asked) -> None:
+async def redirects_inside(talk: Talk, call: Call) -> None:
     """Redirects the referee to a URL that only its machine can reach."""
     await talk.say(b"", status="307 Temporary Redirect", more=f"Location: {talk.agent.inner}\r\n")
 
 
 @behaviour()
-async def redirects_to_itself(talk: Talk, asked: Asked) -> None:
+async def redirects_to_itself(talk: Talk, call: Call) -> None:
     """Redirects the referee to the same URL again."""
     await talk.say(b"", status="302 Found", more=f"Location: {talk.agent.url}\r\n")
 
 
 @behaviour()
-async def breaks_a_header_line(talk: Talk, asked: Asked) -> None:
+async def breaks_a_header_line(talk: Talk, call: Call) -> None:
     """A good answer whose headers have a stray carriage return, a NUL and a line without a name."""
-    await talk.say(good(asked), more="X-Odd: a\rb\x00c\r\n: nothing\r\n")
+    await talk.say(good(call), more="X-Odd: a\rb\x00c\r\n: nothing\r\n")

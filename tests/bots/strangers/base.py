@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bots import words
-from tests.bots.base import Asked, Caller, Listener, Log, Talk
+from tests.bots.base import Call, Caller, Listener, Log, Talk
 from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, rpc, rpc_error, rpc_result
 
 REASONS = {200: "OK", 201: "Created", 202: "Accepted", 204: "No Content"}
@@ -31,14 +31,14 @@ class Reply:
         return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
 
 
-def result(body: Any, asked: Asked) -> Reply:
+def result(body: Any, call: Call) -> Reply:
     """A JSON-RPC result in reply to a request."""
-    return Reply(rpc_result(body, asked.id))
+    return Reply(rpc_result(body, call.id))
 
 
-def error(code: int, why: str, asked: Asked, status: int = 200) -> Reply:
+def error(code: int, why: str, call: Call, status: int = 200) -> Reply:
     """A JSON-RPC error in reply to a request."""
-    return Reply(rpc_error(code, why, asked.id), status)
+    return Reply(rpc_error(code, why, call.id), status)
 
 
 class Stranger:
@@ -128,9 +128,9 @@ class Stranger:
     async def converse(self, talk: Talk) -> None:
         """Answer the requests of one connection."""
         while True:
-            asked = await talk.read()
-            reply = await self.answer_request(asked)
-            received = {"in": asked.body or asked.raw, "verb": asked.verb, "path": asked.path}
+            call = await talk.read()
+            reply = await self.answer_request(call)
+            received = {"in": call.body or call.raw, "verb": call.verb, "path": call.path}
             self.log.write(**received, status=reply.status, reply=reply.body)
             await talk.send(self.wire(reply))
             if self.hangs_up:
@@ -149,28 +149,28 @@ class Stranger:
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
-    async def answer_request(self, asked: Asked) -> Reply:
+    async def answer_request(self, call: Call) -> Reply:
         """Answer one request."""
-        if asked.verb != "POST" or asked.path != "/mcp":
+        if call.verb != "POST" or call.path != "/mcp":
             return Reply({"detail": "Not Found"}, 404)
-        return await self.answer_call(asked)
+        return await self.answer_call(call)
 
-    async def answer_call(self, asked: Asked) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         """Answer one POST to /mcp."""
-        kind = REQUIRED_TOOLS.get(asked.method)
+        kind = REQUIRED_TOOLS.get(call.method)
         if kind is None:
-            return error(-32601, "Method not found", asked)
-        return await self.answer_message(kind, asked.body.get("params", {}), asked)
+            return error(-32601, "Method not found", call)
+        return await self.answer_message(kind, call.body.get("params", {}), call)
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         """Answer one message that it understands."""
         if kind == INVITE:
             self.invitations[fields["match_id"]] = fields
-        return self.answer(kind, fields, asked)
+        return self.answer(kind, fields, call)
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         """The reply to a message it understands."""
-        return result(self.message(kind, fields), asked)
+        return result(self.message(kind, fields), call)
 
     def message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of its answer to a message."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from tests.bots.base import Asked
+from tests.bots.base import Call
 from tests.bots.strangers.base import Reply, Stranger, error, result
 from tests.bots.words import CHOOSE, INVITE, OVER, REQUIRED_TOOLS
 
@@ -32,20 +32,20 @@ class McpServer(Stranger):
         raw = b"event: message\r\ndata: " + reply.payload() + b"\r\n\r\n"
         return Reply(raw, reply.status, {"Content-Type": "text/event-stream"} | reply.headers)
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        body = asked.body
-        accept = asked.headers.get("accept", "")
+    async def answer_call(self, call: Call) -> Reply:
+        body = call.body
+        accept = call.headers.get("accept", "")
         if "application/json" not in accept or "text/event-stream" not in accept:
             why = "Not Acceptable: Client must accept both application/json and text/event-stream"
             return Reply({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": why}}, 406)
         method = body.get("method")
-        session = asked.headers.get("mcp-session-id")
+        session = call.headers.get("mcp-session-id")
         if method == "initialize":
             session = uuid4().hex
             self.sessions[session] = False
             version = body["params"]["protocolVersion"]
             capabilities = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": False}}}
-            reply = result(capabilities | {"serverInfo": {"name": self.name, "version": "1.9.0"}}, asked)
+            reply = result(capabilities | {"serverInfo": {"name": self.name, "version": "1.9.0"}}, call)
             reply.headers["mcp-session-id"] = session
             return self.eventful(reply)
         if self.needs_session:
@@ -57,33 +57,33 @@ class McpServer(Stranger):
                 self.sessions[session] = True
                 return Reply(b"", 202)
             if not self.sessions[session]:
-                return self.eventful(error(-32602, "Invalid request parameters", asked))
+                return self.eventful(error(-32602, "Invalid request parameters", call))
         if method == "tools/list":
             offered = [{"name": tool, "description": "", "inputSchema": self.schema} for tool in self.tools]
-            return self.eventful(result({"tools": offered}, asked))
+            return self.eventful(result({"tools": offered}, call))
         if method != "tools/call":
-            return self.eventful(error(-32602, "Invalid request parameters", asked))
-        return self.eventful(self.called(body["params"], asked))
+            return self.eventful(error(-32602, "Invalid request parameters", call))
+        return self.eventful(self.called(body["params"], call))
 
     @staticmethod
     def refuse(why: str, status: int) -> Reply:
         """An error of the transport, before any tool is called."""
         return Reply({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": why}}, status)
 
-    def called(self, params: dict[str, Any], asked: Asked) -> Reply:
+    def called(self, params: dict[str, Any], call: Call) -> Reply:
         """Answer one tools/call."""
         if params.get("name") not in self.tools:
             tool_result = {
                 "content": [{"type": "text", "text": f"Unknown tool: {params.get('name')}"}],
                 "isError": True,
             }
-            return result(tool_result, asked)
+            return result(tool_result, call)
         kind = self.tools[params["name"]]
         fields = self.fields(params.get("arguments") or {})
         if fields is None or "match_id" not in fields:
             text = f"1 validation error for {params['name']}Arguments\nmessage\n  Field required [type=missing]"
-            return result({"content": [{"type": "text", "text": text}], "isError": True}, asked)
-        return result(self.wrapped(self.message(kind, fields)), asked)
+            return result({"content": [{"type": "text", "text": text}], "isError": True}, call)
+        return result(self.wrapped(self.message(kind, fields)), call)
 
     def fields(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """The message that the arguments hold; None if they do not fit."""
@@ -120,15 +120,15 @@ class McpTextArgument(McpServer):
     schema = {"type": "object", "properties": {"payload": {"type": "string"}}, "required": ["payload"]}
     tools = {"process_message": ""}
 
-    def called(self, params: dict[str, Any], asked: Asked) -> Reply:
+    def called(self, params: dict[str, Any], call: Call) -> Reply:
         payload = (params.get("arguments") or {}).get("payload")
         if params.get("name") != "process_message" or not isinstance(payload, str):
-            return result({"content": [{"type": "text", "text": "Unknown tool"}], "isError": True}, asked)
+            return result({"content": [{"type": "text", "text": "Unknown tool"}], "isError": True}, call)
         fields = json.loads(payload)
         kind = fields.get("message_type")
         if kind not in (INVITE, CHOOSE, OVER):
-            return result(self.wrapped({"status": "ignored"}), asked)
-        return result(self.wrapped(self.message(kind, fields)), asked)
+            return result(self.wrapped({"status": "ignored"}), call)
+        return result(self.wrapped(self.message(kind, fields)), call)
 
 
 class McpPlainWord(McpServer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bots.base import Asked
+from tests.bots.base import Call
 from tests.bots.strangers.base import Reply, error, result
 from tests.bots.strangers.mcp import McpServer
 from tests.bots.words import CHOOSE, INVITE, OVER
@@ -58,20 +58,20 @@ class McpCamelArguments(McpServer):
         """The bot's tools as ``tools/list`` returns them."""
         return [{"name": name, "description": "", "inputSchema": self.schemas[name]} for name in self.tools]
 
-    async def answer_call(self, asked: Asked) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         """Answers ``tools/list`` itself."""
-        if asked.body.get("method") == "tools/list":
-            return result({"tools": self.listed()}, asked)
-        return await super().answer_call(asked)
+        if call.body.get("method") == "tools/list":
+            return result({"tools": self.listed()}, call)
+        return await super().answer_call(call)
 
-    def called(self, params: dict[str, Any], asked: Asked) -> Reply:
+    def called(self, params: dict[str, Any], call: Call) -> Reply:
         """Answer one tools/call."""
         name, arguments = params.get("name"), params.get("arguments")
         why = "Unknown tool" if name not in self.tools else mismatch(arguments, self.schemas[str(name)], str(name))
         if why or not isinstance(arguments, dict):
-            return result({"content": [{"type": "text", "text": f"1 validation error: {why}"}], "isError": True}, asked)
+            return result({"content": [{"type": "text", "text": f"1 validation error: {why}"}], "isError": True}, call)
         fields = {"match_id": arguments["matchId"]}
-        return result(self.wrapped(self.message(self.tools[str(name)], fields)), asked)
+        return result(self.wrapped(self.message(self.tools[str(name)], fields)), call)
 
 
 class McpNewEra(McpServer):
@@ -79,31 +79,31 @@ class McpNewEra(McpServer):
 
     events = False
 
-    async def answer_call(self, asked: Asked) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         """Answer one call; refuses with the texts and codes of the specification."""
-        body, headers = asked.body, asked.headers
+        body, headers = call.body, call.headers
         params = body.get("params") if isinstance(body.get("params"), dict) else {}
         meta, method = params.get("_meta"), body.get("method")
         if method == "initialize":
             data = {"supported": [VERSION], "requested": params.get("protocolVersion")}
-            return self.refused(-32022, "Unsupported protocol version", asked, data=data)
+            return self.refused(-32022, "Unsupported protocol version", call, data=data)
         named = {f"io.modelcontextprotocol/{one}" for one in ("protocolVersion", "clientCapabilities")}
         if not isinstance(meta, dict) or not named <= set(meta):
-            return self.refused(-32602, "Invalid _meta: io.modelcontextprotocol/protocolVersion is required", asked)
+            return self.refused(-32602, "Invalid _meta: io.modelcontextprotocol/protocolVersion is required", call)
         wanted = {"mcp-protocol-version": VERSION, "mcp-method": method}
         wanted |= {"mcp-name": params.get("name")} if method == "tools/call" else {}
         if any(headers.get(name) != value for name, value in wanted.items()):
-            return self.refused(-32020, "Header mismatch", asked)
+            return self.refused(-32020, "Header mismatch", call)
         if method == "tools/list":
             offered = [{"name": tool, "inputSchema": self.schema} for tool in self.tools]
-            return result({"resultType": "complete", "tools": offered, "ttlMs": 0, "cacheScope": "public"}, asked)
+            return result({"resultType": "complete", "tools": offered, "ttlMs": 0, "cacheScope": "public"}, call)
         if method != "tools/call":
-            return error(-32601, "Method not found", asked, status=404)
-        return self.called(params, asked)
+            return error(-32601, "Method not found", call, status=404)
+        return self.called(params, call)
 
-    def refused(self, code: int, why: str, asked: Asked, data: Any = None) -> Reply:
+    def refused(self, code: int, why: str, call: Call, data: Any = None) -> Reply:
         """A JSON-RPC error with HTTP status 400."""
-        reply = error(code, why, asked, status=400)
+        reply = error(code, why, call, status=400)
         if data is not None:
             reply.body["error"]["data"] = data
         return reply

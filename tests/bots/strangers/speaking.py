@@ -7,7 +7,7 @@ import re
 from typing import Any
 from uuid import uuid4
 
-from tests.bots.base import Asked
+from tests.bots.base import Call
 from tests.bots.strangers.base import Reply, Stranger, error, result
 from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, rpc
 
@@ -15,45 +15,45 @@ from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, rpc
 class NestedResponse(Stranger):
     """Answers ``{"response": {...}}``."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return result({"response": self.message(kind, fields)}, asked)
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return result({"response": self.message(kind, fields)}, call)
 
 
 class ResultInResult(Stranger):
     """A bot whose handler and server both add JSON-RPC: a result within a result."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         inner = {"jsonrpc": "2.0", "result": self.message(kind, fields), "id": 1}
-        return result(inner, asked)
+        return result(inner, call)
 
 
 class TypeAndPayload(Stranger):
     """Answers ``{"type": ..., "payload": {...}}`` with nothing else in it."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return result({"type": ANSWERS.get(kind, "ACK"), "payload": self.message(kind, fields)}, asked)
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return result({"type": ANSWERS.get(kind, "ACK"), "payload": self.message(kind, fields)}, call)
 
 
 class ResultIsText(Stranger):
     """A bot whose ``result`` is a string that contains JSON."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return result(json.dumps(self.message(kind, fields)), asked)
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return result(json.dumps(self.message(kind, fields)), call)
 
 
 class BareWords(Stranger):
     """A bot whose ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         message = self.message(kind, fields)
-        return result(message.get("parity_choice", True), asked)
+        return result(message.get("parity_choice", True), call)
 
 
 class SuccessMessage(Stranger):
     """Answers ``{"status": "success", "data": {"message": {...}}}``."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return result({"status": "success", "data": {"message": self.message(kind, fields)}}, asked)
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return result({"status": "success", "data": {"message": self.message(kind, fields)}}, call)
 
 
 class MoveData(Stranger):
@@ -83,8 +83,8 @@ class JoinStatus(Stranger):
 class Batched(Stranger):
     """Answers with a JSON-RPC batch of one response."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return Reply([result(self.message(kind, fields), asked).body])
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return Reply([result(self.message(kind, fields), call).body])
 
 
 class Camel(Stranger):
@@ -115,7 +115,7 @@ class CallsBackByName(Stranger):
 
     methods = {INVITE: "game_join_ack", CHOOSE: "submit_choice"}
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind == OVER:
             return Reply(b"", 204)
         to = self.invitations[fields["match_id"]]["referee_endpoint"]
@@ -144,7 +144,7 @@ class CallsBackOtherNames(CallsBackByName):
 class CallsBackFlat(CallsBackByName):
     """Replies ``{"status": "received"}``, then posts its answer to the referee without JSON-RPC."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind != OVER:
             self.later(self.invitations[fields["match_id"]]["referee_endpoint"], self.message(kind, fields))
         return Reply({"status": "received"})
@@ -153,25 +153,25 @@ class CallsBackFlat(CallsBackByName):
 class CallsBackInTool(CallsBackByName):
     """Calls back by ``tools/call`` at the referee, with the message in ``arguments``."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind != OVER:
             to = self.invitations[fields["match_id"]]["referee_endpoint"]
-            call = {"name": self.methods[kind], "arguments": self.message(kind, fields)}
-            self.later(to, rpc("tools/call", call, "c1"))
-        return result({"acknowledged": True}, asked)
+            tool_call = {"name": self.methods[kind], "arguments": self.message(kind, fields)}
+            self.later(to, rpc("tools/call", tool_call, "c1"))
+        return result({"acknowledged": True}, call)
 
 
 class TokenInHeader(CallsBackByName):
     """Calls back with its token in ``Authorization: Bearer`` and not in the message."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind != OVER:
             to = self.invitations[fields["match_id"]]["referee_endpoint"]
             message = self.message(kind, fields)
             del message["auth_token"]
             body = rpc(message["message_type"], message)
             self.later(to, body, json=body, headers={"Authorization": f"Bearer {self.token}"})
-        return result({"status": "ok"}, asked)
+        return result({"status": "ok"}, call)
 
 
 ENVELOPE = {"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id", "round_id"}
@@ -185,7 +185,7 @@ TABLES = {
 class ForbidsExtra(Stranger):
     """Refuses fields that are not in chapter 4's tables, as FastAPI reports pydantic's ``extra="forbid"``."""
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         extra = sorted(set(fields) - TABLES[kind])
         if extra:
             detail = [
@@ -198,114 +198,114 @@ class ForbidsExtra(Stranger):
                 for name in extra
             ]
             return Reply({"detail": detail}, 422)
-        return await super().answer_message(kind, fields, asked)
+        return await super().answer_message(kind, fields, call)
 
 
 class ForbidsExtraBriefly(Stranger):
     """Refuses the first unknown field by -32602, as a dataclass filled with ``**params`` does."""
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         extra = [name for name in fields if name not in TABLES[kind]]
         if extra:
             why = f"GameInvitation.__init__() got an unexpected keyword argument '{extra[0]}'"
-            return error(-32602, why, asked)
-        return await super().answer_message(kind, fields, asked)
+            return error(-32602, why, call)
+        return await super().answer_message(kind, fields, call)
 
 
 class StringIds(Stranger):
     """Takes only strings as JSON-RPC ids: 422 for a number."""
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        rpc_id = asked.id
+    async def answer_call(self, call: Call) -> Reply:
+        rpc_id = call.id
         if not isinstance(rpc_id, str):
             wrong = {"type": "string_type", "loc": ["body", "id"], "msg": "Input should be a valid string"}
             return Reply({"detail": [wrong | {"input": rpc_id}]}, 422)
-        return await super().answer_call(asked)
+        return await super().answer_call(call)
 
 
 class StrictEnvelope(Stranger):
     """Requires the fields of tables 2 and 4, integer round_ids, and senders in the form of 2.4.4."""
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         needed = {"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id"}
         missing = sorted(name for name in needed | {"match_id", "round_id"} if fields.get(name) in (None, ""))
         if missing:
-            return error(-32602, f"E003 MISSING_REQUIRED_FIELD {missing}", asked)
+            return error(-32602, f"E003 MISSING_REQUIRED_FIELD {missing}", call)
         if not isinstance(fields["round_id"], int) or not re.fullmatch(r"referee:REF\d\d", fields["sender"]):
-            return error(-32602, "E002", asked)
-        return await super().answer_message(kind, fields, asked)
+            return error(-32602, "E002", call)
+        return await super().answer_message(kind, fields, call)
 
 
 class NotMyself(Stranger):
     """Refuses an invitation whose opponent is itself or missing, and messages for another player_id."""
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind == INVITE and fields.get("opponent_id") in (None, "", self.player_id):
-            return result({"message_type": "GAME_JOIN_ACK", "accept": False, "reason": "opponent is me"}, asked)
+            return result({"message_type": "GAME_JOIN_ACK", "accept": False, "reason": "opponent is me"}, call)
         if fields.get("player_id", self.player_id) != self.player_id:
-            return error(-32602, "not my id", asked)
-        return await super().answer_message(kind, fields, asked)
+            return error(-32602, "not my id", call)
+        return await super().answer_message(kind, fields, call)
 
 
 class DottedMethods(Stranger):
     """Knows the methods ``player.invite``, ``player.choose`` and ``player.result``, which no document names."""
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        body = asked.body
+    async def answer_call(self, call: Call) -> Reply:
+        body = call.body
         kind = {"player.invite": INVITE, "player.choose": CHOOSE, "player.result": OVER}.get(body.get("method", ""))
         if kind is None:
-            return error(-32601, f"Method not found: {body.get('method')}", asked)
-        return await self.answer_message(kind, body.get("params", {}), asked)
+            return error(-32601, f"Method not found: {body.get('method')}", call)
+        return await self.answer_message(kind, body.get("params", {}), call)
 
 
 class ByTypeAnywhere(Stranger):
     """Goes by ``params.message_type``, under any method."""
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        params = asked.body.get("params", {})
+    async def answer_call(self, call: Call) -> Reply:
+        params = call.body.get("params", {})
         kind = params.get("message_type")
         if kind in (INVITE, CHOOSE, OVER):
-            return await self.answer_message(kind, params, asked)
-        return result({"status": "error", "message": f"Unsupported message type {kind}"}, asked)
+            return await self.answer_message(kind, params, call)
+        return result({"status": "error", "message": f"Unsupported message type {kind}"}, call)
 
 
 class ParamsMessage(Stranger):
     """Wants the message in ``params.message``, under any method; else a page with HTTP status 500."""
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        message = asked.body.get("params", {}).get("message")
+    async def answer_call(self, call: Call) -> Reply:
+        message = call.body.get("params", {}).get("message")
         if not isinstance(message, dict):
             page = b"<!doctype html><title>500 Internal Server Error</title>"
             return Reply(page, 500, {"Content-Type": "text/html"})
         if message["message_type"] not in (INVITE, CHOOSE, OVER):
-            return result({"status": "ok"}, asked)
-        return await self.answer_message(message["message_type"], message, asked)
+            return result({"status": "ok"}, call)
+        return await self.answer_message(message["message_type"], message, call)
 
 
 class CamelMethods(Stranger):
     """Knows the methods ``handleGameInvitation``, ``chooseParity`` and ``notifyMatchResult``."""
 
-    async def answer_call(self, asked: Asked) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         methods = {"handleGameInvitation": INVITE, "chooseParity": CHOOSE, "notifyMatchResult": OVER}
-        kind = methods.get(asked.method)
+        kind = methods.get(call.method)
         if kind is None:
-            return error(-32601, "Method not found", asked)
-        return await self.answer_message(kind, asked.body["params"], asked)
+            return error(-32601, "Method not found", call)
+        return await self.answer_message(kind, call.body["params"], call)
 
 
 class Talker(Stranger):
     """Answers like a language model: the choice is a text with its JSON in a code block."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         message = self.message(kind, fields)
         if kind == CHOOSE:
-            return result(f"I think:\n```json\n{json.dumps(message)}\n```", asked)
-        return result(message, asked)
+            return result(f"I think:\n```json\n{json.dumps(message)}\n```", call)
+        return result(message, call)
 
 
 class IdsAsText(Stranger):
     """Repeats the JSON-RPC id as a string, and answers under a new conversation_id."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         message = self.message(kind, fields) | {"conversation_id": str(uuid4())}
-        return Reply({"jsonrpc": "2.0", "id": str(asked.id), "result": message, "error": ""})
+        return Reply({"jsonrpc": "2.0", "id": str(call.id), "result": message, "error": ""})

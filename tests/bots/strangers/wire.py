@@ -7,7 +7,7 @@ import gzip
 import json
 from typing import Any
 
-from tests.bots.base import Asked, Talk
+from tests.bots.base import Call, Talk
 from tests.bots.strangers.base import Reply, Stranger, error, result
 from tests.bots.words import INVITE, rpc
 
@@ -143,28 +143,28 @@ class AtTheRoot(Stranger):
 
     claims = "http://localhost:{port}/"
 
-    async def answer_request(self, asked: Asked) -> Reply:
-        if asked.path != "/" or asked.verb != "POST":
-            return Reply(b"Cannot POST " + asked.path.encode(), 404, {"Content-Type": "text/html"})
-        return await self.answer_call(asked)
+    async def answer_request(self, call: Call) -> Reply:
+        if call.path != "/" or call.verb != "POST":
+            return Reply(b"Cannot POST " + call.path.encode(), 404, {"Content-Type": "text/html"})
+        return await self.answer_call(call)
 
 
 class SlowJoin(Stranger):
     """Needs four of the five seconds that it has to join."""
 
-    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         if kind == INVITE:
             await asyncio.sleep(4)
-        return await super().answer_message(kind, fields, asked)
+        return await super().answer_message(kind, fields, call)
 
 
 class Slashed(Stranger):
     """Redirects /mcp to /mcp/ by a 307, as a mounted FastAPI application does."""
 
-    async def answer_request(self, asked: Asked) -> Reply:
-        if asked.path == "/mcp":
+    async def answer_request(self, call: Call) -> Reply:
+        if call.path == "/mcp":
             return Reply(b"", 307, {"Location": f"http://localhost:{self.port}/mcp/"})
-        return await self.answer_call(asked) if asked.path == "/mcp/" else Reply({"detail": "Not Found"}, 404)
+        return await self.answer_call(call) if call.path == "/mcp/" else Reply({"detail": "Not Found"}, 404)
 
 
 class HealthFirst(Stranger):
@@ -172,13 +172,13 @@ class HealthFirst(Stranger):
 
     seen = False
 
-    async def answer_request(self, asked: Asked) -> Reply:
-        if asked.path == "/health":
+    async def answer_request(self, call: Call) -> Reply:
+        if call.path == "/health":
             self.seen = True
             return Reply({"status": "healthy"})
         if not self.seen:
             return Reply({"error": "agent not ready: health check pending"}, 503)
-        return await super().answer_request(asked)
+        return await super().answer_request(call)
 
 
 class PingFirst(Stranger):
@@ -186,10 +186,10 @@ class PingFirst(Stranger):
 
     seen = False
 
-    async def answer_call(self, asked: Asked) -> Reply:
-        if asked.method == "ping":
+    async def answer_call(self, call: Call) -> Reply:
+        if call.method == "ping":
             self.seen = True
-            return result({"status": "pong"}, asked)
+            return result({"status": "pong"}, call)
         if not self.seen:
-            return error(-32000, "Handshake not completed, send ping first", asked)
-        return await super().answer_call(asked)
+            return error(-32000, "Handshake not completed, send ping first", call)
+        return await super().answer_call(call)

@@ -43,8 +43,8 @@ class Posting(ScriptedMatch):
         self.post(seat.player_id, message["message_type"], count)
         return await super()._ask(seat, message, limit_s=limit_s)
 
-    def post(self, player_id: str, asked: str, count: int) -> None:
-        for posted in self.posts.get((player_id, asked, count), []):
+    def post(self, player_id: str, kind: str, count: int) -> None:
+        for posted in self.posts.get((player_id, kind, count), []):
             try:
                 self.receipts.append(self.mailbox.deliver(player_id, posted["message_type"], dict(posted)))
             except (OutOfTime, InvalidFormat) as error:

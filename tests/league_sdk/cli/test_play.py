@@ -29,11 +29,11 @@ class League:
 
     def __init__(self, status: str = "ACCEPTED") -> None:
         self.status = status
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     async def serve(self, request: web.BaseRequest) -> web.Response:
         body = await request.json()
-        self.asked.append(body["params"])
+        self.requests.append(body["params"])
         given = {"player_id": "P01", "auth_token": TOKEN, "league_token": LEAGUE_TOKEN, "league_id": "fall"}
         result = {"message_type": "LEAGUE_REGISTER_RESPONSE", "status": self.status, "reason": "the class is full"}
         return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": result | given})
@@ -100,7 +100,7 @@ async def test_results_and_mistakes_are_told_and_the_token_is_kept(tmp_path: Pat
         await ask(endpoint, "notify_match_result", dict(OVER))
         assert (await player.until(" against P02: ")).startswith("R1M1 against P02: ")
         assert await player.end() == 0
-    assert league.asked[0]["player_meta"]["display_name"] == "Ada"
+    assert league.requests[0]["player_meta"]["display_name"] == "Ada"
     async with listening(league.serve) as url, playing(tmp_path, "--league", url, "--port", "0", "--json") as player:
         event = json.loads(await player.until("Ada is P01"))
         assert event["event"] == "said"
@@ -129,10 +129,10 @@ async def test_a_player_of_the_configuration_plays_and_what_is_typed_counts_more
         async with playing(tmp_path, *options) as player:
             await player.until("Ada is P01 of fall at http://127.0.0.1:")
             assert await player.end() == 0
-    [asked] = league.asked
-    assert (asked["player_meta"]["display_name"], asked["player_meta"]["game_types"]) == ("Ada", ["even_odd"])
-    assert asked["league_id"] == "league_2025_even_odd"
-    assert not asked["player_meta"]["contact_endpoint"].endswith(":9/mcp")
+    [request] = league.requests
+    assert (request["player_meta"]["display_name"], request["player_meta"]["game_types"]) == ("Ada", ["even_odd"])
+    assert request["league_id"] == "league_2025_even_odd"
+    assert not request["player_meta"]["contact_endpoint"].endswith(":9/mcp")
 
 
 async def test_a_league_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:

@@ -63,11 +63,11 @@ async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The league ends with the second request of all."""
-    asked = list[str]()
+    paths = list[str]()
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        asked.append(request.path)
-        ended = len(asked) > 1
+        paths.append(request.path)
+        ended = len(paths) > 1
         served: web.Response = await site("COMPLETED" if ended else "RUNNING")["/{path:.*}"](request)
         if request.path.endswith("/standings"):
             return web.json_response([ROW | {"draws": 0, "losses": 0, "points": 3 if ended else 0}])
@@ -77,7 +77,7 @@ async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is
         assert await asyncio.to_thread(main, ["watch", url, "--league-id", "autumn", "--json"]) == 0
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["league"]["status"], last["table"][0]["points"]) == ("COMPLETED", 3)
-    own = [path for path in asked if path.startswith("/api/leagues/autumn")]
+    own = [path for path in paths if path.startswith("/api/leagues/autumn")]
     status_reads = [place for place, path in enumerate(own) if path == "/api/leagues/autumn"]
     assert "/api/leagues/autumn/events" in own[status_reads[-1] :]
 

@@ -28,7 +28,7 @@ class Server(Agent):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[str] = []
+        self.called_methods: list[str] = []
         self.deleted: list[str] = []
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -38,7 +38,7 @@ class Server(Agent):
         return await super().serve(request)
 
     async def call(self, method: Any, params: Any) -> Any:
-        self.asked.append(method)
+        self.called_methods.append(method)
         if method == "initialize":
             return self.initialized(params)
         if method == "tools/list":

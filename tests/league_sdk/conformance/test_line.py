@@ -31,7 +31,7 @@ async def test_a_slow_request_is_sent_in_pieces_with_its_length() -> None:
     assert (exchange.answered, len(pieces), lengths) == (True, PIECES, [len(b"".join(pieces))])
 
 
-async def asked(serve: Any, *names: str) -> tuple[list[bool], list[str]]:
+async def send_messages(serve: Any, *names: str) -> tuple[list[bool], list[str]]:
     """Send messages to an agent; whether each was answered, and the User-Agent of each request."""
     callers: list[str] = []
 
@@ -56,7 +56,7 @@ async def test_what_a_match_sends_comes_from_a_referee_over_connections_of_its_o
         return web.json_response({"jsonrpc": "2.0", "result": {"accept": True}, "id": 1001})
 
     names = ("GAME_INVITATION", "LEAGUE_STANDINGS_UPDATE", "GAME_OVER", "ROUND_COMPLETED")
-    assert await asked(serve, *names) == ([True] * 4, ["referee", "check", "referee", "check"])
+    assert await send_messages(serve, *names) == ([True] * 4, ["referee", "check", "referee", "check"])
     assert (peers[0], peers[1]) == (peers[2], peers[3])
     assert peers[0] is not peers[1]
 
@@ -69,7 +69,7 @@ async def test_an_agent_that_closes_the_connection_on_an_unknown_method_is_asked
             request.transport.abort()
         return web.json_response({"jsonrpc": "2.0", "result": {"accept": True}, "id": body["id"]})
 
-    answered, callers = await asked(serve, "GAME_INVITATION")
+    answered, callers = await send_messages(serve, "GAME_INVITATION")
     assert answered == [True]
     assert len(callers) > 1
 
@@ -95,5 +95,5 @@ async def test_a_check_leaves_no_session_open() -> None:
             return web.json_response({"jsonrpc": "2.0", "id": None, "error": refused}, status=400)
         return web.json_response({"jsonrpc": "2.0", "result": {"accept": True}, "id": body.get("id")})
 
-    assert await asked(serve, "GAME_INVITATION") == ([True], ["referee"] * 4 + ["check"])
+    assert await send_messages(serve, "GAME_INVITATION") == ([True], ["referee"] * 4 + ["check"])
     assert (verbs[-1], open_sessions) == ("DELETE", set())

@@ -223,7 +223,7 @@ class Endless(Stateless):
 
     def listed(self, params: Any) -> Any:
         more = [{"name": f"t{number}", "inputSchema": {"properties": {"x": {"$ref": "#"}}}} for number in range(5000)]
-        return super().listed(params) | {"nextCursor": f"c{len(self.asked)}", "more": more}
+        return super().listed(params) | {"nextCursor": f"c{len(self.called_methods)}", "more": more}
 
 
 class Strange(Stateless):
@@ -247,5 +247,5 @@ async def test_a_hostile_server_is_checked_to_the_end(kind: type[Server]) -> Non
     agent = kind()
     report = await checked(agent, limits=BRIEF)
     assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.greeting"}
-    assert agent.asked.count("tools/list") <= 2 * MAX_PAGES
+    assert agent.called_methods.count("tools/list") <= 2 * MAX_PAGES
     assert len(json.dumps(report.to_json())) < 400_000

@@ -71,7 +71,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Judges]) -> None:
     # Only what changes nothing is called, with the arguments that its schema names.
     assert agent.called == [("get_match_state", {"match_id": "R1M1"})]
     assert clause(report, "mcp.tools").why == "All of them are there."
-    assert len(agent.asked) <= 8
+    assert len(agent.called_methods) <= 8
 
 
 async def test_nothing_is_reported_about_a_referee_that_is_not_an_mcp_server() -> None:
@@ -102,7 +102,7 @@ class NoContent(StatelessJudge):
 
 class Forgets(SessionJudge):
     def knows(self, session_id: str | None) -> bool:
-        return super().knows(session_id) and self.asked.count("tools/list") < 1
+        return super().knows(session_id) and self.called_methods.count("tools/list") < 1
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ async def test_a_session_is_asked_three_times_and_ended_once() -> None:
     report = await checked(agent)
     assert having(report, Verdict.CONFORMS) >= OF_SESSIONS
     assert clause(report, "mcp.session_end").why == "After DELETE a call with it is answered with HTTP 404."
-    [asked] = set(agent.listings)
-    assert len(agent.listings) == 3 and agent.deleted.count(asked) == 1
+    [session] = set(agent.listings)
+    assert len(agent.listings) == 3 and agent.deleted.count(session) == 1
 
 
 class Forgets(Noted):
@@ -189,8 +189,8 @@ async def test_what_delete_does_is_reported_as_advice(
     assert (one.verdict, one.why) == (verdict, why)
     assert found(report)[1] & OF_SESSIONS == ({one.id} if verdict is Verdict.TOLERATED else set())
     # What DELETE did is not tried again at the end.
-    [asked] = set(agent.listings)
-    assert agent.deleted.count(asked) == 1
+    [session] = set(agent.listings)
+    assert agent.deleted.count(session) == 1
 
 
 async def test_a_session_in_every_answer_is_not_a_mistake() -> None:
@@ -242,7 +242,7 @@ class Hostile(Noted):
         reply = await super(Noted, self).serve(request)
         if request.method == "POST" and b"tools/list" in await request.read():
             self.listings.append("")
-        reply.headers["Mcp-Session-Id"] = f"{len(self.asked)}" + "y" * 7000
+        reply.headers["Mcp-Session-Id"] = f"{len(self.called_methods)}" + "y" * 7000
         return reply
 
     def knows(self, session_id: str | None) -> bool:

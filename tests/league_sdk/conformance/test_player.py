@@ -108,12 +108,12 @@ async def test_what_a_game_says_of_a_move_is_in_the_report_as_a_note_that_is_tra
     outcome = clause(report, "choice.legal")
     assert outcome.why == 'parity_choice must be exactly "even" or "odd". Seen: "maybe".'
     assert outcome.why_words is not None
-    recorder = _Heard()
-    outcome.why_words.in_words(recorder)
-    assert Code.NO_PARITY.sentence in recorder.texts
+    translator = _Translator()
+    outcome.why_words.in_words(translator)
+    assert Code.NO_PARITY.sentence in translator.texts
 
 
-class _Heard:
+class _Translator:
     def __init__(self) -> None:
         self.texts: list[str] = []
 

@@ -12,7 +12,7 @@ from tests.sizes import sampled
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 
-class Says(Agent):
+class Changed(Agent):
     """Changes fields of "every" answer, of the answers of one type, or "around" them; None leaves a field out."""
 
     def __init__(self, **changes: Params) -> None:
@@ -28,7 +28,7 @@ class Says(Agent):
 
 
 ACK, CHOICE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"
-SAID: list[tuple[dict[str, Params], set[str], set[str]]] = [
+CHANGES: list[tuple[dict[str, Params], set[str], set[str]]] = [
     ({ACK: {"accept": None}}, set(), {"join.field"}),
     ({ACK: {"accept": False}}, {"join.accepts"}, set()),
     ({ACK: {"accept": None, "status": "ACCEPTED"}}, set(), {"join.field"}),
@@ -49,11 +49,11 @@ def named(value: Any) -> str:
     return str(value) if isinstance(value, dict) else getattr(value, "__name__", "")
 
 
-@pytest.mark.parametrize(("says", "fails", "tolerated"), sampled(SAID), ids=named)
+@pytest.mark.parametrize(("changes", "fails", "tolerated"), sampled(CHANGES), ids=named)
 async def test_a_wrong_field_in_an_answer_is_reported_and_nothing_else(
-    says: dict[str, Params], fails: set[str], tolerated: set[str]
+    changes: dict[str, Params], fails: set[str], tolerated: set[str]
 ) -> None:
-    await is_told(Says(**says), fails, tolerated)
+    await check_reports(Changed(**changes), fails, tolerated)
 
 
 class JoinsOnce(Agent):
@@ -149,10 +149,10 @@ DONE: list[tuple[type[Agent], set[str], set[str]]] = [
 async def test_wrong_behaviour_is_reported_and_nothing_else(
     kind: type[Agent], fails: set[str], tolerated: set[str]
 ) -> None:
-    await is_told(kind(), fails, tolerated)
+    await check_reports(kind(), fails, tolerated)
 
 
-async def is_told(agent: Agent, fails: set[str], tolerated: set[str]) -> None:
+async def check_reports(agent: Agent, fails: set[str], tolerated: set[str]) -> None:
     report = await checked(agent)
     assert found(report) == (fails, tolerated), [(c.id, c.why) for c in report.clauses if c.verdict == "fails"]
     assert report.can_play is not (fails & {"join.accepts", "choice.legal", "second.join", "second.choice"} != set())

@@ -50,8 +50,8 @@ async def test_every_game_is_played_with_every_strength(game_type: str, strength
         practice = await practised(url, house, game_type, role=role)
     assert practice.played
     assert (practice.game_type, practice.opponent, practice.role) == (game_type, strength, role)
-    asked = kinds(practice)
-    assert (asked[:2], asked[-1]) == (["ROUND_ANNOUNCEMENT", "GAME_INVITATION"], "GAME_OVER")
+    types = kinds(practice)
+    assert (types[:2], types[-1]) == (["ROUND_ANNOUNCEMENT", "GAME_INVITATION"], "GAME_OVER")
     assert not [step.problem for step in practice.steps if step.problem]
     assert json.loads(json.dumps(practice.to_json()))["status"] == practice.status
     if game_type == "tic_tac_toe" and strength == "hard":
@@ -158,8 +158,8 @@ async def test_what_is_said_is_there_again_for_translators() -> None:
         made.over.set()
     [fault] = practice.faults
     assert (fault["player_id"], fault["cause"], fault["message_type"]) == ("P01", "DEADLINE", "CHOOSE_PARITY_CALL")
-    asked = [step for step in practice.steps if step.problem]
-    assert asked[0].problem_words == {"text": "no answer within {limit} s", "facts": {"limit": "0.5"}}
+    failures = [step for step in practice.steps if step.problem]
+    assert failures[0].problem_words == {"text": "no answer within {limit} s", "facts": {"limit": "0.5"}}
     assert practice.result["winner_player_id"] == "P02"
     assert practice.players == ("P01", "P02")
 

@@ -29,11 +29,11 @@ class SilentFirst(Agent):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: set[str] = set()
+        self.kinds: set[str] = set()
 
     async def first(self, kind: str) -> None:
-        if kind not in self.asked:
-            self.asked.add(kind)
+        if kind not in self.kinds:
+            self.kinds.add(kind)
             await self.never()
 
     async def join(self, params: Params) -> Any:

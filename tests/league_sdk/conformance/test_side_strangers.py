@@ -33,7 +33,7 @@ from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Client
 from league_sdk.transport.policy import EndpointPolicy
-from tests.bots.base import Asked, listening
+from tests.bots.base import Call, listening
 from tests.bots.strangers.base import Reply, Stranger
 from tests.bots.strangers.cast import STRANGERS
 from tests.bots.words import CHOOSE, INVITE
@@ -64,10 +64,8 @@ class ChoosesNeither(Stranger):
 class ErrsAtChoices(Stranger):
     """A bot whose server fails when it has to choose."""
 
-    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
-        return (
-            Reply({"detail": "Internal Server Error"}, 500) if kind == CHOOSE else super().answer(kind, fields, asked)
-        )
+    def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
+        return Reply({"detail": "Internal Server Error"}, 500) if kind == CHOOSE else super().answer(kind, fields, call)
 
 
 PLAYS = [

@@ -78,13 +78,13 @@ async def test_a_server_with_sessions_gets_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("supported", "mcp", "asked"),
+    ("supported", "mcp", "expected"),
     [
         (["2025-03-26"], "2025-03-26", ["server/discover", "initialize", "notifications/initialized", "tools/list"]),
         ([STATELESS_VERSION], STATELESS_VERSION, ["server/discover", "tools/list"]),
     ],
 )
-async def test_the_versions_that_a_server_names_are_heeded(supported: list[str], mcp: str, asked: list[str]) -> None:
+async def test_the_versions_that_a_server_names_are_heeded(supported: list[str], mcp: str, expected: list[str]) -> None:
     def answer(body: dict[str, Any], headers: dict[str, str]) -> Any:
         if body["method"] == "tools/list":
             return tools(body)
@@ -93,7 +93,7 @@ async def test_the_versions_that_a_server_names_are_heeded(supported: list[str],
         return refused(UNSUPPORTED_VERSION, supported=supported)
 
     memory, methods = await discovered(answer)
-    assert (memory.mcp, methods) == (mcp, asked)
+    assert (memory.mcp, methods) == (mcp, expected)
 
 
 @pytest.mark.parametrize(

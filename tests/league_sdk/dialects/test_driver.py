@@ -124,18 +124,18 @@ async def test_an_answer_is_not_kept_as_the_agents_words() -> None:
     assert driver.own_words == ""
 
 
-@pytest.mark.parametrize(("wanted_s", "limit_s", "asked"), [(2, 10, 2), (9, 10, 1), (0, 10, 2), (None, 10, 2)])
+@pytest.mark.parametrize(("wanted_s", "limit_s", "requests"), [(2, 10, 2), (9, 10, 1), (0, 10, 2), (None, 10, 2)])
 async def test_a_driver_waits_as_long_as_an_agent_wants_if_its_limit_allows_it(
-    wanted_s: float | None, limit_s: float, asked: int
+    wanted_s: float | None, limit_s: float, requests: int
 ) -> None:
     body = {"error": {"code": -32000, "message": "Rate limit exceeded", "data": {"retry_after": wanted_s}}}
     line = Line(Reply(200, body, "", 0), Reply(200, {"result": {"accept": True}}, "", 0))
     async for step in line.driver(limit_s=limit_s):
         if step.understanding is Understanding.ANSWERED:  # type: ignore[union-attr]
             break
-    assert len(line.sent) == asked
+    assert len(line.sent) == requests
     pause = max(MIN_RATE_WAIT_S, RATE_WAIT_S if wanted_s is None else wanted_s)
-    assert line.seconds == (101.0 if asked == 1 else 102.0 + pause)
+    assert line.seconds == (101.0 if requests == 1 else 102.0 + pause)
 
 
 async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_slower_afterwards() -> None:

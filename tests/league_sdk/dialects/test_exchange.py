@@ -22,8 +22,8 @@ TOOL = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "get_standi
 )
 def test_an_answer_has_the_shape_of_its_question(body: dict[str, Any], within: Any) -> None:
     exchange = AnyDialect()
-    asked = exchange.read(Post(json.dumps(body).encode(), "application/json", f"Bearer {TOKEN}"))
-    assert (asked.name, asked.message["auth_token"]) == ("get_standings", TOKEN)
+    incoming = exchange.read(Post(json.dumps(body).encode(), "application/json", f"Bearer {TOKEN}"))
+    assert (incoming.name, incoming.message["auth_token"]) == ("get_standings", TOKEN)
     exchange.answer({"standings": []})
     reply = json.loads(exchange.reply.body)
     assert (reply["id"], within(reply)) == (body["id"], {"standings": []})

@@ -105,9 +105,9 @@ def test_a_hunt_finds_and_remembers_each_method(method: str, shape: str) -> None
 def test_parity_choose_differs_for_one_message_only() -> None:
     memory = Memory()
     invited, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
-    asked, end, _ = run(CALL, speaks("parity_choose", kind="CHOOSE_PARITY_CALL"), memory)
+    proposals, end, _ = run(CALL, speaks("parity_choose", kind="CHOOSE_PARITY_CALL"), memory)
     assert [one.method for one in invited] == ["handle_game_invitation"]
-    assert [one.method for one in asked] == ["choose_parity", "parity_choose"]
+    assert [one.method for one in proposals] == ["choose_parity", "parity_choose"]
     assert memory.spoken == {"GAME_INVITATION": "canonical", "CHOOSE_PARITY_CALL": "parity_choose"}
     assert end is Understanding.ANSWERED
 

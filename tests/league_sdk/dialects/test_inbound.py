@@ -68,9 +68,9 @@ REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {  # by name: the body, a
 @pytest.mark.parametrize("name", REGISTRATIONS)
 def test_read_understands_a_registration_of_every_shape(name: str) -> None:
     body, shape = REGISTRATIONS[name]
-    asked = inbound.read(body)
-    assert (asked.shape, asked.name) == (shape, "LEAGUE_REGISTER_REQUEST")
-    assert (asked.message["player_meta"], asked.message["sender"]) == (META, "player:alpha")
+    incoming = inbound.read(body)
+    assert (incoming.shape, incoming.name) == (shape, "LEAGUE_REGISTER_REQUEST")
+    assert (incoming.message["player_meta"], incoming.message["sender"]) == (META, "player:alpha")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_read_understands_a_registration_of_every_shape(name: str) -> None:
     ],
 )
 def test_read_takes_a_small_body_at_register(body: dict[str, Any], kind: str) -> None:
-    asked = inbound.read(body, register=True)
-    assert (asked.shape, asked.name, asked.rpc) == ("register", kind, False)
+    incoming = inbound.read(body, register=True)
+    assert (incoming.shape, incoming.name, incoming.rpc) == ("register", kind, False)
 
 
 def test_read_takes_json_rpc_at_register_for_json_rpc() -> None:
@@ -114,8 +114,8 @@ def test_reply_puts_the_token_where_the_sender_of_each_shape_looks(name: str) ->
 
 
 def test_reply_to_a_tool_call_holds_the_message_as_text_too() -> None:
-    asked = inbound.read(REGISTRATIONS["tools/call"][0])
-    result = inbound.reply(asked, ANSWER)["result"]
+    incoming = inbound.read(REGISTRATIONS["tools/call"][0])
+    result = inbound.reply(incoming, ANSWER)["result"]
     assert json.loads(result["content"][0]["text"]) == ANSWER
     assert (result["isError"], result["auth_token"]) == (False, "the token")
 
@@ -128,8 +128,8 @@ def test_reply_to_a_002_request_has_the_002_envelope() -> None:
 
 
 def test_reply_repeats_the_request_id_of_a_register_body() -> None:
-    asked = inbound.read({"request_id": "r1", "data": {"name": "Alpha"}}, register=True)
-    reply = inbound.reply(asked, ANSWER)
+    incoming = inbound.read({"request_id": "r1", "data": {"name": "Alpha"}}, register=True)
+    reply = inbound.reply(incoming, ANSWER)
     assert (reply["request_id"], reply["data"], reply["auth_token"]) == ("r1", ANSWER, "the token")
 
 
@@ -195,19 +195,19 @@ JSON = st.recursive(
 @given(body=JSON, register=st.booleans())
 def test_any_json_is_read_or_refused(body: Any, register: bool) -> None:
     try:
-        asked = inbound.read(body, register=register)
+        incoming = inbound.read(body, register=register)
     except LeagueError as error:
         assert error.error_code in ("E002", "E003")
     else:
-        assert isinstance(asked.name, str)
-        json.dumps(inbound.reply(asked, ANSWER))
-        json.dumps(inbound.refuse(asked, code=-32602, sentence="x", data=ERROR))
+        assert isinstance(incoming.name, str)
+        json.dumps(inbound.reply(incoming, ANSWER))
+        json.dumps(inbound.refuse(incoming, code=-32602, sentence="x", data=ERROR))
 
 
 @pytest.mark.parametrize("tool", sorted(inbound.TOOLS))
 def test_read_takes_a_known_tool_for_that_tool_whatever_type_is_inside(tool: str) -> None:
-    asked = inbound.read(call(tool, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"}))
-    assert asked.name == tool
+    incoming = inbound.read(call(tool, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"}))
+    assert incoming.name == tool
 
 
 @pytest.mark.parametrize("method", ["choose_parity", "CHOOSE_PARITY_CALL", "make_move", "handle_game_invitation"])
@@ -221,6 +221,6 @@ def test_read_recognises_an_answer_sent_under_the_method_of_the_question(method:
 
 def test_read_recognises_an_answer_posted_as_a_json_rpc_response() -> None:
     answer = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accept": True}
-    asked = inbound.read({"jsonrpc": "2.0", "id": 7, "result": answer})
-    assert (asked.name, asked.message) == ("GAME_JOIN_ACK", answer)
-    assert inbound.reply(asked, ANSWER) == {"jsonrpc": "2.0", "id": 7, "result": ANSWER}
+    incoming = inbound.read({"jsonrpc": "2.0", "id": 7, "result": answer})
+    assert (incoming.name, incoming.message) == ("GAME_JOIN_ACK", answer)
+    assert inbound.reply(incoming, ANSWER) == {"jsonrpc": "2.0", "id": 7, "result": ANSWER}

@@ -93,11 +93,11 @@ def test_a_hunt_after_a_rate_limit_sends_only_the_same_request() -> None:
 def test_a_hunt_asks_for_tools_again_after_a_rate_limit() -> None:
     memory = Memory(dialect="tools_list")
     hunt = Hunt(INVITATION, url=URL, memory=memory)
-    asked = proposal(hunt)
-    assert asked.method == LIST_TOOLS
-    hunt.consider(asked, status=429, body=None)
+    listing = proposal(hunt)
+    assert listing.method == LIST_TOOLS
+    hunt.consider(listing, status=429, body=None)
     assert memory.tools is None
-    again = Hunt(INVITATION, url=URL, memory=memory, only=asked)
+    again = Hunt(INVITATION, url=URL, memory=memory, only=listing)
     listed = proposal(again)
     tools = {"tools": [{"name": "join_game", "description": "accept an invitation"}]}
     again.consider(listed, status=200, body={"jsonrpc": "2.0", "id": 7, "result": tools})

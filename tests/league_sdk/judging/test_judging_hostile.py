@@ -218,4 +218,4 @@ async def test_a_name_that_changes_its_address_to_a_clouds_metadata_server_is_no
     ended = await against(Behaviour("", "", joins_and_closes, JOIN), host="localhost", lookups=lookups)
     assert ended.verdict[:2] == ("TECHNICAL_LOSS", B)
     assert [(fault[1], fault[2]) for fault in ended.verdict[2]] == [("E009", "CONNECT")]
-    assert (ended.hostile.methods, len(lookups.asked) > 1) == ([JOIN], True)
+    assert (ended.hostile.methods, len(lookups.hosts) > 1) == ([JOIN], True)

@@ -25,9 +25,9 @@ def registers(bot: Bot) -> bool:
     if bot.enters in (entries.never, entries.handshake, entries.handshake_in_order, entries.looks_around):
         return True
     post = next(bot.enters(bot.applicant()))
-    asked = inbound.read(post.body, register=post.at == "register")
+    incoming = inbound.read(post.body, register=post.at == "register")
     try:
-        request = read_request(asked.message, kind=Kind.PLAYER, caller="127.0.0.1")
+        request = read_request(incoming.message, kind=Kind.PLAYER, caller="127.0.0.1")
     except LeagueError:
         return False
     return f":{bot.port}" in request.endpoint

@@ -30,7 +30,8 @@ async def played(kind: type[Bot]) -> tuple[House, Bot, list[str]]:
 def understood(house: House, bot: Bot) -> str:
     """What the bot was asked and how it understood it, for the error message."""
     lines = [
-        f"{str(one.body)[:200]}\n   {one.reply.verdict} -> {str(one.reply.body)[:160]}" for one in house.asked(bot)
+        f"{str(one.body)[:200]}\n   {one.reply.verdict} -> {str(one.reply.body)[:160]}"
+        for one in house.messages_to(bot)
     ]
     return f"{bot.__doc__}\n" + "\n".join(lines[:30])
 
@@ -39,4 +40,4 @@ def understood(house: House, bot: Bot) -> str:
 async def test_a_bot_is_played_without_a_fault_and_is_told_the_end(name: str) -> None:
     house, bot, lost = await played(ALL[name])
     assert lost == [], understood(house, bot)
-    assert len(house.asked(bot, "GAME_OVER")) == ROUNDS, understood(house, bot)
+    assert len(house.messages_to(bot, "GAME_OVER")) == ROUNDS, understood(house, bot)

@@ -129,16 +129,16 @@ class House:
 
     def _deliver(self, body: Any) -> None:
         assert self._talk is not None
-        asked = inbound.read(json.loads(json.dumps(body)))
+        incoming = inbound.read(json.loads(json.dumps(body)))
         pairs = [(self._talk.brief, self._talk.mailbox)]
         try:
-            seat_found = find_seat(pairs, asked.message, trusted_token="")
+            seat_found = find_seat(pairs, incoming.message, trusted_token="")
             if seat_found is not None:
-                seat_found[1].deliver(seat_found[0].player_id, asked.name, asked.message)
+                seat_found[1].deliver(seat_found[0].player_id, incoming.name, incoming.message)
         except LeagueError as error:
             self.taken.append(Taken(REFEREE_PORT, self.clock.monotonic(), body, speech.Reply(200, error.message)))
 
-    def asked(self, bot: Bot, kind: str = "") -> list[Taken]:
+    def messages_to(self, bot: Bot, kind: str = "") -> list[Taken]:
         """The messages that a bot was sent, or only those that it understood as this kind."""
         return [one for one in self.taken if one.port == bot.port and (not kind or one.reply.kind == kind)]
 

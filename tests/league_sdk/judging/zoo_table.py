@@ -39,7 +39,7 @@ async def count() -> Counts:
         await house.play(seat, house.seat(other, "PLAYER_B"))
         spoken = house.line.spoken(seat) or {"GAME_INVITATION": "canonical"}
         counts.answered.update((spoken[kind], kind) for kind in ASKED if kind in spoken)
-        invited = [n for n, one in enumerate(house.asked(bot), 1) if one.reply.kind == ASKED[0]]
+        invited = [n for n, one in enumerate(house.messages_to(bot), 1) if one.reply.kind == ASKED[0]]
         counts.requests[invited[0] if invited else 0] += 1
     return counts
 

@@ -322,16 +322,16 @@ def test_read_refuses_an_object_with_a_repeated_name(tmp_path: Path) -> None:
 
 def test_read_fetches_all_pages_of_a_site_and_refuses_a_cycle_of_pages() -> None:
     whole = ledger(finished("even_odd"))
-    asked: list[str] = []
+    urls: list[str] = []
 
     def fetch(url: str, max_bytes: int) -> bytes:
-        asked.append(url)
-        at = len(asked) - 1
+        urls.append(url)
+        at = len(urls) - 1
         page = whole | {"events": whole["events"][at : at + 1], "next": at + 1 if at < 2 else None}
         return json.dumps(page).encode()
 
     assert reading.read("https://site/leagues/fall/matches/R1M1/", fetch=fetch) == whole
-    assert asked == [
+    assert urls == [
         "https://site/api/leagues/fall/ledger?limit=1000",
         "https://site/api/leagues/fall/ledger?limit=1000&after=1&upto=3",
         "https://site/api/leagues/fall/ledger?limit=1000&after=2&upto=3",

@@ -18,8 +18,8 @@ from league_sdk.protocol.schemas import problems
 from league_sdk.rules.registry import games
 
 
-class Told(Random):
-    """Keeps what it is told."""
+class Recorder(Random):
+    """Records the messages and contexts that it receives."""
 
     def __init__(self) -> None:
         super().__init__(random.Random(1))
@@ -73,10 +73,10 @@ async def test_the_same_seed_draws_the_same_numbers() -> None:
 
 
 async def test_a_player_is_told_what_a_league_tells_and_every_message_is_canonical() -> None:
-    played = league(Told, AlwaysOdd)
+    played = league(Recorder, AlwaysOdd)
     await played.play(2)
     strategy = played.entrants[0].player.strategy
-    assert isinstance(strategy, Told)
+    assert isinstance(strategy, Recorder)
     kinds = Counter(message["message_type"] for message in strategy.messages)
     assert kinds == {
         "ROUND_ANNOUNCEMENT": 2, "LEAGUE_STANDINGS_UPDATE": 2, "ROUND_COMPLETED": 2, "LEAGUE_COMPLETED": 1,

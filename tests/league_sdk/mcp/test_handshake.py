@@ -15,10 +15,10 @@ TYPED = {"name": "id", "value": "pa"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "agreed"), [("2024-11-05", "2024-11-05"), ("2026-07-28", "2025-11-25"), (None, "2025-11-25")]
+    ("version", "agreed"), [("2024-11-05", "2024-11-05"), ("2026-07-28", "2025-11-25"), (None, "2025-11-25")]
 )
-async def test_the_version_asked_for_is_agreed_on_or_the_newest_is_offered(asked: Any, agreed: str) -> None:
-    answer = await Talk().send(handshake("initialize", protocolVersion=asked, capabilities={}))
+async def test_the_version_asked_for_is_agreed_on_or_the_newest_is_offered(version: Any, agreed: str) -> None:
+    answer = await Talk().send(handshake("initialize", protocolVersion=version, capabilities={}))
     assert answer.result["protocolVersion"] == agreed
     assert answer.result["serverInfo"]["name"] == "tests"
     assert len(answer.headers["mcp-session-id"]) == 32

@@ -125,9 +125,9 @@ def test_the_rest_is_mcp_if_it_has_an_era(body: Any, headers: dict[str, str], mc
 
 async def test_a_body_that_was_decoded_before_is_not_decoded_again() -> None:
     talk = Talk()
-    asked = talk.request(b"{", **stateless("tools/call", name="echo")[1])
+    request = talk.request(b"{", **stateless("tools/call", name="echo")[1])
     body = stateless("tools/call", name="echo")[0]
-    assert (await talk.server.handle(replace(asked, decoded=body))).status == 200
-    assert (await talk.server.handle(asked)).status == 400
-    foreign = replace(asked, decoded=body, headers={**asked.headers, "origin": "https://evil.example"})
+    assert (await talk.server.handle(replace(request, decoded=body))).status == 200
+    assert (await talk.server.handle(request)).status == 400
+    foreign = replace(request, decoded=body, headers={**request.headers, "origin": "https://evil.example"})
     assert (await talk.server.handle(foreign)).status == 403

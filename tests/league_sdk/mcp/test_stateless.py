@@ -212,8 +212,8 @@ async def test_answers_without_their_state_are_asked_for_again() -> None:
 
 async def test_a_question_without_a_state_may_be_answered_before_it_is_asked() -> None:
     call = {"name": "open", "capabilities": CAN_FILL_IN}
-    asked = await Talk().stateless("tools/call", **call)
-    assert "requestState" not in asked.result
+    reply = await Talk().stateless("tools/call", **call)
+    assert "requestState" not in reply.result
     responses = {"who": {"action": "decline"}, "unknown": 7}
     answer = await Talk().stateless("tools/call", **call, inputResponses=responses)
     assert answer.result["content"] == [{"type": "text", "text": "decline"}]

@@ -34,11 +34,11 @@ class Slow(Strategy):
     """Waits for an event before it answers, and counts how often it is asked."""
 
     def __init__(self) -> None:
-        self.asked, self.context = 0, dict[str, Any]()
+        self.call_count, self.context = 0, dict[str, Any]()
         self.begun, self.go = asyncio.Event(), asyncio.Event()
 
     async def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
-        self.asked, self.context = self.asked + 1, context
+        self.call_count, self.context = self.call_count + 1, context
         self.begun.set()
         await self.go.wait()
         return options[0]
@@ -68,14 +68,14 @@ async def test_a_repeated_request_does_not_ask_the_strategy_again() -> None:
     strategy.go.set()
     assert (await second)["parity_choice"] == "even"
     assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "even"
-    assert strategy.asked == 1
+    assert strategy.call_count == 1
     known = {name: strategy.context[name] for name in ("opponent_id", "round_id", "league_id", "role_in_match")}
     assert known == {
         "opponent_id": "P02", "round_id": 1, "league_id": "league_2025_even_odd", "role_in_match": "PLAYER_A",
     }  # fmt: skip
     # A new attempt is a new conversation: the strategy is asked again.
     await player.call("choose_parity", CHOICE | {"conversation_id": "conv-r1m1-002"})
-    assert strategy.asked == 2
+    assert strategy.call_count == 2
 
 
 def test_the_history_strategy_chooses_the_more_frequent_parity() -> None:
@@ -127,9 +127,9 @@ class Endless(Strategy):
 async def test_a_strategy_that_never_answers_does_not_keep_the_process_from_ending() -> None:
     player = Player("Alpha", strategy := Endless())
     player.accept(ACCEPTED)
-    asked = asyncio.create_task(player.call("choose_parity", dict(CHOICE)))
+    task = asyncio.create_task(player.call("choose_parity", dict(CHOICE)))
     await asyncio.to_thread(strategy.begun.wait)
-    asked.cancel()
+    task.cancel()
     running = [one for one in threading.enumerate() if one.name == "strategy"]
     assert running
     assert all(one.daemon for one in running)

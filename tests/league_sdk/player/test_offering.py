@@ -155,12 +155,12 @@ async def test_what_a_caller_makes_it_answer_still_fits_its_schema(host: Host) -
 
 
 async def test_a_call_of_few_arguments_takes_no_part_in_a_match_under_way(host: Host) -> None:
-    asked: list[Any] = []
-    host.player.strategy.choose = lambda options, context: asked.append(context) or options[len(asked) - 1]  # type: ignore[method-assign, func-returns-value]
+    contexts: list[Any] = []
+    host.player.strategy.choose = lambda options, context: contexts.append(context) or options[len(contexts) - 1]  # type: ignore[method-assign, func-returns-value]
     moves = [(await host.call("choose_parity", **CALLED))["structuredContent"]["parity_choice"] for _ in range(2)]
     body = {"jsonrpc": "2.0", "id": 1, "method": "choose_parity", "params": CHOICE}
     moves.append((await host.post(body))[1]["result"]["parity_choice"])
-    assert (moves, len(asked)) == (["even", "even", "odd"], 2)
+    assert (moves, len(contexts)) == (["even", "even", "odd"], 2)
 
 
 @pytest.mark.parametrize(
@@ -344,8 +344,8 @@ async def test_the_name_that_the_server_was_given_is_its_own() -> None:
     body, headers = stateless("tools/list")
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     for host, status in (("laptop.local:8101", 200), ("evil.example:8101", 403)):
-        asked = HttpRequest("POST", named | {"host": host, "origin": f"http://{host}"}, json.dumps(body).encode())
-        assert (await mcp.handle(asked)).status == status
+        request = HttpRequest("POST", named | {"host": host, "origin": f"http://{host}"}, json.dumps(body).encode())
+        assert (await mcp.handle(request)).status == status
 
 
 async def test_each_path_is_a_server_of_its_own() -> None:

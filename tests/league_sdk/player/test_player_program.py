@@ -34,15 +34,15 @@ from tests.league_sdk.player.samples import ACCEPTED, CHOICE, LEAGUE_TOKEN, TOKE
 @pytest_asyncio.fixture
 async def league() -> AsyncIterator[tuple[str, list[Any], list[web.Response]]]:
     """A league with prepared answers, which records its requests."""
-    asked: list[Any] = []
+    requests: list[Any] = []
     answers: list[web.Response] = []
 
     async def mcp(request: web.BaseRequest) -> web.Response:
-        asked.append(await request.json())
+        requests.append(await request.json())
         return answers.pop(0)
 
     async with listening(mcp) as url:
-        yield url, asked, answers
+        yield url, requests, answers
 
 
 def accepted(**fields: Any) -> web.Response:
@@ -52,16 +52,16 @@ def accepted(**fields: Any) -> web.Response:
 async def test_registration_asks_as_chapter_8_shows_until_it_is_answered(
     league: tuple[str, list[Any], list[web.Response]],
 ) -> None:
-    url, asked, answers = league
+    url, requests, answers = league
     answers += [web.Response(status=503), web.Response(text="not json"), accepted()]
     player = Player("Alpha", AlwaysOdd(), league_id="L7", game_types=("even_odd",))
     own = "http://127.0.0.1:8101/mcp"
     async with make_client() as http:
         await register(player, league=url, endpoint=own, http=http, code="abc", first_backoff_s=0.0)
     assert (player.player_id, player.auth_token, player.league_token) == ("P01", TOKEN, LEAGUE_TOKEN)
-    assert (player.league_id, player.registered.is_set(), len(asked)) == ("league_2025_even_odd", True, 3)
-    assert (asked[2]["method"], asked[2]["id"], asked[2]["jsonrpc"]) == ("register_player", 1, "2.0")
-    params = asked[2]["params"]
+    assert (player.league_id, player.registered.is_set(), len(requests)) == ("league_2025_even_odd", True, 3)
+    assert (requests[2]["method"], requests[2]["id"], requests[2]["jsonrpc"]) == ("register_player", 1, "2.0")
+    params = requests[2]["params"]
     parse_stamp(params.pop("timestamp"))
     assert params == {
         "protocol": "league.v2",
@@ -142,12 +142,12 @@ async def test_a_request_names_its_sender_and_uses_nothing_of_the_environment(
 async def test_an_answer_that_cannot_be_used_says_why(
     league: tuple[str, list[Any], list[web.Response]], answer: Callable[[], web.Response], why: str
 ) -> None:
-    url, asked, answers = league
+    url, requests, answers = league
     answers.append(answer())
     async with make_client() as http:
         with pytest.raises(Unusable, match=why):
             await ask(http, url, b"{}")
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(("part", "limit_s", "error"), [(b" " * 9999, 60.0, Unusable), (b" ", 0.1, TimeoutError)])
@@ -183,12 +183,12 @@ async def next_line(process: asyncio.subprocess.Process) -> str:
 async def test_a_process_registers_several_players_at_their_own_ports(
     league: tuple[str, list[Any], list[web.Response]], end: str
 ) -> None:
-    url, asked, answers = league
+    url, requests, answers = league
     answers += [accepted(player_id=code) for code in ("P09", "P10", "P02")]
     games = ("--game", "connect_four", "--game", "even_odd")
     process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even", *games)
     line = await next_line(process)
-    metas = sorted((request["params"]["player_meta"] for request in asked), key=lambda meta: meta["display_name"])
+    metas = sorted((request["params"]["player_meta"] for request in requests), key=lambda meta: meta["display_name"])
     assert [meta["display_name"] for meta in metas] == ["Alpha 1", "Alpha 2", "Alpha 3"]
     endpoints = [meta["contact_endpoint"] for meta in metas]
     # One program is never in two matches at once, and what tells programs apart is their port.
@@ -201,7 +201,7 @@ async def test_a_process_registers_several_players_at_their_own_ports(
         async with http.post(endpoints[1], json=body) as reply:
             result = (await reply.json())["result"]
     # They register at the same time, and the ids are given in the order in which they come.
-    names = [request["params"]["player_meta"]["display_name"] for request in asked]
+    names = [request["params"]["player_meta"]["display_name"] for request in requests]
     assert result["player_id"] == ("P09", "P10", "P02")[names.index("Alpha 2")]
     assert result["parity_choice"] == "even"
     if end == "SIGTERM":

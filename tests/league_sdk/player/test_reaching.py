@@ -82,10 +82,10 @@ def test_a_token_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: P
 
 
 def test_a_registration_without_address_names_the_delivery_and_has_the_token() -> None:
-    asked = request_for(Player("Alpha", auth_token="tok_1"), "", None)
-    assert asked["auth_token"] == "tok_1"
-    assert asked["player_meta"]["delivery"] == "websocket"
-    assert "contact_endpoint" not in asked["player_meta"]
+    request = request_for(Player("Alpha", auth_token="tok_1"), "", None)
+    assert request["auth_token"] == "tok_1"
+    assert request["player_meta"]["delivery"] == "websocket"
+    assert "contact_endpoint" not in request["player_meta"]
 
 
 async def test_only_a_message_with_the_league_token_shows_that_the_league_can_call() -> None:

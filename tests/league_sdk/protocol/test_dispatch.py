@@ -12,14 +12,14 @@ from league_sdk.protocol.dispatch import Exchange, Post, Reply, dispatch
 from league_sdk.protocol.errors import MissingField, TooOften
 
 
-async def echo(asked: rpc.Request) -> Any:
-    if asked.method == "fail":
+async def echo(request: rpc.Request) -> Any:
+    if request.method == "fail":
         raise RuntimeError("a bug")
-    if asked.method == "refuse":
+    if request.method == "refuse":
         raise MissingField("match_id is missing.", field="match_id", expected="a match")
-    if asked.method == "slow down":
+    if request.method == "slow down":
         raise TooOften("Too often.", retry_after_s=7)
-    return asked.params
+    return request.params
 
 
 async def serve(post: Post) -> Reply:

@@ -66,7 +66,7 @@ def test_the_draw_is_uniform_from_1_to_10() -> None:
     """The game uses each number of the random source as it is."""
     script = Script(*range(1, 11))
     assert [draw_number(script) for _ in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    assert script.asked == [(1, 10)] * 10
+    assert script.ranges == [(1, 10)] * 10
     counts = Counter(draw_number(random.Random(seed)) for seed in range(2000))
     assert sorted(counts) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 

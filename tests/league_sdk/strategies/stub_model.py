@@ -26,7 +26,7 @@ class Model:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.asked: list[tuple[str, dict[str, str], Any]] = []
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
         self.reply: Reply = says("even")
 
     @property
@@ -35,7 +35,7 @@ class Model:
 
     @property
     def prompts(self) -> list[str]:
-        return [body["messages"][0]["content"] for _path, _headers, body in self.asked]
+        return [body["messages"][0]["content"] for _path, _headers, body in self.requests]
 
 
 @asynccontextmanager
@@ -44,7 +44,7 @@ async def stub_model() -> AsyncIterator[Model]:
     model = Model("")
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        model.asked.append((request.path, dict(request.headers), json.loads(await request.read())))
+        model.requests.append((request.path, dict(request.headers), json.loads(await request.read())))
         return await model.reply(request)
 
     async with listening({"/v1/chat/completions": handle}) as url:

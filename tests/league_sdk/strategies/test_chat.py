@@ -49,7 +49,7 @@ async def why(model: Model, limit_s: float = PATIENT_S) -> tuple[str, str]:
 async def test_the_question_is_one_that_every_server_understands(model: Model) -> None:
     model.reply = says("odd")
     assert await Chat(model.settings).ask("Your move?", PATIENT_S) == "odd"
-    ((path, headers, body),) = model.asked
+    ((path, headers, body),) = model.requests
     assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
     assert (headers["Content-Type"], headers["User-Agent"]) == ("application/json", f"player/{SDK_VERSION}")
     assert headers["Accept-Encoding"] == "identity"
@@ -58,7 +58,7 @@ async def test_the_question_is_one_that_every_server_understands(model: Model) -
 
 async def test_without_a_key_none_is_sent(model: Model) -> None:
     await Chat(Settings(model.url, "stub")).ask("Your move?", PATIENT_S)
-    assert "Authorization" not in model.asked[0][1]
+    assert "Authorization" not in model.requests[0][1]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ async def test_a_redirect_is_not_followed(model: Model) -> None:
             model.reply = answers(b"", status, Location=f"{other.url}/chat/completions")
             reason, _detail = await why(model)
             assert reason.startswith(f"HTTP {status}: it has moved")
-        assert other.asked == []
+        assert other.requests == []
 
 
 async def test_nothing_of_the_environment_sends_the_key_elsewhere(
@@ -182,7 +182,7 @@ async def test_nothing_of_the_environment_sends_the_key_elsewhere(
         for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
             monkeypatch.setenv(variable, proxy.url)
         assert await Chat(model.settings).ask("Your move?", PATIENT_S) == "even"
-        assert (len(model.asked), proxy.asked) == (1, [])
+        assert (len(model.requests), proxy.requests) == (1, [])
 
 
 async def test_the_key_is_in_no_log_whatever_the_level(model: Model, caplog: pytest.LogCaptureFixture) -> None:

@@ -43,9 +43,9 @@ async def test_the_model_chooses_and_the_log_says_how(model: Model, caplog: pyte
     player = Player("Alpha", strategy_of(model))
     player.accept(ACCEPTED)
     assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "odd"
-    asked, answered = (record.getMessage() for record in caplog.records if record.name == "league_sdk.player")
-    assert asked == f"stub is asked:\n{model.prompts[0]}"
-    assert answered == "stub answers: <think>even?</think> I choose **odd**. [key]"
+    question, answer = (record.getMessage() for record in caplog.records if record.name == "league_sdk.player")
+    assert question == f"stub is asked:\n{model.prompts[0]}"
+    assert answer == "stub answers: <think>even?</think> I choose **odd**. [key]"
     assert KEY not in caplog.text
 
 
@@ -112,7 +112,7 @@ async def test_a_deadline_that_is_too_near_leaves_the_model_alone(
 ) -> None:
     context = {"timestamp": "2025-01-15T10:15:00Z", "deadline": "2025-01-15T10:15:01Z", "game_type": "even_odd"}
     assert await strategy_of(model).choose(PARITIES, context) in PARITIES
-    assert model.asked == []
+    assert model.requests == []
     assert "the deadline of the move is too near" in caplog.text
 
 
@@ -131,7 +131,7 @@ async def test_a_whole_rehearsal_is_played_with_it(model: Model) -> None:
     model.reply = says("0, 1, 2, 3, 4, 5, 6, 7, 8, even")
     lines: list[str] = []
     assert await dry_run(Player("Alpha", strategy_of(model)), lines.append) == 0
-    assert len(model.asked) > 8
+    assert len(model.requests) > 8
     assert KEY not in "".join(lines)
 
 

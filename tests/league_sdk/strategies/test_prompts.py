@@ -25,8 +25,8 @@ def test_even_odd_is_asked_as_the_document_shows() -> None:
 
 def test_a_board_is_drawn_as_text() -> None:
     game, state = after("tic_tac_toe", "40")
-    asked = question([1, 2, 3, 5, 6, 7, 8], game.view(state, "P01"), {"game_type": "tic_tac_toe"})
-    assert asked.splitlines()[1:6] == [
+    prompt = question([1, 2, 3, 5, 6, 7, 8], game.view(state, "P01"), {"game_type": "tic_tac_toe"})
+    assert prompt.splitlines()[1:6] == [
         "Your mark is X; empty cells are shown as a dot.",
         "O . .",
         ". X .",
@@ -34,9 +34,9 @@ def test_a_board_is_drawn_as_text() -> None:
         "The moves that are allowed now: 1, 2, 3, 5, 6, 7, 8.",
     ]
     game, state = after("connect_four", "3")
-    asked = question(list(range(7)), game.view(state, "P02"), {"game_type": "connect_four"})
-    assert asked.splitlines()[1:3] == ["Your mark is O; empty cells are shown as a dot.", "0 1 2 3 4 5 6"]
-    assert asked.splitlines()[8] == ". . . X . . ."
+    prompt = question(list(range(7)), game.view(state, "P02"), {"game_type": "connect_four"})
+    assert prompt.splitlines()[1:3] == ["Your mark is O; empty cells are shown as a dot.", "0 1 2 3 4 5 6"]
+    assert prompt.splitlines()[8] == ". . . X . . ."
 
 
 def test_even_odd_numbers_says_which_sum_wins() -> None:
@@ -60,8 +60,8 @@ def test_no_name_that_anybody_chose_gets_into_a_prompt(game_type: str | None) ->
         "note": HOSTILE,
     }
     context = {"game_type": game_type, "player_id": "P02", "opponent_id": HOSTILE, "opponent_name": HOSTILE}
-    asked = question([0, 1], state, context | {"history": [{"opponent_id": HOSTILE}], "your_standings": HOSTILE})
-    assert "ignore" not in asked
+    prompt = question([0, 1], state, context | {"history": [{"opponent_id": HOSTILE}], "your_standings": HOSTILE})
+    assert "ignore" not in prompt
     without_board = {name: value for name, value in state.items() if name != "board"}
     assert "ignore" not in question([0, 1], without_board, context)
 

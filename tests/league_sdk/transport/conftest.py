@@ -18,16 +18,16 @@ class FakeLookups(Lookups):
     """Gives one answer after the other, addresses or an error; the last answer stays.
 
     Attributes:
-        asked: the names that were looked up.
+        hosts: the names that were looked up.
     """
 
     def __init__(self, *answers: Iterable[str] | Exception) -> None:
         super().__init__()
-        self.asked: list[str] = []
+        self.hosts: list[str] = []
         self._answers = [answer if isinstance(answer, Exception) else list(answer) for answer in answers]
 
     async def getaddrinfo(self, host: str, port: int, **more: Any) -> Found:
-        self.asked.append(host)
+        self.hosts.append(host)
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
             raise answer

@@ -316,16 +316,16 @@ async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
 
     Gives its address, and by connection how many requests came.
     """
-    asked: list[int] = []
+    counts: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        number = len(asked)
-        asked.append(0)
+        number = len(counts)
+        counts.append(0)
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-            asked[number] += 1
-            if asked[number] > after:
+            counts[number] += 1
+            if counts[number] > after:
                 break
             writer.write(b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}")
             await writer.drain()
@@ -333,19 +333,19 @@ async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp", asked
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp", counts
     finally:
         server.close()
         await server.wait_closed()
 
 
 async def test_a_kept_connection_that_the_agent_has_closed_is_not_its_fault(client: Client) -> None:
-    async with closing_agent(after=1) as (url, asked):
+    async with closing_agent(after=1) as (url, counts):
         replies = [await client.post(url, {}, limit_s=PATIENT) for _ in range(3)]
-    assert ([reply.status for reply in replies], asked) == ([500, 500, 500], [2, 2, 1])
+    assert ([reply.status for reply in replies], counts) == ([500, 500, 500], [2, 2, 1])
 
 
 async def test_a_new_connection_that_the_agent_closes_is_a_failure(client: Client) -> None:
-    async with closing_agent(after=0) as (url, asked):
+    async with closing_agent(after=0) as (url, counts):
         assert (await failure(client, url))[0] is Broken
-    assert asked == [1]
+    assert counts == [1]

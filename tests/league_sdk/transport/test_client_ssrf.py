@@ -71,7 +71,7 @@ async def test_a_name_that_changes_to_a_forbidden_address_is_not_called(named: N
         assert (await post(renamed, client)).status == 200
         for _ in range(3):
             assert await not_reached(renamed, client) == str(NOT_CALLED)
-    assert (len(door.requests), names.asked) == (1, ["agent"] * 4)
+    assert (len(door.requests), names.hosts) == (1, ["agent"] * 4)
 
 
 async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
@@ -80,7 +80,7 @@ async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
     client, names = named(["127.0.0.1"], ["127.0.0.2"])
     async with listening(door.answer) as url:
         assert (await post(f"http://agent:{port_of(url)}/mcp", client)).status == 200
-    assert (len(door.requests), names.asked) == (1, ["agent"])
+    assert (len(door.requests), names.hosts) == (1, ["agent"])
 
 
 async def test_the_address_of_a_connection_is_checked_again_when_connecting(
@@ -90,7 +90,7 @@ async def test_the_address_of_a_connection_is_checked_again_when_connecting(
     monkeypatch.setattr(EndpointPolicy, "check_found", lambda _self, _host, addresses, _port: list(addresses))
     client, names = named([METADATA])
     assert await not_reached("http://agent:8101/mcp", client) == str(NOT_CALLED)
-    assert names.asked == ["agent"]
+    assert names.hosts == ["agent"]
 
 
 async def test_the_sites_own_port_is_not_called_by_any_name(named: Named) -> None:

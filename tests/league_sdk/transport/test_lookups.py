@@ -34,7 +34,7 @@ class Names:
     """Replaces ``getaddrinfo``: ``.local`` is this machine, lookups of other names block until ``silent`` is set."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.hosts: list[str] = []
         self.max_running = 0
         self._running = 0
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Names:
 
     def find(self, host: str, port: int, *more: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            self.asked.append(host)
+            self.hosts.append(host)
             self._running += 1
             self.max_running = max(self.max_running, self._running)
         if not host.endswith(".local"):
@@ -98,7 +98,7 @@ async def test_slow_names_of_one_zone_do_not_delay_names_of_other_zones(names: N
         }
     async with listening(answer_ok) as url:
         reply = await client.post(url.replace("127.0.0.1", "alice.local"), {}, limit_s=PATIENT)
-    assert (reply.body, len(names.asked), names.asked[-1]) == (
+    assert (reply.body, len(names.hosts), names.hosts[-1]) == (
         {"status": "ok"},
         MAX_LOOKUPS_PER_ZONE + 1,
         "alice.local",
@@ -112,7 +112,7 @@ async def test_a_lookup_that_waits_for_other_zones_is_not_the_agents_fault(names
         "REFEREE",
         "this machine was busy with other names and did not look this one up within 0.05 s",
     )
-    assert names.asked.count("alice.local") == 0
+    assert names.hosts.count("alice.local") == 0
 
 
 async def test_a_known_name_is_looked_up_while_other_zones_are_silent(names: Names, client: Client) -> None:
@@ -124,8 +124,8 @@ async def test_a_known_name_is_looked_up_while_other_zones_are_silent(names: Nam
         other = Client(agent_type="referee", lookups=names.lookups)
         reply = await other.post(named, {}, limit_s=PATIENT)
     await other.aclose()
-    assert (reply.body, names.asked.count("alice.local")) == ({"status": "ok"}, 2)
-    assert len(names.asked) == MAX_LOOKUPS - RESERVED_FOR_FOUND + 2
+    assert (reply.body, names.hosts.count("alice.local")) == ({"status": "ok"}, 2)
+    assert len(names.hosts) == MAX_LOOKUPS - RESERVED_FOR_FOUND + 2
 
 
 async def test_a_lookup_that_waits_for_its_own_zone_is_the_agents_fault(names: Names, client: Client) -> None:
@@ -150,29 +150,29 @@ async def test_zones_that_were_slow_share_one_limit(names: Names) -> None:
     names.silent.clear()
     again = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
-    assert len(names.asked) == len(hosts) + 2 + MAX_LOOKUPS_OF_SLOW_ZONES
+    assert len(names.hosts) == len(hosts) + 2 + MAX_LOOKUPS_OF_SLOW_ZONES
     names.silent.set()
     await asyncio.gather(*again)
     # They were found quickly this time, so they are not slow any more.
     names.silent.clear()
     last = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
-    assert len(names.asked) == 3 * len(hosts) + 3
+    assert len(names.hosts) == 3 * len(hosts) + 3
     names.silent.set()
     await asyncio.gather(*last)
 
 
 async def test_all_names_of_a_zone_are_looked_up_a_few_at_a_time(names: Names) -> None:
     lookups = names.lookups
-    asked = [f"a{number}.{SLOW}" for number in range(20)]
-    waiting = [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in [*asked, *asked, f"unknown.{SLOW}"]]
+    hosts = [f"a{number}.{SLOW}" for number in range(20)]
+    waiting = [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in [*hosts, *hosts, f"unknown.{SLOW}"]]
     await lookups.getaddrinfo("alice.local", 80)
-    assert len(names.asked) == MAX_LOOKUPS_PER_ZONE + 1
+    assert len(names.hosts) == MAX_LOOKUPS_PER_ZONE + 1
     names.silent.set()
     *found, unknown = await asyncio.gather(*waiting, return_exceptions=True)
     assert found == [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]] * 40
     assert isinstance(unknown, socket.gaierror)
-    assert sorted(names.asked) == sorted(["alice.local", *asked, f"unknown.{SLOW}"])
+    assert sorted(names.hosts) == sorted(["alice.local", *hosts, f"unknown.{SLOW}"])
     assert names.max_running <= MAX_LOOKUPS_PER_ZONE + 1
 
 

@@ -10,23 +10,23 @@ from tests.clock import Clock
 
 
 class Zones(Lookups):
-    """Lookups that answer when they are told to."""
+    """Lookups that answer when the test calls :meth:`settle`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.leads_to: dict[str, str | OSError] = {}
-        self.asked: list[tuple[str, Answer]] = []
+        self.lookups: list[tuple[str, Answer]] = []
         self.busy = False
 
     def look_up(self, host: str, port: int, answer: Answer, **more: int) -> None:
-        self.asked.append((host, answer))
+        self.lookups.append((host, answer))
 
     def waits_for_others(self, host: str) -> bool:
         return self.busy
 
     def settle(self) -> None:
-        asked, self.asked = self.asked, []
-        for host, answer in asked:
+        lookups, self.lookups = self.lookups, []
+        for host, answer in lookups:
             target = self.leads_to[host]
             if isinstance(target, OSError):
                 answer([], target)
@@ -49,9 +49,9 @@ def test_names_waits_for_a_silent_name_server_for_a_limited_time() -> None:
     zones.leads_to["a.example"] = socket.gaierror(socket.EAI_AGAIN, "x")
     assert names.addresses("a.example", tell) is None
     zones.settle()
-    assert (names.addresses("a.example", tell), zones.asked, calls) == (None, [], [1])
+    assert (names.addresses("a.example", tell), zones.lookups, calls) == (None, [], [1])
     clock.now += RETRY_INTERVAL_S
-    assert (names.addresses("a.example", tell), len(zones.asked)) == (None, 1)
+    assert (names.addresses("a.example", tell), len(zones.lookups)) == (None, 1)
     clock.now += SILENCE_TIMEOUT_S
     # While other zones hold all threads, this name's server is not silent.
     zones.busy = True
@@ -62,7 +62,7 @@ def test_names_waits_for_a_silent_name_server_for_a_limited_time() -> None:
     zones.settle()
     assert names.addresses("a.example", tell) == ("192.0.2.7",)
     clock.now += CACHE_S + 1
-    assert (names.addresses("a.example", tell), len(zones.asked)) == (None, 1)
+    assert (names.addresses("a.example", tell), len(zones.lookups)) == (None, 1)
 
 
 def test_names_keeps_a_limited_number_of_names() -> None:
@@ -72,4 +72,4 @@ def test_names_keeps_a_limited_number_of_names() -> None:
         for number in range(4):
             names.addresses(f"a{number}.example", lambda: None)
     # Each name was forgotten before it was asked for again, so each is looked up twice.
-    assert len(zones.asked) == 8
+    assert len(zones.lookups) == 8

@@ -1,4 +1,4 @@
-"""In place of the sidecar: answers, fails, hangs or ends, as it is told by the id of the league."""
+"""In place of the sidecar: answers, fails, hangs or ends, as the id of the league says."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def scope(*headers: tuple[bytes, bytes], path: str = "/inbox", client: str = "20
     }
 
 
-async def visit(visits: Visits, asked: Any) -> str:
+async def visit(visits: Visits, scope: Any) -> str:
     """What answered: ``inbox`` or ``django``."""
     calls: list[str] = []
 
@@ -45,7 +45,7 @@ async def visit(visits: Visits, asked: Any) -> str:
     async def send(message: Any) -> None:
         calls.append("inbox")
 
-    await QuickInbox(django, visits)(asked, receive, send)
+    await QuickInbox(django, visits)(scope, receive, send)
     return calls[-1]
 
 

@@ -21,9 +21,9 @@ def instructor() -> None:
 
 def after_login(wanted: str | None) -> str:
     """The redirect after a login with this ``next``, in the address and in the form."""
-    asked = {} if wanted is None else {"next": wanted}
-    address = f"{LOGIN}?{urlencode(asked)}" if asked else LOGIN
-    answers = [Client().post(LOGIN, WHO | asked), Client().post(address, WHO)]
+    query = {} if wanted is None else {"next": wanted}
+    address = f"{LOGIN}?{urlencode(query)}" if query else LOGIN
+    answers = [Client().post(LOGIN, WHO | query), Client().post(address, WHO)]
     assert [answer.status_code for answer in answers] == [302, 302]
     assert answers[0]["Location"] == answers[1]["Location"]
     return str(answers[0]["Location"])

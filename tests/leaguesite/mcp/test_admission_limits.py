@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 WRONG = "tok_" + "0" * 32
 
 
-def asked(client: Client, method: str, params: dict[str, Any], address: str = SCHOOL, **more: Any) -> Any:
+def send(client: Client, method: str, params: dict[str, Any], address: str = SCHOOL, **more: Any) -> Any:
     return wire.post(client, wire.request(method, params), caller=address, **more)
 
 
 def standings(client: Client, token: str, address: str = SCHOOL) -> Any:
-    return asked(client, "get_standings", {"auth_token": token, "league_id": "fall"}, address)
+    return send(client, "get_standings", {"auth_token": token, "league_id": "fall"}, address)
 
 
 @pytest.mark.timeout(400)
@@ -42,15 +42,15 @@ def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(
         params = wire.player_request(f"Agent {number}", endpoint=f"http://192.0.2.1:{9000 + number}/mcp", code="cs101")
         if number % 4 == 0:
             mistyped = wire.player_request(f"Agent {number}", port=9000 + number, code=f"cs1{number}")
-            seen[asked(client, "register_player", mistyped).status_code] += 1
-        answer = asked(client, "register_player", params)
+            seen[send(client, "register_player", mistyped).status_code] += 1
+        answer = send(client, "register_player", params)
         seen[answer.status_code] += 1
         given.append(answer.json()["result"]["auth_token"])
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 0.05
     for _ in range(2):
         for token in given:
-            seen[asked(client, "get_games", {"auth_token": token}).status_code] += 1
+            seen[send(client, "get_games", {"auth_token": token}).status_code] += 1
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 1
     assert seen == {200: students + (students + 3) // 4 + 2 * students}
@@ -98,7 +98,7 @@ def test_an_agent_in_an_endless_loop_is_429_and_others_are_not(client: Client, c
     assert standings(client, second.token).status_code == 200
     # Whatever is wrong with its calls: these are refused before the token is looked at.
     lost = {"auth_token": second.token, "league_id": "nowhere"}
-    assert [asked(client, "get_standings", lost).status_code for _ in range(5)] == [200] * 4 + [429]
+    assert [send(client, "get_standings", lost).status_code for _ in range(5)] == [200] * 4 + [429]
     clock.now += 5
     assert standings(client, first.token).status_code == 200
 
@@ -114,9 +114,9 @@ def test_the_limit_on_calls_without_a_token_does_not_hold_for_calls_with_one(cli
     settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
     make.open_league("fall")
     member = make.join("Ada", "fall")
-    assert [asked(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    assert [send(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
     assert standings(client, member.token).status_code == 200
-    assert asked(client, "ping", {}, ELSEWHERE).status_code == 200
+    assert send(client, "ping", {}, ELSEWHERE).status_code == 200
 
 
 def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(client: Client, settings: Any) -> None:
@@ -138,11 +138,11 @@ def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(clie
 def test_no_other_call_uses_up_the_registrations_of_the_class_behind_an_address(client: Client, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS, settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = "3 per 10 second", "4 per 10 second"
     make.open_league("fall")
-    assert [asked(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    assert [send(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
     answer = {"auth_token": WRONG, "message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}
-    assert asked(client, "GAME_JOIN_ACK", answer).status_code == 429
+    assert send(client, "GAME_JOIN_ACK", answer).status_code == 429
     wanted = [wire.player_request(f"Agent {n}", endpoint=f"http://192.0.2.1:{9000 + n}/mcp") for n in range(6)]
-    assert [asked(client, "register_player", one).status_code for one in wanted] == [200] * 4 + [429] * 2
+    assert [send(client, "register_player", one).status_code for one in wanted] == [200] * 4 + [429] * 2
     assert Agent.objects.count() == 4
 
 
@@ -154,10 +154,10 @@ def test_a_call_that_fails_before_its_token_is_checked_counts_as_without_token(
     make.open_league("fall")
     member = make.join("Ada", "fall")
     made_up = [{"auth_token": f"tok_{number:032}"} | wrong for number in range(5)]
-    assert [asked(client, "get_standings", one).status_code for one in made_up] == [200] * 3 + [429] * 2
+    assert [send(client, "get_standings", one).status_code for one in made_up] == [200] * 3 + [429] * 2
     # A member's broken calls are its own.
     mine = {"auth_token": member.token} | wrong
-    assert [asked(client, "get_standings", mine).status_code for _ in range(5)] == [200] * 5
+    assert [send(client, "get_standings", mine).status_code for _ in range(5)] == [200] * 5
 
 
 def counted(token: str) -> tuple[str, str]:
@@ -173,10 +173,10 @@ def test_codes_are_not_found_by_trying(client: Client) -> None:
     for number in range(max_guesses - 2):
         attempts.secret_was_wrong("code", SCHOOL, f"x{number}")
     guess = wire.player_request("Mallory", port=6666, code="4710")
-    assert asked(client, "register_player", guess).json()["result"]["status"] == "REJECTED"
+    assert send(client, "register_player", guess).json()["result"]["status"] == "REJECTED"
     assert client.post("/leagues/fall/mine/", {"secret": "4709"}, REMOTE_ADDR=SCHOOL).status_code == 403
     right = wire.player_request("Mallory", port=6667, code="4711")
-    assert asked(client, "register_player", right).status_code == 429
+    assert send(client, "register_player", right).status_code == 429
     in_address = wire.post(
         client,
         wire.request("register_player", wire.player_request("Eve", port=6668)),
@@ -188,14 +188,14 @@ def test_codes_are_not_found_by_trying(client: Client) -> None:
     assert (page.status_code, int(page["Retry-After"]) > 0) == (429, True)
     assert Agent.objects.count() == 0
     # Another address is another matter.
-    assert asked(client, "register_player", right, ELSEWHERE).json()["result"]["status"] == "ACCEPTED"
+    assert send(client, "register_player", right, ELSEWHERE).json()["result"]["status"] == "ACCEPTED"
 
 
 def test_a_code_that_no_league_asks_for_does_not_count_as_a_guess(client: Client) -> None:
     make.open_league("fall")
     for number in range(SAME_SECRET.amount + 1):
         params = wire.player_request(f"Agent {number}", port=9000 + number, code="leftover")
-        assert asked(client, "register_player", params).json()["result"]["status"] == "ACCEPTED"
+        assert send(client, "register_player", params).json()["result"]["status"] == "ACCEPTED"
 
 
 def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -> None:
@@ -203,16 +203,16 @@ def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -
     for number in range(GUESSES_FROM_ADDRESS.amount - 1):
         attempts.secret_was_wrong("referee key", SCHOOL, f"x{number}")
     guess = wire.referee_request("Mallory", port=8201, code="4710")
-    assert asked(client, "register_referee", guess).json()["result"]["status"] == "ACCEPTED"
+    assert send(client, "register_referee", guess).json()["result"]["status"] == "ACCEPTED"
     right = wire.referee_request("Mallory", port=8202, code="4711")
-    assert asked(client, "register_referee", right).status_code == 429
+    assert send(client, "register_referee", right).status_code == 429
     assert list(Agent.objects.values_list("trusted")) == [(False,)]
     # A registration without a code is accepted as before, and so is one with a personal code.
     bare = wire.referee_request("Referee", port=8203)
-    assert asked(client, "register_referee", bare).json()["result"]["status"] == "ACCEPTED"
+    assert send(client, "register_referee", bare).json()["result"]["status"] == "ACCEPTED"
     make.open_league("fall", registration_code="cs101")
     player = wire.player_request("Ada", port=8101, code="cs101")
-    assert asked(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
+    assert send(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
 
 
 def test_a_class_whose_referees_all_bring_the_leagues_code_is_let_in(client: Client) -> None:
@@ -220,9 +220,9 @@ def test_a_class_whose_referees_all_bring_the_leagues_code_is_let_in(client: Cli
     make.open_league("fall", registration_code="cs101")
     for number in range(SAME_SECRET.amount + 5):
         mine = wire.referee_request(f"Referee {number}", port=9000 + number, code="cs101")
-        assert asked(client, "register_referee", mine).json()["result"]["status"] == "ACCEPTED"
+        assert send(client, "register_referee", mine).json()["result"]["status"] == "ACCEPTED"
     player = wire.player_request("Ada", port=8101, code="cs101")
-    assert asked(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
+    assert send(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
 
 
 def test_wrong_api_keys_at_the_api_and_at_create_schedule_are_counted_together(client: Client, api_key: str) -> None:
@@ -231,14 +231,14 @@ def test_wrong_api_keys_at_the_api_and_at_create_schedule_are_counted_together(c
     status_codes = []
     for _ in range(SAME_SECRET.amount // 2):
         status_codes.append(client.post("/api/leagues/fall/pause", headers=wrong, REMOTE_ADDR=SCHOOL).status_code)
-        status_codes.append(asked(client, "create_schedule", {"auth_token": "wrong-key"}).status_code)
+        status_codes.append(send(client, "create_schedule", {"auth_token": "wrong-key"}).status_code)
     assert status_codes == [401, 200] * (SAME_SECRET.amount // 2)
     for path in ("/api/leagues/fall/pause", "/api/leagues/fall?as=staff"):
         method = client.get if "staff" in path else client.post
         answer = method(path, headers=wrong, REMOTE_ADDR=SCHOOL)
         assert (answer.status_code, answer["Retry-After"]) == (429, "60")
         assert answer.json() == {"error": "Too many wrong attempts: wait 60 seconds.", "field": None}
-    assert asked(client, "create_schedule", {"auth_token": "wrong-key"}).status_code == 429
+    assert send(client, "create_schedule", {"auth_token": "wrong-key"}).status_code == 429
     right = {"Authorization": f"Bearer {api_key}"}
     assert client.get("/api/leagues/fall?as=staff", headers=right, REMOTE_ADDR=SCHOOL).status_code == 200
 

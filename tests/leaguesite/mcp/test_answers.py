@@ -66,8 +66,8 @@ def seen(client: Client) -> dict[str, Any]:
         say(name)
     say("next_message", player, wait_s=0, responses=[{"id": 7}])
     say("submit_response", player, response={"id": 7, "result": {}})
-    asked = {"name": "play", "arguments": {"wait_s": 0}, "capabilities": {"elicitation": {}}}
-    held["play"] = ask(client, "tools/call", player, **asked)["structuredContent"]
+    params = {"name": "play", "arguments": {"wait_s": 0}, "capabilities": {"elicitation": {}}}
+    held["play"] = ask(client, "tools/call", player, **params)["structuredContent"]
     _check(say, player)
     say("create_league", KEY, league_id="spring")
     say("create_schedule", KEY, league_id="open")
@@ -85,12 +85,12 @@ def _reported(match: Any) -> dict[str, Any]:
 
 
 def _check(say: Any, token: str) -> None:
-    asked = say("check_agent", token)["check_id"]
+    check_id = say("check_agent", token)["check_id"]
     Check.objects.update(state=CheckState.RUNNING, report={"clauses": [CLAUSE]})
-    say("check_agent", token, check_id=asked)
-    asked = say("practice_match", token)["practice_id"]
+    say("check_agent", token, check_id=check_id)
+    practice_id = say("practice_match", token)["practice_id"]
     Check.practices.update(report={"steps": [STEP], "view": {}})
-    say("practice_match", token, practice_id=asked)
+    say("practice_match", token, practice_id=practice_id)
 
 
 def test_every_tool_answers_as_its_schema_says(seen: dict[str, Any]) -> None:

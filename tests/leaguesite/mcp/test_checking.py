@@ -55,17 +55,17 @@ def test_asking_twice_is_asking_once(client: Client) -> None:
 
 def test_what_was_found_so_far_is_told_and_the_end(client: Client) -> None:
     token = make.setting(players=2).players[0].token
-    asked = call(client, "check_agent", token)["check_id"]
+    check_id = call(client, "check_agent", token)["check_id"]
     Check.objects.update(state=CheckState.RUNNING, started_at=timezone.now(), report={"clauses": [CLAUSE]})
-    running = call(client, "check_agent", token, check_id=asked)
+    running = call(client, "check_agent", token, check_id=check_id)
     assert (running["state"], running["verdict"], running["clauses"]) == ("RUNNING", None, 1)
     assert running["report"] == {"clauses": [CLAUSE]}
     assert running["ask_again_after_s"] == 2.0
     done = {"role": "player", "can_play": True, "summary": "All is well.", "next_step": "", "clauses": [CLAUSE]}
     Check.objects.update(state=CheckState.DONE, finished_at=timezone.now(), passed=True, report=done)
-    ended = call(client, "check_agent", token, check_id=asked)
+    ended = call(client, "check_agent", token, check_id=check_id)
     assert (ended["state"], ended["passed"], ended["report"], ended["ask_again_after_s"]) == ("DONE", True, done, None)
-    assert call(client, "check_agent", token)["check_id"] != asked
+    assert call(client, "check_agent", token)["check_id"] != check_id
 
 
 def test_a_check_that_is_planned_says_when_it_begins(client: Client) -> None:

@@ -39,8 +39,8 @@ def test_every_shape_registers_and_is_answered_alike(client: Client, name: str, 
     assert reply.status_code == 200
     agent = Agent.objects.get(kind="player")
     assert (agent.league_id, agent.code, agent.name, agent.dialect) == ("fall", "P01", "Alpha", shape)
-    asked = wire.request("get_player_stats", {"auth_token": token_of(reply.json()), "sender": "player:P01"})
-    assert wire.post(client, asked).json()["result"]["data"]["player_id"] == "P01"
+    request = wire.request("get_player_stats", {"auth_token": token_of(reply.json()), "sender": "player:P01"})
+    assert wire.post(client, request).json()["result"]["data"]["player_id"] == "P01"
 
 
 @pytest.mark.parametrize(

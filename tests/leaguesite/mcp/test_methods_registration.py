@@ -278,7 +278,7 @@ def test_an_id_that_was_asked_for_in_vain_is_accepted_as_sender(client: Client) 
     wire.ask(client, "register_player", wire.player_request("Alpha", port=8101, player_id="P01"))
     second = wire.ask(client, "register_player", wire.player_request("Beta", port=8102, player_id="P01"))
     assert second["player_id"] == "P02"
-    asked = {"auth_token": second["auth_token"]}
-    stats = wire.ask(client, "get_player_stats", asked | {"sender": "player:P01"})
+    fields = {"auth_token": second["auth_token"]}
+    stats = wire.ask(client, "get_player_stats", fields | {"sender": "player:P01"})
     assert stats["data"]["player_id"] == "P02"
-    assert wire.refused(client, "get_player_stats", asked | {"sender": "player:P03"})["error_code"] == "E012"
+    assert wire.refused(client, "get_player_stats", fields | {"sender": "player:P03"})["error_code"] == "E012"

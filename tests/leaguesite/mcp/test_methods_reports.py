@@ -303,8 +303,8 @@ def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_seal
     address = Agent.objects.get(kind="player", code="P02").endpoint
     meta = {"display_name": "Mallory", "version": "1.0.0", "game_types": ["even_odd"], "max_concurrent_matches": 2}
     meta |= {"contact_endpoint": "http://127.0.0.1:9999/mcp"}
-    asked = {"message_type": "REFEREE_REGISTER_REQUEST", "protocol": "league.v2", "referee_meta": meta}
-    stranger = wire.ask(client, "register_referee", asked, path="/leagues/fall/mcp")
+    body = {"message_type": "REFEREE_REGISTER_REQUEST", "protocol": "league.v2", "referee_meta": meta}
+    stranger = wire.ask(client, "register_referee", body, path="/leagues/fall/mcp")
     assert stranger["referee_id"] == place.referee_of("R1M1").agent.code
     fields = make.result_fields(match, "P02") | {"found_at": {"P02": "/nowhere"}, "proofs": {"P02": "0" * 64}}
     head = {"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "timestamp": wire.STAMP}

@@ -51,8 +51,8 @@ async def question(token: str) -> tuple[str, dict[str, Any], str]:
     """The one question of a call: its name, what is asked, and the state to bring back."""
     result = (await ask(token)).json["result"]
     assert result["resultType"] == "input_required"
-    [(name, asked)] = result["inputRequests"].items()
-    return name, asked["params"], result["requestState"]
+    [(name, request)] = result["inputRequests"].items()
+    return name, request["params"], result["requestState"]
 
 
 def clicked(name: str, state: str, **answer: Any) -> dict[str, Any]:
@@ -71,12 +71,12 @@ async def test_a_person_is_asked_for_the_move_of_a_match(
     here: Agents, call: dict[str, Any], options: list[str], click: str, kind: str, move: tuple[str, Any]
 ) -> None:
     token, headers = await seat(here)
-    asked = referee(headers, call)
+    call_of_referee = referee(headers, call)
     name, form, state = await question(token)
     assert form["requestedSchema"]["properties"]["move"]["enum"] == options
     assert form["message"].startswith("Match R1M1")
     playing = asyncio.create_task(ask(token, **clicked(name, state, action="accept", content={"move": click})))
-    answer = (await asked).json["result"]
+    answer = (await call_of_referee).json["result"]
     assert (answer["message_type"], answer["match_id"], answer[move[0]]) == (kind, "R1M1", move[1])
     assert (answer["player_id"], answer["auth_token"]) == ("P01", token)
     assert problems(kind, answer) == []
@@ -99,14 +99,14 @@ async def test_an_invitation_is_accepted_while_the_person_waits(here: Agents) ->
 
 async def test_an_answer_counts_once_and_for_its_own_player_only(here: Agents) -> None:
     token, headers = await seat(here)
-    asked = referee(headers, CHOOSE)
+    call_of_referee = referee(headers, CHOOSE)
     name, _form, state = await question(token)
     brought = clicked(name, state, action="accept", content={"move": "even"})
     rival = await here.in_db(lambda: make.join("Rival", port=8190).token)
     stolen = await ask(rival, **brought)
     assert (stolen.status, stolen.json["error"]["code"]) == (400, -32602)
     playing = asyncio.create_task(ask(token, **brought))
-    assert (await asked).json["result"]["parity_choice"] == "even"
+    assert (await call_of_referee).json["result"]["parity_choice"] == "even"
     await referee(headers, OVER)
     assert not (await playing).json["result"]["isError"]
     # The state was used up: the answer is no answer to the next question.
@@ -120,26 +120,26 @@ async def test_an_answer_counts_once_and_for_its_own_player_only(here: Agents) -
 
 async def test_an_illegal_answer_is_refused_and_the_person_is_asked_again(here: Agents) -> None:
     token, headers = await seat(here)
-    asked = referee(headers, MOVE)
+    call_of_referee = referee(headers, MOVE)
     name, _form, state = await question(token)
     for content in ({"move": "1"}, {"move": 3}, {}, None):
         wrong = await ask(token, **clicked(name, state, action="accept", content=content))
         assert (wrong.status, wrong.json["error"]["code"]) == (400, -32602)
         name, _form, state = await question(token)
-    assert not asked.done()
-    asked.cancel()
+    assert not call_of_referee.done()
+    call_of_referee.cancel()
 
 
 async def test_an_agent_that_declines_is_asked_again_by_the_next_call(here: Agents) -> None:
     token, headers = await seat(here)
-    asked = referee(headers, CHOOSE)
+    call_of_referee = referee(headers, CHOOSE)
     name, _form, state = await question(token)
     content = (await ask(token, **clicked(name, state, action="decline"))).json["result"]["structuredContent"]
     assert content["events"][0]["says"] == "You did not choose. Call play again, before the time for the move is over."
     assert content["call_again"]
     assert (await question(token))[0] == name
-    assert not asked.done()
-    asked.cancel()
+    assert not call_of_referee.done()
+    call_of_referee.cancel()
 
 
 async def test_a_client_that_cannot_ask_takes_nothing_from_the_inbox(here: Agents) -> None:
@@ -158,9 +158,9 @@ async def test_a_client_that_cannot_ask_takes_nothing_from_the_inbox(here: Agent
 async def test_a_request_in_the_way_of_a_listening_program_is_not_answered_by_heart(here: Agents) -> None:
     token, headers = await seat(here)
     body = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "choose_parity", "arguments": {}}, "id": 5}
-    asked = asyncio.create_task(send("POST", "/inbox/deliver", json.dumps(body).encode(), **headers))
+    delivery = asyncio.create_task(send("POST", "/inbox/deliver", json.dumps(body).encode(), **headers))
     playing = asyncio.create_task(ask(token))
-    assert (await asked).json["error"]["code"] == -32601
+    assert (await delivery).json["error"]["code"] == -32601
     await referee(headers, OVER)
     assert (await playing).json["result"]["structuredContent"]["events"][-1]["message_type"] == "GAME_OVER"
 
@@ -170,9 +170,9 @@ async def test_a_request_in_the_way_of_a_listening_program_is_not_answered_by_he
 )
 async def test_a_referee_that_names_no_moves_is_told_so(here: Agents, options: Any) -> None:
     token, headers = await seat(here)
-    asked = referee(headers, MOVE | {"move_request": {"valid_options": options}})
+    call_of_referee = referee(headers, MOVE | {"move_request": {"valid_options": options}})
     playing = asyncio.create_task(ask(token))
-    assert (await asked).json["error"]["code"] == -32602
+    assert (await call_of_referee).json["error"]["code"] == -32602
     await referee(headers, OVER)
     events = (await playing).json["result"]["structuredContent"]["events"]
     assert events[0]["says"] == "The referee did not say which moves are allowed."

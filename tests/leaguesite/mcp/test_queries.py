@@ -147,9 +147,9 @@ def test_get_next_match_when_none_is_left(client: Client) -> None:
     ],
 )
 def test_a_tool_answers_as_the_query_does(client: Client, place: make.Setting, tool: str, query_type: str) -> None:
-    asked = query(client, place.players[0], query_type, query_params={"player_id": "P03"})
+    answer = query(client, place.players[0], query_type, query_params={"player_id": "P03"})
     params = {"league_id": "fall", "player_id": "P03", "conversation_id": "conv-of-the-test"}
-    assert wire.plain(wire.ask(client, tool, params)) == asked
+    assert wire.plain(wire.ask(client, tool, params)) == answer
 
 
 @pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])

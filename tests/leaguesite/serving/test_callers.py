@@ -63,13 +63,13 @@ def test_a_network_that_cannot_be_read_is_said_at_once(monkeypatch: pytest.Monke
         networks("PROXIES_OF_THE_TEST")
 
 
-def asked(client: Client, peer: str, endpoint: str, **headers: str) -> Any:
+def registration_reply(client: Client, peer: str, endpoint: str, **headers: str) -> Any:
     request = wire.request("register_player", wire.player_request(endpoint=endpoint))
     return client.post("/mcp", request, content_type="application/json", REMOTE_ADDR=peer, headers=headers).json()
 
 
 def register(client: Client, peer: str, **headers: str) -> Any:
-    return asked(client, peer, "http://localhost:8101/mcp", **headers)["result"]
+    return registration_reply(client, peer, "http://localhost:8101/mcp", **headers)["result"]
 
 
 @pytest.mark.django_db
@@ -92,8 +92,10 @@ def test_a_trusted_proxy_that_forwards_no_address_makes_nobody_local(
     client: Client, behind_proxy: None, headers: dict[str, str]
 ) -> None:
     make.open_league("league_2025_even_odd")
-    assert "result" not in asked(client, "127.0.0.1", "http://localhost:8101/mcp", **headers)
-    results = [asked(client, "127.0.0.1", f"http://{STUDENT}:8101/mcp", **headers)["result"] for _ in range(2)]
+    assert "result" not in registration_reply(client, "127.0.0.1", "http://localhost:8101/mcp", **headers)
+    results = [
+        registration_reply(client, "127.0.0.1", f"http://{STUDENT}:8101/mcp", **headers)["result"] for _ in range(2)
+    ]
     assert [(one["status"], one.get("legacy_code")) for one in results] == [("ACCEPTED", None), ("REJECTED", "L003")]
 
 

@@ -70,9 +70,9 @@ def named() -> list[str]:
     return [name for these in (*rows, RosterEntry.objects.values_list("name")) for (name,) in these]
 
 
-def pages(client: Client, asked: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+def pages(client: Client, addresses: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     """The pages at these addresses, and each address."""
-    for method, path in asked:
+    for method, path in addresses:
         answer: Any = client.get(path) if method == "GET" else client.post(path)
         if answer.streaming:
             b"".join(answer.streaming_content)
@@ -83,10 +83,12 @@ def pages(client: Client, asked: Iterable[tuple[str, str]]) -> Iterable[tuple[st
 def test_names_are_isolated_on_every_page_in_hebrew(place: make.Setting) -> None:
     names = named()
     shown = hebrew.PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
-    asked = list(dict.fromkeys(hebrew.addresses_of_the_desk(place)))
-    asked += [("GET", reverse(name, args=args)) for name, every in shown.items() for args in every]
+    addresses = list(dict.fromkeys(hebrew.addresses_of_the_desk(place)))
+    addresses += [("GET", reverse(name, args=args)) for name, every in shown.items() for args in every]
     found = {
-        f"{text}   <- {path}" for path, page in pages(hebrew.instructor(), asked) for text in not_isolated(page, names)
+        f"{text}   <- {path}"
+        for path, page in pages(hebrew.instructor(), addresses)
+        for text in not_isolated(page, names)
     }
     assert not found, "\n".join(sorted(found))
 
@@ -114,16 +116,16 @@ def test_what_leaves_as_data_has_no_isolates_in_hebrew(place: make.Setting, api_
     client = hebrew_script(api_key)
     filled = {"league_id": "fall", "match_id": "R1M1", "player_id": "P01", "kind": "player", "agent_id": "P01"}
     filled |= {"name": "events.csv", "check_id": str(Check.objects.values_list("pk", flat=True)[0])}
-    asked, wrong = 0, []
+    count, wrong = 0, []
     for path, methods in api.get_openapi_schema()["paths"].items():
         if "get" not in methods or set(re.findall(r"\{(\w+)\}", path)) - set(filled):
             continue
         answer: Any = client.get(path.format(**filled))
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        asked += answer.status_code == 200
+        count += answer.status_code == 200
         if ISOLATES.search(body.decode(errors="replace")) and not answer["Content-Type"].startswith("text/html"):
             wrong.append(path)
-    assert asked > 10
+    assert count > 10
     with override("he"):
         for name in tables.TABLES:
             rows = list(tables.TABLES[name](League.objects.get(pk="fall"), True))

@@ -1,4 +1,4 @@
-"""Whoever reads Hebrew reads no English, on no page, list, form or refusal of the site, but for codes and names; and no
+"""A reader of Hebrew sees no English, on no page, list, form or refusal of the site, but for codes and names; and no
 time stands there without its zone.
 
 What scripts write is seen by ``tests/e2e/test_hostile_names.py``.

@@ -69,8 +69,8 @@ def body_of(answer: Any) -> str:
 
 def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
     """The answer to an agent that asks about itself, from its own address."""
-    asked = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
-    return wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
+    params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+    return wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from tests.matches.reports import clause, whole
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def asked(port: int = 8101) -> Check:
+def new_check(port: int = 8101) -> Check:
     return asking.ask(endpoint=f"http://127.0.0.1:{port}/mcp", caller=Caller("127.0.0.1"))
 
 
@@ -51,7 +51,7 @@ async def test_the_page_shows_a_running_check_clause_by_clause(here: Agents) -> 
         await go_on.wait()
         return whole()
 
-    check = await here.in_db(asked)
+    check = await here.in_db(new_check)
     path = f"/ws/checks/{check.pk}/"
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
     assert (await socket.connect(timeout=PATIENCE_S))[0]
@@ -90,7 +90,7 @@ async def test_a_registered_agent_is_checked_with_its_identity(here: Agents) -> 
         return whole()
 
     place = await here.in_db(lambda: make.setting(players=2))
-    check = await here.in_db(lambda: asked(8102))
+    check = await here.in_db(lambda: new_check(8102))
     async with at_work(here, runner):
         await here.until_in_db(lambda: state(check) == "DONE")
     token = await here.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
@@ -117,7 +117,7 @@ async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: 
         return whole(memory=memory)
 
     place = await here.in_db(lambda: make.setting(players=2))
-    check = await here.in_db(lambda: asked(8102))
+    check = await here.in_db(lambda: new_check(8102))
     async with at_work(here, runner):
         await here.until_in_db(lambda: state(check) == "DONE")
     agents = await here.in_db(lambda: [player.fresh() for player in place.players])
@@ -144,7 +144,7 @@ async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    check = await here.in_db(asked)
+    check = await here.in_db(new_check)
     async with at_work(here, runner, run_timeout_s=0 if problem is None else PATIENCE_S):
         await here.until_in_db(lambda: state(check) == "FAILED")
     assert (await here.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == expected
@@ -191,7 +191,7 @@ async def test_a_process_that_stops_returns_its_checks_to_the_queue(here: Agents
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    check = await here.in_db(asked)
+    check = await here.in_db(new_check)
     async with at_work(here, runner):
         await begun.wait()
         assert await here.in_db(lambda: state(check)) == "RUNNING"
@@ -205,7 +205,7 @@ async def test_no_check_is_started_while_draining(here: Agents) -> None:
         looked.set()
         return True
 
-    check = await here.in_db(asked)
+    check = await here.in_db(new_check)
     async with at_work(here, draining=draining, look_interval_s=0):
         await looked.wait()
     assert await here.in_db(lambda: state(check)) == "WANTED"
@@ -223,7 +223,7 @@ async def test_a_failed_look_for_checks_is_retried(here: Agents) -> None:
             raise RuntimeError("the database is gone")
         return await here.in_db(work)
 
-    check = await here.in_db(asked)
+    check = await here.in_db(new_check)
     async with at_work(here, runner, in_thread=unlucky, look_interval_s=0):
         await here.until_in_db(lambda: state(check) == "DONE")
 

@@ -135,17 +135,17 @@ def test_answers_of_checks_that_are_over_are_deleted(client: Client) -> None:
     assert CheckAnswer.objects.count() == 0
 
 
-@pytest.mark.parametrize("asked", ["of the address", "with the token", "by the league"])
-def test_the_program_at_an_address_is_not_checked_as_the_agent_that_only_names_it(asked: str) -> None:
+@pytest.mark.parametrize("origin", ["of the address", "with the token", "by the league"])
+def test_the_program_at_an_address_is_not_checked_as_the_agent_that_only_names_it(origin: str) -> None:
     """A program that minds its own id and league_token would fail, and its league could leave it out for that."""
     place = make.setting(players=2, require_check=True)
     rival, thief = (player.agent for player in place.players)
     where = {"endpoint": rival.endpoint, "endpoint_key": rival.endpoint_key}
     Agent.objects.filter(pk=thief.pk).update(shown_at=None, **where)
-    if asked == "by the league":
+    if origin == "by the league":
         asking.queue_agent(Agent.objects.get(pk=thief.pk), Check(asked_by="", due_at=NOW, created_at=NOW))
     else:
-        ask(rival.endpoint, token=place.players[1].token if asked == "with the token" else "")
+        ask(rival.endpoint, token=place.players[1].token if origin == "with the token" else "")
     [job] = taking.take(now=NOW)
     known = (job.player_id, job.league_token, job.own_tokens)
     assert known == (rival.code, credentials.league_token(rival), {tokens.digest(place.players[0].token)})

@@ -144,9 +144,9 @@ def test_two_automatic_checks_run_at_a_time_after_those_that_somebody_asked_for(
     agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8106)]
     for agent in agents[:4]:
         registered(agent)
-    asked = ask(agents[4].endpoint, TEACHER, now=after(10))
+    check = ask(agents[4].endpoint, TEACHER, now=after(10))
     jobs = taking.take(now=after(10))
-    assert jobs[0].check_id == asked.pk
+    assert jobs[0].check_id == check.pk
     assert [job.asked_by for job in jobs] == [runs.INSTRUCTOR, REGISTRATION, REGISTRATION]
     assert taking.take(now=after(10)) == []
 

@@ -104,10 +104,10 @@ def test_a_check_that_names_an_address_goes_to_that_address() -> None:
     with hub.line(mallory.pk, "poll", token="t"):
         own = queue(mallory)
         for seconds, caller in ((1, HERE), (2, TEACHER)):
-            asked = ask(caller=caller, now=after(seconds))
-            assert (asked.way, asked.pk == own.pk) == (CheckWay.ADDRESS, False)
+            check = ask(caller=caller, now=after(seconds))
+            assert (check.way, check.pk == own.pk) == (CheckWay.ADDRESS, False)
         jobs = {job.check_id: job.agent for job in take(3)}
-        assert jobs == {own.pk: mallory.pk, asked.pk: None}
+        assert jobs == {own.pk: mallory.pk, check.pk: None}
 
 
 def test_a_check_over_a_line_changes_no_readiness_of_others_at_the_same_address() -> None:

@@ -103,7 +103,7 @@ def test_an_agent_plays_one_match_at_a_time_over_its_line(lines: ExitStack) -> N
 
 def test_a_students_referee_calls_addresses_only(lines: ExitStack) -> None:
     ours = homes(progress=False)
-    # It has heard of the round.
+    # The message about the round has reached it.
     Delivery.objects.update(state=DeliveryState.SETTLED)
     found(ours, SILENT)
     open_lines(ours, lines)

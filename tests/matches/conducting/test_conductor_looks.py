@@ -48,10 +48,10 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
         "server at 10.0.0.7 is gone",
     )
     failing: list[Exception] = [OperationalError(words) for words in messages] + [KeyError("n")]
-    asked: list[bool] = []
+    looks: list[bool] = []
 
     def look(*, again: bool, **_: object) -> due.Plan:
-        asked.append(again)
+        looks.append(again)
         if failing:
             raise failing.pop(0)
         return due.Plan()
@@ -66,4 +66,4 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
             troubles.append(made.trouble)
     full, gone = "the disk is full", "the database cannot be written to"
     assert troubles == [full, full, gone, "the conductor fails: its log says why", "", ""]
-    assert asked == [True, True, True, True, True, False]
+    assert looks == [True, True, True, True, True, False]

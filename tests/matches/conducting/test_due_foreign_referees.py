@@ -47,7 +47,7 @@ async def start_round(agents: Agents) -> None:
     await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
 
 
-def asked(agents: Agents, name: str = "REF01") -> list[str]:
+def methods_of(agents: Agents, name: str = "REF01") -> list[str]:
     """The methods a referee was called with, in order."""
     return [body.get("method", "") for body in agents.received[name]]
 
@@ -68,11 +68,11 @@ async def test_every_spelling_of_the_start_is_tried_and_remembered(agents: Agent
         way = f"canonical:{method}"
         await agents.until_in_db(lambda: spoken(league.referees[0]).get("START_MATCH") == way)
         tried = list(starts.METHODS[: starts.METHODS.index(method) + 1])
-        assert asked(agents) == ["notify_round", *tried]
+        assert methods_of(agents) == ["notify_round", *tried]
         # It plays one match at a time: the second one is started when the first one is over.
         await agents.in_db(lambda: report_without_attempt(league.match("R1M1"), league.referees[0], "P01"))
-        await agents.until(lambda: len(asked(agents)) == len(tried) + 2)
-    assert asked(agents) == ["notify_round", *tried, method]
+        await agents.until(lambda: len(methods_of(agents)) == len(tried) + 2)
+    assert methods_of(agents) == ["notify_round", *tried, method]
     states = await agents.in_db(league.states)
     assert (states["R1M1"], states["R1M2"]) == ("FINISHED", "ASSIGNED")
 
@@ -109,7 +109,7 @@ async def test_the_next_spelling_is_tried_after_any_answer_that_means_not_unders
     async with conducting():
         await start_round(agents)
         await agents.until_in_db(lambda: "START_MATCH" in spoken(league.referees[0]))
-    assert asked(agents) == ["notify_round", *starts.METHODS]
+    assert methods_of(agents) == ["notify_round", *starts.METHODS]
     row = await agents.in_db(league.referees[0].fresh)
     assert (row.state, row.spoken) == (
         "ACTIVE",
@@ -130,14 +130,14 @@ async def test_the_dialect_of_the_registration_is_tried_after_the_plain_one(agen
         await start_round(agents)
         await agents.until_in_db(lambda: "START_MATCH" in spoken(league.referees[0]))
     assert (await agents.in_db(lambda: spoken(league.referees[0]))) == {"START_MATCH": "handle_message:run_match"}
-    assert asked(agents)[-7:] == [*starts.METHODS, "handle_message", "handle_message", "handle_message"]
+    assert methods_of(agents)[-7:] == [*starts.METHODS, "handle_message", "handle_message", "handle_message"]
 
 
 async def test_start_match_for_a_students_referee_contains_no_token_of_a_player(agents: Agents) -> None:
     league = await agents.in_db(lambda: place(agents, move_timeout_s=7, win_points=5))
     async with conducting():
         await start_round(agents)
-        await agents.until(lambda: "start_match" in asked(agents))
+        await agents.until(lambda: "start_match" in methods_of(agents))
     params = next(body["params"] for body in agents.received["REF01"] if body["method"] == "start_match")
     match = await agents.in_db(lambda: league.match("R1M1"))
     nested = params.pop("settings")
@@ -191,14 +191,14 @@ async def test_a_referee_that_takes_only_the_announcement_is_started_by_it(agent
         )
         pair = {side: (line[f"player_{side}_id"], line[f"player_{side}_endpoint"]) for side in "AB"}
         assert all(agents.url(code) == endpoint for code, endpoint in pair.values())
-        before = asked(agents)
+        before = methods_of(agents)
         assert before == ["notify_round", *starts.METHODS]
         first = await agents.in_db(lambda: league.match(match.match_id))
         answer = await agents.in_db(lambda: report_without_attempt(first, judge, first.player_a.code))
         assert answer == {"status": "ACCEPTED", "reason": None}
         await agents.until_in_db(lambda: Match.objects.filter(round__number=2, state="ASSIGNED").exists())
     # For the second round it gets the announcement only.
-    assert asked(agents) == [*before, "notify_round"]
+    assert methods_of(agents) == [*before, "notify_round"]
 
 
 async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(agents: Agents) -> None:
@@ -209,9 +209,9 @@ async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(ag
     agents.answers["REF02"] = lambda body: UNKNOWN if body["method"] == "start_match" else OK
     async with conducting():
         await start_round(agents)
-        await agents.until(lambda: len(asked(agents)) == 2)
+        await agents.until(lambda: len(methods_of(agents)) == 2)
         await agents.until_in_db(lambda: set(league.states().values()) == {"ASSIGNED", "PENDING"})
-    assert asked(agents) == ["notify_round", "notify_round"]
+    assert methods_of(agents) == ["notify_round", "notify_round"]
     alone = agents.received["REF01"][1]["params"]
     lost = await agents.in_db(lambda: Match.objects.get(attempt=2))
     assert (alone["message_type"], alone["round_id"], alone["conversation_id"]) == (
@@ -245,7 +245,7 @@ async def test_a_match_goes_to_another_referee_if_the_first_cannot_be_started(
         agents.answers["REF01"] = answer
     async with conducting():
         await start_round(agents)
-        await agents.until(lambda: "start_match" in asked(agents, "REF02"))
+        await agents.until(lambda: "start_match" in methods_of(agents, "REF02"))
         await agents.until_in_db(lambda: league.match("R1M1").attempt == 2)
     match = await agents.in_db(lambda: league.match("R1M1"))
     row = await agents.in_db(league.referees[0].fresh)

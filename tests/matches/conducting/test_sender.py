@@ -30,7 +30,7 @@ LIMIT_S = 0.2
 
 
 @pytest.fixture
-async def asked(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+async def offers(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     """How often a message was offered to each agent's inbox."""
     counted: Counter[int] = Counter()
     ask = Hub.ask
@@ -106,13 +106,13 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
 
 
 async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
-    agents: Agents, asked: Counter[int]
+    agents: Agents, offers: Counter[int]
 ) -> None:
     player = await agents.in_db(dialling)
     with hub.line(player.pk, "poll", token="before"):
         await agents.in_db(lambda: tell_table("conv-table"))
     async with conducting():
-        await agents.until(lambda: asked[player.pk] > 4)
+        await agents.until(lambda: offers[player.pk] > 4)
         assert await agents.in_db(states) == [("PENDING", "")]
         with hub.line(player.pk, "poll", token="after") as line:
             [offer] = await handed_over(line)
@@ -122,14 +122,14 @@ async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
     assert await agents.in_db(states) == [("SETTLED", "")]
 
 
-async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents, asked: Counter[int]) -> None:
+async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents, offers: Counter[int]) -> None:
     """The web process that took it is killed, or the line cut, before it has arrived."""
     player = await agents.in_db(dialling)
     async with conducting():
         with hub.line(player.pk, "websocket", token="lost") as line:
             await agents.in_db(lambda: tell_table("conv-table"))
             [lost] = await handed_over(line)
-        await agents.until(lambda: asked[player.pk] > 1)
+        await agents.until(lambda: offers[player.pk] > 1)
         with hub.line(player.pk, "websocket", token="next") as line:
             [repeated] = await handed_over(line)
             hub.answer(player.pk, OK | {"id": repeated.id})
@@ -138,22 +138,24 @@ async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents,
     assert await agents.in_db(states) == [("SETTLED", "")]
 
 
-async def test_a_player_that_takes_tables_and_leaves_is_told_twice_at_most(agents: Agents, asked: Counter[int]) -> None:
+async def test_a_player_that_takes_tables_and_leaves_is_told_twice_at_most(
+    agents: Agents, offers: Counter[int]
+) -> None:
     """A poll ends with the message: whether it arrived, only the next poll says, and a slow player opens none."""
     player = await agents.in_db(dialling)
     async with conducting():
         await agents.in_db(lambda: tell_table("conv-table"))
         for number in (1, 2):
-            await agents.until(lambda number=number: asked[player.pk] == number)  # type: ignore[misc]
+            await agents.until(lambda number=number: offers[player.pk] == number)  # type: ignore[misc]
             with hub.line(player.pk, "poll", token="slow") as line:
                 await handed_over(line)
         await agents.until_in_db(is_settled)
-    assert asked[player.pk] == 2
+    assert offers[player.pk] == 2
     assert await agents.in_db(states) == [("FAILED", "took the message and did not answer in time")]
 
 
 async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
-    agents: Agents, asked: Counter[int]
+    agents: Agents, offers: Counter[int]
 ) -> None:
     player = await agents.in_db(dialling)
     async with conducting():
@@ -161,7 +163,7 @@ async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
             await agents.in_db(lambda: tell_table("conv-table"))
             await handed_over(line)
             await agents.until_in_db(is_settled)
-    assert asked[player.pk] == 1
+    assert offers[player.pk] == 1
     assert [state for state, _ in await agents.in_db(states)] == ["FAILED"]
 
 
@@ -169,7 +171,7 @@ async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
     ("had_a_line", "patience_s"), [(False, sender.LINE_PATIENCE_S), (True, 0.0)], ids=["no line", "for too long"]
 )
 async def test_a_player_that_dials_out_is_not_waited_for_without_end(
-    agents: Agents, asked: Counter[int], monkeypatch: pytest.MonkeyPatch, *, had_a_line: bool, patience_s: float
+    agents: Agents, offers: Counter[int], monkeypatch: pytest.MonkeyPatch, *, had_a_line: bool, patience_s: float
 ) -> None:
     monkeypatch.setattr(sender, "LINE_PATIENCE_S", patience_s)
     player = await agents.in_db(dialling)
@@ -179,7 +181,7 @@ async def test_a_player_that_dials_out_is_not_waited_for_without_end(
     await agents.in_db(lambda: tell_table("conv-table"))
     async with conducting():
         await agents.until_in_db(is_settled)
-    assert asked[player.pk] == 2
+    assert offers[player.pk] == 2
     [(state, problem)] = await agents.in_db(states)
     assert (state, bool(problem)) == ("FAILED", True)
 

@@ -110,7 +110,7 @@ ANOTHER_TOKEN = {
 
 
 async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() -> None:
-    client = Asked(rpc_reply(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
+    client = RecordingClient(rpc_reply(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
     offered = await sending.send_starts(client, starts(5, bearer="tok_1"), limit_s=2.0)  # type: ignore[arg-type]
     assert [(one.problem == "", one.refused, one.in_doubt) for one in offered] == [
         (True, False, False),
@@ -144,7 +144,7 @@ async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_n
     ],
 )
 async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer: Reply) -> None:
-    client = Asked(answer, rpc_reply(result=TAKEN))
+    client = RecordingClient(answer, rpc_reply(result=TAKEN))
     offered = await sending.send_starts(client, starts(), limit_s=2.0)  # type: ignore[arg-type]
     assert offered == [sending.StartResult()] * 3
     assert [call["method"] for call in client.calls] == ["start_matches", *["start_match"] * 3]
@@ -163,7 +163,7 @@ def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() ->
     assert outgoing.in_calls([]) == []
 
 
-class Asked:
+class RecordingClient:
     """Replaces the HTTP client: records each call, and gives the answers in order; the last one repeatedly."""
 
     def __init__(self, *answers: Reply) -> None:
@@ -180,7 +180,7 @@ class Asked:
 @pytest.mark.parametrize(("bearer", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
 async def test_requests_to_our_referees_carry_an_authorization_header(bearer: str, headers: Any) -> None:
     """The door of a referee serves the league manager first, and must recognise it before it reads the body."""
-    client = Asked(rpc_reply(result={"accepted": True}))
+    client = RecordingClient(rpc_reply(result={"accepted": True}))
     start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", bearer=bearer)
     await sending.send_starts(client, [start], limit_s=2.0)  # type: ignore[arg-type]
     await sending.send_broadcast(client, Parcel(7, URL, b"", 10.0, bearer=bearer))  # type: ignore[arg-type]

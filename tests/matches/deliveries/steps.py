@@ -186,7 +186,7 @@ class Compared(RolledBack):
         assert Event.objects.filter(kind="match_finished").count() == self.world.counted
 
     def outbox_is_the_models(self) -> None:
-        """New rows are taken as they are; what is settled stays as it was; nothing is told twice."""
+        """New rows are taken as they are; what is settled stays as it was; no message is sent twice."""
         rows = Delivery.objects.order_by("pk").values_list(
             "pk",
             "broadcast__message_type",

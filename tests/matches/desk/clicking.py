@@ -1,4 +1,4 @@
-"""An instructor at the desk of a league: what is shown, what is said after a click, and who somebody is."""
+"""An instructor at the desk of a league: what is shown, the sentences after a click, and who somebody is."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def asks(answer: Any) -> bool:
     return answer.status_code == 200 and b'id="ticked"' in answer.content
 
 
-def confirm(desk: Client, asked: HttpResponse) -> Any:
+def confirm(desk: Client, question: HttpResponse) -> Any:
     """Click the button of the page that asks (``desk.ticked``): its form is sent as it stands there."""
-    form = re.search(r'<form method="post"[^>]*id="ticked".*?</form>', asked.content.decode(), flags=re.S)
+    form = re.search(r'<form method="post"[^>]*id="ticked".*?</form>', question.content.decode(), flags=re.S)
     assert form is not None
     sent: dict[str, list[str]] = {}
     for name, value in re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form[0]):

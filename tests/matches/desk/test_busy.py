@@ -39,16 +39,16 @@ def ended(sqlstate: str) -> OperationalError:
 def failing(
     *errors: Exception, then: Callable[..., Any] = lambda *_, **__: None
 ) -> tuple[Callable[..., Any], list[int]]:
-    """A verb that fails with these, one at a time, and is carried out after them; and how often it was asked for."""
-    left, asked = list(errors), []
+    """A verb that fails with these, one at a time, and is carried out after them; and a list with its calls."""
+    left, calls = list(errors), []
 
     def verb(*row: Any, **given: Any) -> Any:
-        asked.append(1)
+        calls.append(1)
         if left:
             raise left.pop(0)
         return then(*row, **given)
 
-    return verb, asked
+    return verb, calls
 
 
 @pytest.fixture(autouse=True)
@@ -61,17 +61,17 @@ def aborting(monkeypatch: pytest.MonkeyPatch) -> Aborting:
     """Have every action fail with the given errors, one at a time; returns a list with an entry for each try."""
 
     def begin(*errors: Exception) -> list[int]:
-        verb, asked = failing(*errors, then=acting.carry_out)
+        verb, calls = failing(*errors, then=acting.carry_out)
         monkeypatch.setattr(acting, "carry_out", verb)
-        return asked
+        return calls
 
     return begin
 
 
 def press(desk: Client, aborting: Aborting, *errors: Exception) -> tuple[str, int, bool]:
-    """Pause with the button: what is said, how often the verb was asked for, whether the league is paused."""
-    asked = aborting(*errors)
-    return post(desk, "do/pause"), len(asked), League.objects.get(pk="fall").paused
+    """Pause with the button: the sentence, how often the verb was called, whether the league is paused."""
+    calls = aborting(*errors)
+    return post(desk, "do/pause"), len(calls), League.objects.get(pk="fall").paused
 
 
 @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
@@ -92,10 +92,10 @@ def test_a_button_is_not_retried_when_the_commit_may_have_arrived(
 
 
 def test_an_action_of_the_list_of_leagues_says_that_the_database_aborted_it(desk: Client, aborting: Aborting) -> None:
-    asked = aborting(InterfaceError("closed"))
+    calls = aborting(InterfaceError("closed"))
     sent = {"action": "pause_leagues", "_selected_action": ["fall"]}
     answer = desk.post("/admin/matches/league/", sent)
-    assert (answer.status_code, sentences_of(answer), len(asked)) == (302, [f"Fall: {SENTENCE}"], 1)
+    assert (answer.status_code, sentences_of(answer), len(calls)) == (302, [f"Fall: {SENTENCE}"], 1)
 
 
 def test_a_form_of_the_desk_is_answered_with_503_when_the_database_aborts_it(desk: Client, aborting: Aborting) -> None:
@@ -112,13 +112,13 @@ def test_the_api_answers_503_when_the_database_aborts_an_action(
     api_key: str, aborting: Aborting, error: Exception
 ) -> None:
     script = Script(api_key)
-    asked = aborting(error)
+    calls = aborting(error)
     assert script.post("/leagues/fall/pause") == (503, {"error": SENTENCE, "field": None})
-    assert (script.post("/leagues/fall/pause")[0], len(asked)) == (200, 2)
+    assert (script.post("/leagues/fall/pause")[0], len(calls)) == (200, 2)
 
 
 def test_a_refusal_is_not_tried_again() -> None:
-    verb, asked = failing(then=opening.close_registration)
+    verb, calls = failing(then=opening.close_registration)
     with pytest.raises(Exception, match="is made already"):
         busy.retry_once(lambda: verb(league_id="fall"))
-    assert len(asked) == 1
+    assert len(calls) == 1

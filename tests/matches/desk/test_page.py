@@ -84,7 +84,7 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
 
 
 @pytest.mark.parametrize(
-    ("silent", "asked", "expected"),
+    ("silent", "answering", "expected"),
     [
         (0, 0, "No player was called yet."),
         (0, 2, "2 of 3 players answered when they were last called. 1 player was not called yet."),
@@ -94,11 +94,11 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
     ],
 )
 def test_the_desk_counts_who_answered_and_who_was_not_called(
-    desk: Client, silent: int, asked: int, expected: str
+    desk: Client, silent: int, answering: int, expected: str
 ) -> None:
     players = make.setting(players=3).players
-    for number in range(asked + silent):
-        problem = "no answer within 2 s" if number >= asked else ""
+    for number in range(answering + silent):
+        problem = "no answer within 2 s" if number >= answering else ""
         registration.note_ping(agent_id=players[number].agent.pk, problem=problem)
     assert shown(desk)["answering"] == expected
 

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.django_db
 def test_the_form_of_a_new_league_asks_which_id_follows_from_its_name(desk: Client) -> None:
     make.open_league("autumn_2026")
     address = f"{LEAGUES}next-id/"
-    asked = [desk.get(address, {"name": name}).content.decode() for name in ("Autumn 2026!", "Spring", "x" * 9000)]
-    assert asked[:2] == ["autumn_2026_2", "spring"]
-    assert len(asked[2]) <= 64
+    ids = [desk.get(address, {"name": name}).content.decode() for name in ("Autumn 2026!", "Spring", "x" * 9000)]
+    assert ids[:2] == ["autumn_2026_2", "spring"]
+    assert len(ids[2]) <= 64
     assert 'data-next-id="/admin/matches/league/next-id/"' in desk.get(f"{LEAGUES}add/").content.decode()
 
 

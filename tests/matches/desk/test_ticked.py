@@ -56,14 +56,14 @@ def leagues() -> list[make.Setting]:
 def test_a_start_with_warnings_is_asked_for_and_says_what_it_would_do_to_each_row(
     desk: Client, leagues: list[make.Setting]
 ) -> None:
-    asked = tick(desk, "start_next_round", "fall", "winter", "spring")
-    text = words(asked)
-    assert (asked.status_code, active("fall", "winter", "spring")) == (200, [False] * 3)
+    question = tick(desk, "start_next_round", "fall", "winter", "spring")
+    text = words(question)
+    assert (question.status_code, active("fall", "winter", "spring")) == (200, [False] * 3)
     assert "Registration is closed, the schedule is made, and round 1 starts." in text
     assert "1 of 4 would not answer: P01" in text
     assert "It would be refused: " in text
     assert "is over: create a new league to play again." in text
-    done = confirm(desk, asked)
+    done = confirm(desk, question)
     assert (done.status_code, active("fall", "winter", "spring")) == (302, [True, True, False])
     assert sorted(sentences_of(done))[0] == "Fall: The round is started."
     assert AuditEntry.objects.filter(action="league.start").count() == 2
@@ -79,12 +79,12 @@ def test_an_action_without_warnings_is_carried_out_at_once(desk: Client, leagues
 def test_what_an_agent_cannot_undo_is_asked_for(desk: Client, action: str) -> None:
     place = make.setting(players=3)
     one, two = (place.players[number].agent for number in (0, 1))
-    asked = tick(desk, action, one.pk, two.pk)
-    assert (asked.status_code, has_tokens(one, two)) == (200, [True, True])
+    question = tick(desk, action, one.pk, two.pk)
+    assert (question.status_code, has_tokens(one, two)) == (200, [True, True])
     assert not Agent.objects.filter(readmit=True).exists()
-    text = words(asked)
+    text = words(question)
     assert (one.display_name in text, two.display_name in text, "P03" in text) == (True, True, False)
-    assert confirm(desk, asked).status_code == 302
+    assert confirm(desk, question).status_code == 302
     changed = [not has for has in has_tokens(one, two)] if action == "revoke_tokens" else readmitted(one, two)
     assert changed == [True, True]
 
@@ -94,9 +94,9 @@ def readmitted(*agents: Agent) -> list[bool]:
 
 
 def test_what_has_changed_in_between_is_said_and_asked_again(desk: Client, leagues: list[make.Setting]) -> None:
-    asked = tick(desk, "start_next_round", "fall", "winter")
+    question = tick(desk, "start_next_round", "fall", "winter")
     lifecycle.start_league(league_id="winter")
-    again = confirm(desk, asked)
+    again = confirm(desk, question)
     text = words(again)
     assert (again.status_code, active("fall", "winter")) == (200, [False, True])
     assert "What would happen has changed since this was shown: look again, then confirm." in text
@@ -106,9 +106,9 @@ def test_what_has_changed_in_between_is_said_and_asked_again(desk: Client, leagu
 
 
 def test_a_row_deleted_in_between_is_reported(desk: Client, leagues: list[make.Setting]) -> None:
-    asked = tick(desk, "start_next_round", "fall", "winter", query="?state=REGISTRATION")
+    question = tick(desk, "start_next_round", "fall", "winter", query="?state=REGISTRATION")
     lifecycle.start_league(league_id="winter")
-    again = confirm(desk, asked)
+    again = confirm(desk, question)
     assert (again.status_code, active("fall")) == (200, [False])
     assert "1 row is no longer in the list." in words(again)
     assert confirm(desk, again).status_code == 302
@@ -116,9 +116,9 @@ def test_a_row_deleted_in_between_is_reported(desk: Client, leagues: list[make.S
 
 
 def test_all_rows_gone_leads_back_to_the_list(desk: Client, leagues: list[make.Setting]) -> None:
-    asked = tick(desk, "start_next_round", "fall", query="?state=REGISTRATION")
+    question = tick(desk, "start_next_round", "fall", query="?state=REGISTRATION")
     opening.close_registration(league_id="fall")
-    again = confirm(desk, asked)
+    again = confirm(desk, question)
     assert (again.status_code, active("fall")) == (302, [False])
     assert sentences_of(again)[-1] == "1 row is no longer in the list."
 
@@ -143,19 +143,19 @@ def test_a_second_click_for_another_row_than_was_shown_does_nothing(
 
 def test_the_permission_is_checked_at_both_clicks(leagues: list[make.Setting]) -> None:
     instructor = person("instructor", "fall", "winter")
-    asked = tick(instructor, "start_next_round", "fall", "winter")
-    assert asked.status_code == 200
+    question = tick(instructor, "start_next_round", "fall", "winter")
+    assert question.status_code == 200
     staffing.give_role(league_id="fall", username="instructor-fall-winter", name="assistant")
-    assert (confirm(instructor, asked).status_code, active("fall", "winter")) == (403, [False, False])
+    assert (confirm(instructor, question).status_code, active("fall", "winter")) == (403, [False, False])
 
 
 def test_only_agents_that_were_shown_are_touched_when_all_rows_of_the_list_are_chosen(desk: Client) -> None:
     place = make.setting(players=3)
     first = place.players[0].agent
-    asked = tick(desk, "revoke_tokens", first.pk, select_across="1", query="?kind__exact=player")
-    assert all(member.agent.display_name in words(asked) for member in place.players)
+    question = tick(desk, "revoke_tokens", first.pk, select_across="1", query="?kind__exact=player")
+    assert all(member.agent.display_name in words(question) for member in place.players)
     late = make.join("Late", "fall", port=8190).agent
-    assert confirm(desk, asked).status_code == 302
+    assert confirm(desk, question).status_code == 302
     assert has_tokens(*(member.agent for member in place.players), late) == [False, False, False, True]
 
 
@@ -174,8 +174,8 @@ def test_as_many_queries_for_many_agents(desk: Client) -> None:
 
 def test_the_page_in_hebrew(desk: Client, leagues: list[make.Setting]) -> None:
     desk.cookies["django_language"] = "he"
-    asked = tick(desk, "start_next_round", "fall", "spring")
-    text = words(asked)
+    question = tick(desk, "start_next_round", "fall", "spring")
+    text = words(question)
     assert "הרישום ייסגר, לוח המשחקים ייקבע וסיבוב 1 יתחיל." in text
     assert ("Nothing changes" in text, "would" in text) == (False, False)
 

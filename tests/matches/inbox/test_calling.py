@@ -26,7 +26,7 @@ ADA, BOB = 1, 2
 QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0.4, overall_s=20)
 GRACE_S = 0.2
 Fetched = Callable[[Offer], bool]
-"""Told of each message that an agent has fetched; false: it is not answered, and the line breaks for good."""
+"""Called with each message that an agent has fetched; false: it is not answered, and the line breaks for good."""
 
 
 @pytest.fixture(autouse=True)

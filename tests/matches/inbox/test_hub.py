@@ -85,10 +85,10 @@ async def test_a_message_that_may_be_lost_with_its_line_is_told_apart_if_that_ma
     """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
     monkeypatch.setattr(hubs, "CONFIRM_S", 0.05)
     wire, alone = Wire(), Hub()
-    asked, lines = (wire.here, wire.there) if elsewhere else (alone, alone)
+    hub, lines = (wire.here, wire.there) if elsewhere else (alone, alone)
     with ExitStack() as open_lines:
         line = open_lines.enter_context(lines.line(ADA, "poll", token="t"))
-        caller = ask(asked, limit_s=0.05, confirm=True)
+        caller = ask(hub, limit_s=0.05, confirm=True)
         await settled()
         [offer] = lines.due(line)
         if then != "the line stays":
@@ -99,7 +99,7 @@ async def test_a_message_that_may_be_lost_with_its_line_is_told_apart_if_that_ma
         with pytest.raises(NotAnswered) as failed:
             await caller
     assert failed.value.lost is lost
-    assert asked.waiting(ADA) == []
+    assert hub.waiting(ADA) == []
 
 
 async def test_an_answer_that_comes_while_its_line_is_asked_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:

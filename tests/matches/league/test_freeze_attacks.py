@@ -169,12 +169,12 @@ def public(client: Client, place: make.Setting) -> dict[str, Any]:
     for query in QUERIES:
         for player in ("P02", "P03", "P04"):
             params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
-            asked = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
-            bodies[f"{query} {player}"] = wire.plain(asked)
+            reply = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
+            bodies[f"{query} {player}"] = wire.plain(reply)
             for judge in place.referees[1:]:
                 by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
-                asked = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
-                bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(asked)
+                reply = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
+                bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(reply)
     return bodies | reported(client, place)
 
 
@@ -219,8 +219,8 @@ def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Clie
     play_round(place)
     rounds = []
     for who in place.players[:2]:
-        asked = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
-        answer = wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
+        params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+        answer = wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})
         rounds.append(answer["data"]["next_match"]["round_id"])
     assert rounds == [3, 2]
 

@@ -257,14 +257,14 @@ def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> 
     if waiting:
         expire(place)
     sentence = "The result of R1M1 is being told to its players: try again in a few seconds."
-    asked: list[Callable[[], Any]] = [
+    actions: list[Callable[[], Any]] = [
         lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
         lambda: lifecycle.stop(league_id="fall"),
         lambda: do("set_result", match_id="R1M1", status="WIN", winner="P01", reason="a test"),
         lambda: do("withdraw", player_id="P02", matches_become="lose", reason="a test"),
         lambda: do("disqualify", player_id="P02", matches_become="void", reason="a test"),
     ]
-    for ask in asked:
+    for ask in actions:
         with pytest.raises(ActionRefused) as caught:
             ask()
         assert str(caught.value.sentence) == sentence

@@ -27,7 +27,7 @@ def place() -> make.Setting:
 def changes(place: make.Setting) -> Changes:
     make.open_league("spring")
     changes = Changes()
-    # Whoever asks for the first time has drawn nothing of it, or something older.
+    # A process that asks for the first time has drawn nothing of the league, or something older.
     assert changes.since(BOTH) == {"fall": [], "spring": []}
     assert changes.since(BOTH) == {}
     return changes

@@ -87,13 +87,13 @@ async def test_the_page_with_most_listeners_is_rendered_first() -> None:
 
 async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
-    asked: list[set[str]] = []
+    calls: list[set[str]] = []
     answers: list[dict[str, list[str]] | Exception] = []
     count = itertools.count()
 
     class Rows(Changes):
         def since(self, leagues: Any) -> dict[str, list[str]]:
-            asked.append(leagues)
+            calls.append(leagues)
             answer = answers.pop(0) if answers else {}
             if isinstance(answer, Exception):
                 raise answer
@@ -124,15 +124,15 @@ async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     assert named == {BOARD, MATCH, keys[4]}
     assert whole == {*keys[:3], keys[4]}
     assert index == keys[4]
-    assert {"fall", "spring"} in asked
+    assert {"fall", "spring"} in calls
 
 
 async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come_in_the_end() -> None:
-    loop, asked = asyncio.get_running_loop(), asyncio.Queue[frozenset[str]]()
+    loop, left_out = asyncio.get_running_loop(), asyncio.Queue[frozenset[str]]()
     now = 0.0
 
     def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
-        loop.call_soon_threadsafe(asked.put_nowait, without)
+        loop.call_soon_threadsafe(left_out.put_nowait, without)
         return {"header": "the same"}
 
     with ThreadPoolExecutor(1) as thread:
@@ -140,12 +140,12 @@ async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come
         hub = Hub(thread, clock=lambda: now, pace=pace, render=draw, listen=no_messages)
         listener = await hub.join(BOARD, "en")
         async with asyncio.timeout(PATIENCE_S):
-            assert await asked.get() == frozenset()
+            assert await left_out.get() == frozenset()
             hub._mark({"fall": []})
-            assert await asked.get() == {"ranks", "cross"}
+            assert await left_out.get() == {"ranks", "cross"}
             # Nothing changes any more, and the charts are rendered all the same once it is time.
             now = 1.0
-            while await asked.get():
+            while await left_out.get():
                 continue
         leave(hub, [listener])
 
@@ -170,18 +170,18 @@ async def test_charts_that_cannot_be_rendered_are_tried_again_at_the_next_look_o
 
 async def test_a_page_without_charts_is_rendered_whole() -> None:
     with ThreadPoolExecutor(1) as thread:
-        asked: list[frozenset[str]] = []
+        left_out: list[frozenset[str]] = []
 
         def draw(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
-            asked.append(without)
-            return {"header": str(len(asked))}
+            left_out.append(without)
+            return {"header": str(len(left_out))}
 
         hub = Hub(thread, clock=lambda: 0.0, pace=Pace(spacing_s=0.0), render=draw, listen=no_messages)
         listener = await hub.join(MATCH, "en")
         hub._mark({"fall": []})
         await reach(listener, 2)
         leave(hub, [listener])
-    assert asked == [frozenset(), frozenset()]
+    assert left_out == [frozenset(), frozenset()]
 
 
 async def test_a_result_is_shown_sooner_than_another_change() -> None:

@@ -207,12 +207,12 @@ async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
         paths = ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1")
         return [choice for path in paths for choice in CHOICE.findall(client.get(path).content.decode())]
 
-    asked = make.line(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
+    call = make.line(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
     answered = make.line(1, sender="player:P01", method="", body={"parity_choice": "odd"})
     async with browsing(BOARD) as board, browsing(MATCH) as match:
         for browser in (board, match):
             await browser.frame()
-        shown = await here.in_db(lambda: tell(state="COLLECTING_CHOICES", locked_in=["P01"], transcript=[asked]))
+        shown = await here.in_db(lambda: tell(state="COLLECTING_CHOICES", locked_in=["P01"], transcript=[call]))
         for browser, key in ((board, BOARD), (match, MATCH)):
             await browser.catch_up(await here.in_db(rendered(key)))
             assert CHOICE.findall(json.dumps(browser.frames)) == []

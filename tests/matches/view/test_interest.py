@@ -80,10 +80,10 @@ def test_a_wall_is_full_has_no_match_twice_and_does_not_move_by_itself(
         Candidate(str(n), (a, b), moves, True, None if ago is None else NOW - timedelta(seconds=ago))
         for n, (a, b, moves, ago) in enumerate(rows)
     ]
-    asked = "" if wanted is None else str(wanted)
-    places = choose(candidates, [str(n) for n in before], NOW, featured=asked, max_boards=8)
+    featured = "" if wanted is None else str(wanted)
+    places = choose(candidates, [str(n) for n in before], NOW, featured=featured, max_boards=8)
     assert len(places) == len(set(places)) == min(8, len(candidates))
-    assert choose(candidates, places, NOW, featured=asked, max_boards=8) == places
+    assert choose(candidates, places, NOW, featured=featured, max_boards=8) == places
     stay = [str(n) for n in before][:8]
     still = [one for one in stay if one in {c.match_id for c in candidates if c.over_at is None}]
     assert len(set(still) - set(places)) <= 1, "only the instructor's choice may take a place"

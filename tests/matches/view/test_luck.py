@@ -23,14 +23,14 @@ class Work:
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
-        self.asked: list[Question] = []
+        self.questions: list[Question] = []
         self.now = 0.0
 
     def keeper(self) -> Keeper:
         return Keeper(self.answer, self.waiting.append, lambda: self.now)
 
     def answer(self, question: Question) -> Luck | None:
-        self.asked.append(question)
+        self.questions.append(question)
         return play_again(question)
 
     def do(self) -> int:
@@ -120,7 +120,7 @@ def test_an_audience_behind_a_freeze_has_figures_of_what_it_sees() -> None:
     assert (staff.after_round, staff.luck.matches) == (3, 6)
     hidden = {one.match_id for one in sight.everything(place.league).moment.outcomes.values() if one.round_number == 3}
     assert hidden
-    assert [{one.round_number for one in question.results} for question in work.asked] == [{1, 2}, {1, 2, 3}]
+    assert [{one.round_number for one in question.results} for question in work.questions] == [{1, 2}, {1, 2, 3}]
     # A correction behind the freeze changes nothing for it.
     do("set_result", match_id="R3M1", status="DRAW", winner=None, reason="so it was")
     keeper.known(sight.public(place.league))
@@ -212,7 +212,7 @@ def test_a_process_of_its_own_answers_as_this_one_does() -> None:
     place = played(3)
     work.keeper().known(sight.everything(place.league))
     work.do()
-    assert luck.in_a_process(work.asked[0]) == play_again(work.asked[0])
+    assert luck.in_a_process(work.questions[0]) == play_again(work.questions[0])
     done = threading.Event()
     luck.in_a_thread(done.set)
     assert done.wait(30)

@@ -47,27 +47,27 @@ def page(status: int, **how: Any) -> Answers:
 
 
 def value(made: Callable[[dict[str, Any]], Any], status: int = 200) -> Answers:
-    return lambda asked: web.json_response(made(asked), status=status)
+    return lambda body: web.json_response(made(body), status=status)
 
 
 def result(**fields: Any) -> Answers:
-    return value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "result": fields})
+    return value(lambda body: {"jsonrpc": "2.0", "id": body.get("id"), "result": fields})
 
 
 def error(code: int, status: int = 200) -> Answers:
     wrong = {"code": code, "message": SECRET, "data": {SECRET: SECRET}}
-    return value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "error": wrong}, status)
+    return value(lambda body: {"jsonrpc": "2.0", "id": body.get("id"), "error": wrong}, status)
 
 
 ANSWERS: dict[str, Answers] = {
     "an object": value(lambda _: {"AccessKeyId": SECRET, SECRET: 1, "message": SECRET}),
     "an object with our names": value(lambda _: {"status": SECRET, "choice": SECRET, "message_type": SECRET}),
     "a result": result(status=SECRET, key=SECRET),
-    "a text": value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "result": SECRET}),
+    "a text": value(lambda body: {"jsonrpc": "2.0", "id": body.get("id"), "result": SECRET}),
     "a list": value(lambda _: [SECRET, {"name": SECRET}]),
     "it joins, and moves as nobody can": result(accept=True, parity_choice=SECRET, note=SECRET),
-    "what was asked, and more": value(lambda asked: {**asked, "server": SECRET}),
-    "what was asked, changed": value(lambda asked: {**asked, "params": {**asked.get("params", {}), "host": SECRET}}),
+    "what was asked, and more": value(lambda body: {**body, "server": SECRET}),
+    "what was asked, changed": value(lambda body: {**body, "params": {**body.get("params", {}), "host": SECRET}}),
     "an error of the method": error(-32601),
     "an error": error(-32000, 500),
     "a page": page(200, content_type="text/html"),
@@ -88,10 +88,10 @@ async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, An
         return answers(await request.json())
 
     async def agent(request: web.Request) -> web.Response:
-        asked = await request.json()
-        sent.append(asked)
+        body = await request.json()
+        sent.append(body)
         result = {"accept": True, "parity_choice": "odd"}
-        return web.json_response({"jsonrpc": "2.0", "id": asked.get("id"), "result": result})
+        return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "result": result})
 
     link = Link()
     referee = Referee(link, endpoint="http://127.0.0.1:1/mcp", max_concurrent=2)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from league_sdk.judging.calls.canary import CALL_INTERVAL_S, MIN_LATENESS_S, Can
 from league_sdk.judging.match.side import MAX_EXCUSED_TRIES
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached
-from tests.bots.hostile.base import MOVE, Asked, Behaviour, Talk, message, result
+from tests.bots.hostile.base import MOVE, Behaviour, Call, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A, B, play
 from tests.league_sdk.judging.scripted import SILENCE, ScriptedMatch, brief, choice
 from tests.league_sdk.judging.scripted import Clock as ScriptedClock
@@ -224,11 +224,11 @@ async def test_an_answer_after_many_late_tries_counts() -> None:
 def standing_still(times: int, limit_s: float) -> Behaviour:
     """An agent that blocks our own process each time it is asked to move, until its time is over."""
 
-    async def act(talk: Talk, asked: Asked) -> None:
+    async def act(talk: Talk, call: Call) -> None:
         if talk.agent.methods.count(MOVE) <= times:
             time.sleep(2 * limit_s)  # noqa: ASYNC251 - the loop is the referee's, too
             await talk.stay_silent()
-        await talk.say(result(asked, message(asked)))
+        await talk.say(result(call, message(call)))
 
     return Behaviour("stands still", "", act)
 
@@ -247,7 +247,7 @@ async def test_a_referee_that_is_always_late_excuses_three_tries() -> None:
 
 
 async def test_an_agent_that_is_late_beside_a_punctual_canary_loses() -> None:
-    async def silent(talk: Talk, asked: Asked) -> None:
+    async def silent(talk: Talk, call: Call) -> None:
         await talk.stay_silent()
 
     canary = Punctual(ScriptedClock())

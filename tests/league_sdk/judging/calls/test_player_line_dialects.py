@@ -37,10 +37,10 @@ OVER = {"message_type": "GAME_OVER", "match_id": "R1M1"}
 
 async def cut_short(line: PlayerLine, agent: Agent, *why: str) -> None:
     """Ask for a choice, and cancel that as soon as the agent was called; ``why`` is the reason of the cancellation."""
-    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
+    task = asyncio.create_task(ask(line, CALL, limit_s=30.0))
     await agent.called.wait()
-    asked.cancel(*why)
-    await asyncio.gather(asked, return_exceptions=True)
+    task.cancel(*why)
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def knows(method: str, result: Any) -> Callable[[dict[str, Any]], Answer]:
@@ -120,12 +120,12 @@ async def test_a_player_that_is_known_to_call_back_is_waited_for() -> None:
 async def test_the_dialect_of_the_call_that_a_callback_ended_is_remembered() -> None:
     """An agent that says ok to everything, and understands only one thing."""
     agent, line = meet(lambda _: ok({"status": "ok"}), seconds=0.01)
-    asked = asyncio.create_task(ask(line, INVITATION))
+    task = asyncio.create_task(ask(line, INVITATION))
     while "GAME_INVITATION" not in agent.methods:
         agent.called.clear()
         await agent.called.wait()
-    asked.cancel(CALLED_BACK)
-    await asyncio.gather(asked, return_exceptions=True)
+    task.cancel(CALLED_BACK)
+    await asyncio.gather(task, return_exceptions=True)
     assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
     _ask, tell = line.for_match(LeagueSettings())
     await tell(P01, OVER, limit_s=5.0)

@@ -13,7 +13,7 @@ import pytest
 from league_sdk.asking.call_result import CallResult
 from league_sdk.dialects.hunt import Proposal
 from league_sdk.protocol.faults import Cause
-from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
+from tests.bots.hostile.base import Behaviour, Call, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A as HOSTILE
 from tests.league_sdk.judging.hostile_match import B as BEHAVED
 from tests.league_sdk.judging.hostile_match import play
@@ -80,11 +80,11 @@ async def test_an_excused_rate_refusal_does_not_extend_the_patience() -> None:
 
 def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
     """An agent that answers ``free`` requests and then refuses with 429; it knows the method ``known`` only."""
-    asked = Counter[str]()
+    counts = Counter[str]()
 
     def answer_or_refuse(body: dict[str, Any]) -> Any:
-        asked["all"] += 1
-        if asked["all"] > free:
+        counts["all"] += 1
+        if counts["all"] > free:
             return replace(reply(429, None), headers={"retry-after": "2"})
         return ok(answer) if body.get("method") == known else UNKNOWN
 
@@ -121,13 +121,13 @@ def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False)
         knows: the method by which it can be asked.
         for_ever: whether it refuses every further request; otherwise it refuses one and counts from 0 again.
     """
-    asked = Counter[str]()
+    counts = Counter[str]()
 
-    async def act(talk: Talk, one: Asked) -> None:
-        asked["in a row"] += 1
-        if asked["in a row"] > burst:
+    async def act(talk: Talk, one: Call) -> None:
+        counts["in a row"] += 1
+        if counts["in a row"] > burst:
             if not for_ever:
-                asked.clear()
+                counts.clear()
             await talk.say(b'{"detail": "slow down"}', status=TOO_MANY, more="Retry-After: 0\r\n")
         elif one.method.lower() == knows:
             await talk.say(result(one, message(one, message_type="CHOOSE_PARITY_RESPONSE")))

@@ -17,11 +17,11 @@ class Judge:
     referee_id = "REF01"
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
 
     async def perform(self, name: str, message: dict[str, Any], sender_waits: Any) -> dict[str, Any]:
         assert await sender_waits()
-        self.asked.append(name)
+        self.calls.append(name)
         if message.get("auth_token") != "ours":
             raise TokenInvalid("Not ours.", field="auth_token")
         return {"accepted": True}
@@ -31,7 +31,7 @@ class Judge:
 async def test_calls_about_a_match_are_passed_to_the_referee(name: str) -> None:
     judge = Judge()
     response = await answer(judge, rpc.call(name, {"auth_token": "ours", "match_id": "R1M1"}, 77))
-    assert (response["id"], response["result"]["accepted"], judge.asked) == (77, True, [name])
+    assert (response["id"], response["result"]["accepted"], judge.calls) == (77, True, [name])
 
 
 async def test_a_refusal_is_an_error_with_the_id() -> None:
@@ -43,4 +43,4 @@ async def test_a_refusal_is_an_error_with_the_id() -> None:
 async def test_other_calls_are_answered_without_the_referee(name: str, code: int | None) -> None:
     judge = Judge()
     response = await answer(judge, rpc.call(name, {}, 79))
-    assert (response["id"], response.get("error", {}).get("code"), judge.asked) == (79, code, [])
+    assert (response["id"], response.get("error", {}).get("code"), judge.calls) == (79, code, [])

@@ -173,15 +173,15 @@ async def test_what_is_missing_in_a_start_is_named(host: Host, era: str) -> None
 async def test_a_player_is_shown_what_league_v2_shows_it(host: Host, era: str) -> None:
     await begin(host.referee, with_tokens())
     host.stage.logs[KEY].lock_in("P02")
-    asked = {"match_id": "R1M1", "auth_token": OURS}
-    _, plain = await host.post({"jsonrpc": "2.0", "id": 1, "method": "get_match_state", "params": asked})
+    arguments = {"match_id": "R1M1", "auth_token": OURS}
+    _, plain = await host.post({"jsonrpc": "2.0", "id": 1, "method": "get_match_state", "params": arguments})
     shown = await host.call(era, "get_match_state", OURS, match_id="R1M1")
-    assert shown["structuredContent"] == plain["result"] == await _state(host, era, **asked)
+    assert shown["structuredContent"] == plain["result"] == await _state(host, era, **arguments)
     assert shown["structuredContent"]["locked_in"] == ["P02"]
 
 
-async def _state(host: Host, era: str, **asked: Any) -> Any:
-    return (await host.call(era, "get_match_state", **asked))["structuredContent"]
+async def _state(host: Host, era: str, **arguments: Any) -> Any:
+    return (await host.call(era, "get_match_state", **arguments))["structuredContent"]
 
 
 @ERAS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import MAX_ENTRY_CHARS
-from tests.bots.hostile.base import Agent, Asked, Behaviour, Talk, result
+from tests.bots.hostile.base import Agent, Behaviour, Call, Talk, result
 from tests.bots.hostile.playing import error
 from tests.league_sdk.judging.hostile_match import A
 from tests.league_sdk.judging.test_judging_hostile import against
@@ -36,18 +36,18 @@ class Wordy(Agent):
         return self.url
 
 
-async def wordy(talk: Talk, asked: Asked) -> None:
+async def wordy(talk: Talk, call: Call) -> None:
     """Knows one tool of a long name, objects to it in every way there is, and plays well in the end."""
     agent = talk.agent
     assert isinstance(agent, Wordy)
     agent.asked_times += 1
-    if asked.method == "tools/list":
+    if call.method == "tools/list":
         takes = {FOUR_BYTES * 640: {"type": "object"}}
-        body = result(asked, {"tools": [{"name": TOOL, "inputSchema": {"properties": takes}}]})
+        body = result(call, {"tools": [{"name": TOOL, "inputSchema": {"properties": takes}}]})
         await talk.say(body, kind=KIND)
         return
-    if TOOL not in (asked.method, asked.params.get("name")):
-        await talk.say(error(asked, "Method not found", REFUSED), kind=KIND)
+    if TOOL not in (call.method, call.params.get("name")):
+        await talk.say(error(call, "Method not found", REFUSED), kind=KIND)
         return
     agent.tool_times += 1
     if agent.asked_times >= LAST:
@@ -58,10 +58,10 @@ async def wordy(talk: Talk, asked: Asked) -> None:
         await talk.say(json.dumps([reply], ensure_ascii=False).encode(), kind=KIND)
     elif agent.tool_times <= 12:
         words = f"got an unexpected keyword argument 'field_{agent.tool_times}'"
-        await talk.say(error(asked, words, REFUSED), kind=KIND)
+        await talk.say(error(call, words, REFUSED), kind=KIND)
     elif agent.tool_times == 13:
         wrong = {"loc": ["id"], "type": "string_type", "msg": "valid string"}
-        refusal = {"jsonrpc": "2.0", "id": asked.id, "error": {"code": REFUSED, "data": [wrong]}}
+        refusal = {"jsonrpc": "2.0", "id": call.id, "error": {"code": REFUSED, "data": [wrong]}}
         await talk.say(json.dumps(refusal).encode(), kind=KIND)
     else:
         body = json.dumps({"error": {"code": REFUSED}}).encode()

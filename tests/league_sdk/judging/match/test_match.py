@@ -129,26 +129,26 @@ async def test_a_choice_stays_hidden_while_the_other_player_does_not_answer() ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "limit", "asked", "tries"),
+    ("kind", "limit", "message_type", "tries"),
     [
         ("joins", 5, "GAME_INVITATION", [0, 6, 13, 22]),
         ("moves", 30, "CHOOSE_PARITY_CALL", [1, 32, 64, 98]),
     ],
 )
-async def test_three_retries_follow_a_silence(kind: str, limit: float, asked: str, tries: list[float]) -> None:
+async def test_three_retries_follow_a_silence(kind: str, limit: float, message_type: str, tries: list[float]) -> None:
     scripted = ScriptedMatch(**{kind: {B: [SILENCE] * 4}})
     played = await scripted.play()
-    calls = scripted.to(B, asked)
+    calls = scripted.to(B, message_type)
     assert [(one.at, one.limit_s) for one in calls] == [(moment, limit) for moment in tries]
     assert [one.message["deadline"] for one in calls] == [at(moment + limit) for moment in tries]
     assert [one.message["timestamp"] for one in calls] == [at(moment) for moment in tries]
     assert {one.message["conversation_id"] for one in scripted.sent} == {"conv-r1m1-001"}
-    assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E001", asked, 4)])
-    assert played.reason == f"P02 did not answer {asked} in {limit:g} s (tries: 4). Technical loss"
+    assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E001", message_type, 4)])
+    assert played.reason == f"P02 did not answer {message_type} in {limit:g} s (tries: 4). Technical loss"
     ends = [moment + limit for moment in tries]
     assert [(one.at, one.type) for one in scripted.to(B) if one.at >= tries[0]] == [
-        (tries[0], asked), (ends[0], "GAME_ERROR"), (tries[1], asked), (ends[1], "GAME_ERROR"),
-        (tries[2], asked), (ends[2], "GAME_ERROR"), (tries[3], asked), (ends[3], "GAME_ERROR"),
+        (tries[0], message_type), (ends[0], "GAME_ERROR"), (tries[1], message_type), (ends[1], "GAME_ERROR"),
+        (tries[2], message_type), (ends[2], "GAME_ERROR"), (tries[3], message_type), (ends[3], "GAME_ERROR"),
         (ends[3], "GAME_OVER"),
     ]  # fmt: skip
     assert "GAME_ERROR" not in scripted.types(A)

@@ -24,10 +24,10 @@ async def test_the_players_can_check_a_draw_by_what_they_are_told(play: int) -> 
     scripted = ScriptedMatch(brief=committed(play))
     await scripted.play()
     for player in (A, B):
-        (asked,), (over,) = scripted.to(player, "CHOOSE_PARITY_CALL"), scripted.to(player, "GAME_OVER")
+        (call,), (over,) = scripted.to(player, "CHOOSE_PARITY_CALL"), scripted.to(player, "GAME_OVER")
         assert schemas.problems("GAME_OVER", over.message) == []
         result, facts = over.message["game_result"], over.message
-        assert asked.message["draw_commitment"] == commitment(bytes.fromhex(result["draw_seed"]))
+        assert call.message["draw_commitment"] == commitment(bytes.fromhex(result["draw_seed"]))
         assert (facts["attempt"], result["play"]) == (1, play)
         seed, choices = bytes.fromhex(result["draw_seed"]), (result["choices"][A], result["choices"][B])
         chance = CommittedDraw(seed, facts["league_id"], facts["match_id"], result["play"], choices)

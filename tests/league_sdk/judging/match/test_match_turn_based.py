@@ -27,7 +27,7 @@ class Board(ScriptedMatch):
         super().__post_init__()
         self.brief = replace(self.brief, game_type=self.game.game_type)
 
-    def asked(self) -> list[tuple[str, str]]:
+    def messages_sent(self) -> list[tuple[str, str]]:
         """The players and the messages that they were sent, in order, from the first move on."""
         return [(one.player_id, one.type) for one in self.sent if one.type != "GAME_INVITATION"]
 
@@ -55,7 +55,7 @@ CALL, ERROR, OVER = "GAME_MOVE_CALL", "GAME_ERROR", "GAME_OVER"
 async def test_only_the_player_to_move_is_asked_and_both_get_game_over() -> None:
     scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     played = await scripted.play()
-    assert scripted.asked() == [(A, CALL), (B, CALL), (A, CALL), (B, CALL), (A, CALL), (A, OVER), (B, OVER)]
+    assert scripted.messages_sent() == [(A, CALL), (B, CALL), (A, CALL), (B, CALL), (A, CALL), (A, OVER), (B, OVER)]
     # Nobody is asked before the other's move is in.
     assert [one.at for one in scripted.sent if one.type == CALL] == [1, 3, 5, 7, 9]
     assert (played.status, played.winner, played.reason) == ("WIN", A, "P01 has 3 in a row after 5 moves")
@@ -126,7 +126,7 @@ async def test_an_illegal_move_costs_one_retry() -> None:
     scripted = Board(moves={A: moves(4, 0, 8), B: [move(4), *moves(1, 2)]})
     played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
-    assert scripted.asked()[:5] == [(A, CALL), (B, CALL), (B, ERROR), (B, CALL), (A, CALL)]
+    assert scripted.messages_sent()[:5] == [(A, CALL), (B, CALL), (B, ERROR), (B, CALL), (A, CALL)]
     (error,) = scripted.to(B, ERROR)
     assert (error.message["error_code"], error.message["retry_count"]) == ("E004", 0)
     context = error.message["context"]
@@ -146,7 +146,7 @@ async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any)
     code = "E003" if wrong is None else "E004"
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", A)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(B, code, tries)]
-    assert scripted.asked() == [(A, CALL), *[(B, CALL), (B, ERROR)] * tries, (A, OVER), (B, OVER)]
+    assert scripted.messages_sent() == [(A, CALL), *[(B, CALL), (B, ERROR)] * tries, (A, OVER), (B, OVER)]
     # What had been played stays visible.
     assert played.details["board"] == [[X, E, E], [E, E, E], [E, E, E]]
     assert (played.details["choices"], played.details["to_move"]) == ({A: [0], B: None}, None)
@@ -165,7 +165,7 @@ async def test_a_player_that_stops_answering_loses_and_the_other_is_not_asked(an
     played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(A, code, 4)]
-    assert [player for player, kind in scripted.asked() if kind == CALL] == [A, B, A, A, A, A]
+    assert [player for player, kind in scripted.messages_sent() if kind == CALL] == [A, B, A, A, A, A]
     assert scripted.published[-1]["view"]["board"] == [[E, O, E], [E, X, E], [E, E, E]]
 
 
@@ -179,7 +179,7 @@ async def test_a_long_game_of_connect_four() -> None:
     scripted = Board(game=ConnectFour(), moves={A: moves(*columns[::2]), B: moves(*columns[1::2])}, brief=brief())
     played = await scripted.play()
     assert (played.status, played.reason) == ("DRAW", "the board is full and nobody has 4 in a row")
-    assert [player for player, kind in scripted.asked() if kind == CALL] == [A, B] * 21
+    assert [player for player, kind in scripted.messages_sent() if kind == CALL] == [A, B] * 21
     boards = [one["view"].get("board") for one in scripted.published]
     filled = [sum(cell != E for row in board for cell in row) for board in boards if board]
     assert sorted(set(filled)) == list(range(43))

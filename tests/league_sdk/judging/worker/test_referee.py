@@ -181,11 +181,11 @@ async def test_get_match_state_refuses_everybody_but_the_players(referee: Refere
     assert caught.value.context == {"field": "auth_token", "expected": "your own auth_token"}
 
 
-@pytest.mark.parametrize("asked", [{}, {"auth_token": ""}, {"auth_token": None}, {"match_id": "R9M9"}])
-async def test_get_match_state_without_a_token_is_e011(referee: Referee, asked: dict[str, Any]) -> None:
+@pytest.mark.parametrize("params", [{}, {"auth_token": ""}, {"auth_token": None}, {"match_id": "R9M9"}])
+async def test_get_match_state_without_a_token_is_e011(referee: Referee, params: dict[str, Any]) -> None:
     referee.start_match(with_tokens())
     with pytest.raises(TokenMissing) as caught:
-        referee.shown.state({"match_id": "R1M1"} | asked)
+        referee.shown.state({"match_id": "R1M1"} | params)
     assert (caught.value.error_code, caught.value.context["field"]) == ("E011", "auth_token")
 
 
@@ -200,12 +200,14 @@ async def test_get_match_state_finds_the_league_by_the_token(referee: Referee) -
 
 
 @pytest.mark.parametrize(
-    "asked", [{"match_id": "R9M9"}, {}, {"match_id": ["R1M1"]}, {"match_id": "R1M1", "league_id": 7}]
+    "params", [{"match_id": "R9M9"}, {}, {"match_id": ["R1M1"]}, {"match_id": "R1M1", "league_id": 7}]
 )
-async def test_get_match_state_refuses_a_match_that_is_not_played_here(referee: Referee, asked: dict[str, Any]) -> None:
+async def test_get_match_state_refuses_a_match_that_is_not_played_here(
+    referee: Referee, params: dict[str, Any]
+) -> None:
     referee.start_match(START)
     with pytest.raises(InvalidFormat) as caught:
-        referee.shown.state(asked | {"auth_token": tell("P01")})
+        referee.shown.state(params | {"auth_token": tell("P01")})
     assert caught.value.context["expected"] == "a match in play"
 
 

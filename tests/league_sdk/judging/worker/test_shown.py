@@ -60,9 +60,9 @@ async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: 
     with pytest.raises(TokenInvalid):
         referee.shown.ended_match(OURS | {"auth_token": token})
     await stage.over(WIN)
-    for asked in (OURS | {"auth_token": token}, OURS | {"league_id": "other"}, OURS | {"match_id": "R9M9"}):
+    for params in (OURS | {"auth_token": token}, OURS | {"league_id": "other"}, OURS | {"match_id": "R9M9"}):
         with pytest.raises(InvalidFormat) as caught:
-            referee.shown.ended_match(asked)
+            referee.shown.ended_match(params)
         assert caught.value.legacy_code == "G003"
     with pytest.raises(TokenMissing):
         referee.shown.ended_match(OURS | {"auth_token": None})

@@ -30,7 +30,7 @@ LADDER = tuple(won(a, b) for at, a in enumerate(PLAYERS) for b in PLAYERS[at + 1
 """Every player has won against all after it."""
 
 
-def asked(results: tuple[Result, ...] = LADDER, **more: object) -> Question:
+def question_of(results: tuple[Result, ...] = LADDER, **more: object) -> Question:
     return replace(Question(PLAYERS, results, Scoring(), (None,) * len(results), seed="test"), **more)
 
 
@@ -41,7 +41,7 @@ def answer(question: Question) -> Luck:
 
 
 def test_the_same_question_has_the_same_answer_in_a_process_of_its_own() -> None:
-    question = asked()
+    question = question_of()
     process = subprocess.run(
         [sys.executable, "-m", "league_sdk.ledger.luck"],
         input=question.to_json(),
@@ -55,17 +55,17 @@ def test_the_same_question_has_the_same_answer_in_a_process_of_its_own() -> None
 
 
 def test_too_few_matches_say_nothing() -> None:
-    assert play_again(asked(LADDER[:3])) is None
-    assert play_again(asked((), chances=())) is None
+    assert play_again(question_of(LADDER[:3])) is None
+    assert play_again(question_of((), chances=())) is None
     assert [enough(players, matches) for players, matches in ((2, 9), (3, 2), (3, 3), (30, 29), (30, 30))] == [
         False, False, True, False, True,
     ]  # fmt: skip
 
 
 def test_a_ladder_of_four_could_be_coins_and_a_long_one_could_not() -> None:
-    short = answer(asked())
+    short = answer(question_of())
     assert (short.coin, short.chance, short.matches, short.kept) == (True, False, 6, 0)
-    long = answer(asked(LADDER * 10))
+    long = answer(question_of(LADDER * 10))
     # The two in the middle are not shown to be better or worse than the average.
     assert not long.coin
     assert [(one.place, one.low, one.high, one.coin) for one in long.players.values()] == [
@@ -77,7 +77,7 @@ def test_a_ladder_of_four_could_be_coins_and_a_long_one_could_not() -> None:
 
 def test_a_game_of_chance_says_what_its_matches_are_worth() -> None:
     chances = (COIN, COIN, SURE_DRAW, COIN, SURE_DRAW, SURE_DRAW)
-    luck = answer(asked(chances=chances))
+    luck = answer(question_of(chances=chances))
     assert (luck.chance, luck.coin) == (True, True)
     # P01: two coins of 3 points and a sure draw.
     first = luck.players["P01"]
@@ -89,7 +89,7 @@ def test_a_game_of_chance_says_what_its_matches_are_worth() -> None:
 
 def test_what_was_decided_without_play_stays_and_says_nothing_of_strength() -> None:
     lost = tuple(Result(1, "P04", other, "TECHNICAL_LOSS", other) for other in PLAYERS[:3]) * 5
-    luck = answer(asked((*LADDER[:3], *LADDER[3:5] * 2, *lost), chances=(None,) * 22))
+    luck = answer(question_of((*LADDER[:3], *LADDER[3:5] * 2, *lost), chances=(None,) * 22))
     assert (luck.matches, luck.kept) == (7, 15)
     # Five technical wins each put the others beyond its reach; it has played but one match to its end.
     assert (luck.players["P04"].low, luck.players["P04"].high) == (4, 4)
@@ -99,20 +99,20 @@ def test_what_was_decided_without_play_stays_and_says_nothing_of_strength() -> N
 
 def test_one_without_a_match_played_to_its_end_is_not_the_best() -> None:
     played = tuple(won(a, b) for a, b in (("P01", "P02"), ("P01", "P03"), ("P02", "P03")) * 2)
-    luck = answer(asked((*played, Result(1, "P04", "P01", "TECHNICAL_LOSS", "P01")), chances=(None,) * 7))
+    luck = answer(question_of((*played, Result(1, "P04", "P01", "TECHNICAL_LOSS", "P01")), chances=(None,) * 7))
     assert luck.players["P04"].best is None
     assert sum(one.best or 0.0 for one in luck.players.values()) == pytest.approx(1.0)
 
 
 def test_corrections_hold_in_every_replay() -> None:
-    ahead = answer(asked(points={"P04": 100}))
+    ahead = answer(question_of(points={"P04": 100}))
     assert (ahead.players["P04"].low, ahead.players["P04"].high, ahead.players["P04"].first) == (1, 1, 1.0)
-    behind = answer(asked(points={"P04": 100}, out={"P04": "disqualified"}))
+    behind = answer(question_of(points={"P04": 100}, out={"P04": "disqualified"}))
     assert (behind.players["P04"].place, behind.players["P04"].low, behind.players["P04"].high) == (4, 4, 4)
 
 
 def test_strangers_results_are_ignored() -> None:
-    assert answer(asked((*LADDER, won("P99", "P01")), chances=(None,) * 7)) == answer(asked())
+    assert answer(question_of((*LADDER, won("P99", "P01")), chances=(None,) * 7)) == answer(question_of())
 
 
 results = st.lists(
@@ -151,7 +151,7 @@ def test_places_are_those_of_the_table(
 
 def test_a_long_name_of_a_league_and_many_points_do_not_mix_up_the_order() -> None:
     scoring = Scoring(win=1000, draw=-1000, loss=-1000, technical_loss=-1000)
-    luck = answer(asked(LADDER * 4, scoring=scoring, chances=((1.0, 0.0, 0.0),) * 24))
+    luck = answer(question_of(LADDER * 4, scoring=scoring, chances=((1.0, 0.0, 0.0),) * 24))
     assert [one.place for one in luck.players.values()] == [1, 2, 3, 4]
     assert [one.low for one in luck.players.values()] == [1, 2, 3, 4]
 

@@ -96,12 +96,12 @@ def test_the_steps_lead_to_events_and_rounds(client: Client, place: make.Setting
 
 
 @pytest.mark.parametrize(
-    ("asked", "at"), [("", 13), ("x", 13), ("0", 1), ("-5", 1), ("99", 13), ("9" * 5000, 13), ("\x00", 13)]
+    ("moment", "at"), [("", 13), ("x", 13), ("0", 1), ("-5", 1), ("99", 13), ("9" * 5000, 13), ("\x00", 13)]
 )
 def test_any_requested_moment_is_clamped_to_the_leagues_events(
-    client: Client, place: make.Setting, asked: str, at: int
+    client: Client, place: make.Setting, moment: str, at: int
 ) -> None:
-    assert client.get(PAGE, {"at": asked}).context["replay"].at == at
+    assert client.get(PAGE, {"at": moment}).context["replay"].at == at
 
 
 def test_nothing_after_the_freeze_is_on_the_slider_of_the_public(admin_client: Client, client: Client) -> None:

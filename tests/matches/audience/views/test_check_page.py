@@ -33,7 +33,7 @@ def done(check: Check, **how: Any) -> Check:
     return Check.objects.get(pk=check.pk)
 
 
-def asked(endpoint: str = OWN) -> Check:
+def new_check(endpoint: str = OWN) -> Check:
     return asking.ask(endpoint=endpoint, caller=Caller("127.0.0.1", instructor=True))
 
 
@@ -157,7 +157,7 @@ def test_a_caller_behind_a_proxy_has_no_own_address(client: Client) -> None:
 
 
 def test_the_check_pages_refuse_other_methods(client: Client) -> None:
-    check = asked()
+    check = new_check()
     assert [client.put("/check").status_code, client.post(f"/check/{check.pk}").status_code] == [405, 405]
 
 
@@ -178,15 +178,15 @@ def headline(client: Client, check: Check) -> str:
 
 
 def test_the_headline_of_a_report_follows_the_state_of_the_check(client: Client) -> None:
-    check = asked()
+    check = new_check()
     seen = [headline(client, check)]
     [job] = taking.take(now=timezone.now())
     runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     seen.append(headline(client, check))
     runs.finish(check_id=check.pk, run=job.run, report=report(passed=False))
     seen.append(headline(client, check))
-    seen.append(headline(client, done(asked())))
-    again = asked()
+    seen.append(headline(client, done(new_check())))
+    again = new_check()
     [job] = taking.take(now=timezone.now())
     runs.fail(check_id=again.pk, run=job.run, problem="The check did not end within 120 s.")
     seen.append(headline(client, again))
@@ -204,7 +204,9 @@ def test_a_failed_report_names_what_to_mend_first_and_links_its_clause(client: C
     failed = clause(
         "choice.legal", "fails", why="parity_choice was maybe.", came={"result": {"parity_choice": "maybe"}}
     )
-    check = done(asked(), passed=False, next_step="parity_choice was maybe. (004 4.5.2)", clauses=(clause(), failed))
+    check = done(
+        new_check(), passed=False, next_step="parity_choice was maybe. (004 4.5.2)", clauses=(clause(), failed)
+    )
     text = text_of(client, check)
     [mend] = re.findall(r"<h2>\s*Mend this first\s*</h2>\s*<p><bdi>(.*?)</bdi>\s*<a href=\"#(.*?)\"", text)
     assert mend == ("parity_choice was maybe. (004 4.5.2)", "body-choice.legal")
@@ -216,7 +218,7 @@ def test_a_failed_report_names_what_to_mend_first_and_links_its_clause(client: C
 
 
 def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> None:
-    check = asked()
+    check = new_check()
 
     def compare() -> bool:
         """Whether the page has a socket."""
@@ -241,7 +243,7 @@ def test_hostile_texts_do_not_break_out_of_a_report(client: Client) -> None:
         "x", "fails", title=HOSTILE, why=HOSTILE, expected=HOSTILE, source=HOSTILE, sent={HOSTILE: 1}, came=HOSTILE
     )
     check = done(
-        asked(),
+        new_check(),
         passed=False,
         clauses=(odd,),
         next_step=HOSTILE,
@@ -264,14 +266,14 @@ def test_a_report_costs_the_same_for_3_clauses_and_for_150(client: Client) -> No
     costs = []
     for count in (3, 3, 150):
         Check.objects.all().delete()
-        check = done(asked(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
+        check = done(new_check(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
         with make.counting(costs):
             text_of(client, check)
     assert costs == [2, 2, 2]
 
 
 def test_the_json_of_a_report_equals_that_of_the_api(client: Client) -> None:
-    check = done(asked(), passed=False)
+    check = done(new_check(), passed=False)
     answer = client.get(f"/check/{check.pk}.json").json()
     assert answer["report"] == report(passed=False)
     assert (answer["state"], answer["passed"], answer["endpoint"], answer["url"]) == (
@@ -338,7 +340,7 @@ def test_an_unknown_check_in_the_api_is_a_404(client: Client, check_id: str) -> 
 
 
 def test_a_report_has_no_token(client: Client) -> None:
-    check = done(asked(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
+    check = done(new_check(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
     assert re.findall(r"tok_[0-9a-f]{8,}", text_of(client, check)) == []
     assert re.findall(r"tok_[0-9a-f]{8,}", str(check_pages.wire(check))) == []
 
@@ -348,5 +350,5 @@ def test_the_report_of_a_player_leads_to_its_practice_matches(client: Client) ->
     mine = done(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
     text = client.get(f"/check/{mine.pk}").content.decode()
     assert '<a href="/leagues/fall/mine/?agent=P01#practice">Play a practice match</a>' in text
-    text = client.get(f"/check/{done(asked(OTHER)).pk}").content.decode()
+    text = client.get(f"/check/{done(new_check(OTHER)).pk}").content.decode()
     assert "#practice" not in text

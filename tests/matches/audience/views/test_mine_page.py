@@ -76,7 +76,7 @@ def say(match: Any, number: int, **fields: Any) -> None:
     Message.objects.create(match=match, attempt=match.attempt, n=number, entry=dict(made))
 
 
-def asked(place: make.Setting, answer: Any, **how: Any) -> Any:
+def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
     """P01 is asked for its choice and answers."""
     match = place.match("R1M1")
     player = match.player_a.code
@@ -208,7 +208,7 @@ def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
 
 def test_a_wrong_answer_is_compared_with_the_expected_one(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
+    who = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
     show(client, who.token)
     text = text_of(client)
     [exchange] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
@@ -239,7 +239,7 @@ def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: C
         path="/secret-path/mcp", shape="legacy", method="PARITY", id=1007, session=False, status=200,
         content_type="application/json", request={"method": "PARITY", "payload": {"auth_token": "tok_" + "c" * 32}},
     )  # fmt: skip
-    who = asked(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
+    who = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
     show(client, who.token)
     text = text_of(client)
     assert re.findall(r'class="exchange" id="\S+" data-mark="(\w+)"', text) == ["ok"]
@@ -252,7 +252,7 @@ def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: C
 
 def test_my_agent_shows_no_messages_of_the_opponent_and_no_token(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
     match = place.match("R1M1")
     other = match.player_b
     say(match, 2, sender="REF01", recipient=other.code, message_type="X", method="x", body={"for": "the other"})
@@ -267,7 +267,7 @@ def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
     place = make.setting()
     freeze.plan(league_id="fall", from_round=1)
     make.playing_on(place)
-    who = asked(place, {"result": {"parity_choice": "odd"}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)
     show(client, who.token)
     text = text_of(client)
@@ -300,7 +300,7 @@ def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
     for _ in range(12):
         deep = {HOSTILE: [deep]}
     notes = [note(Code.LACKS, sentence=HOSTILE, names="x" * 10_000)]
-    who = asked(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
+    who = exchange_of_a_choice(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
     match = place.match("R1M1")
     for number, body in enumerate([None, [], "text", 5, {"cut": True, "beginning": "x"}, {"result": []}], 2):
         say(match, number, sender=who.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
@@ -310,7 +310,7 @@ def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
 
 def test_the_page_costs_the_same_for_3_messages_and_for_300(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"result": {"parity_choice": "odd"}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     show(client, who.token)
     text_of(client)
     costs = []
@@ -338,7 +338,7 @@ def test_the_page_costs_the_same_for_3_matches_and_for_19(client: Client) -> Non
 
 def test_the_partial_page_is_contained_in_the_whole_page(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"result": {"parity_choice": "odd"}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     show(client, who.token)
     part = text_of(client, f"{PATH}?part=1&agent={who.agent.code}&match=R1M1")
     assert part.startswith('<section id="fragment-mine"') and part.strip() in text_of(client)
@@ -353,7 +353,7 @@ def again(client: Client, who: make.Member, **changes: str) -> Any:
 
 def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"result": {"parity_choice": "odd"}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     show(client, who.token)
     assert again(client, who).status_code == 409, "its match is on"
     make.finish_round(place)
@@ -369,7 +369,7 @@ def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) ->
 
 def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client) -> None:
     place = make.playing()
-    who = asked(place, {"result": {"parity_choice": "odd"}})
+    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)
     match = place.match("R1M1")
     say(match, 9, sender="REF01", recipient=match.player_b.code, message_type="GAME_OVER", method="x", body=CALL)
