@@ -152,19 +152,19 @@ class Connection:
         with self._lock:
             ends_at = time.monotonic() + limits.seconds
             while True:
-                kept = self._open is not None
+                was_open = self._open is not None
                 left = limits._replace(seconds=max(0.1, ends_at - time.monotonic()))
                 try:
                     return self._call((verb, path, body), headers, left)
                 except NoReply as error:
                     # The other side may close a connection that is idle: that is seen only by using it.
-                    if not kept or error.late:
+                    if not was_open or error.late:
                         raise
 
     def _call(self, request: tuple[str, str, bytes | None], headers: Mapping[str, str], limits: Limits) -> Reply:
         ends_at, is_sent = time.monotonic() + limits.seconds, False
         line, response = self._opened(limits.seconds), None
-        # A timeout of a socket is that of one step: whoever sends a byte now and then would never be late.
+        # A timeout of a socket is that of one step: a peer that sends a byte now and then would never be late.
         alarm = threading.Timer(limits.seconds, self.drop)
         alarm.daemon = True
         alarm.start()
@@ -526,12 +526,12 @@ class Relay:
             while len(self._answers) > MAX_KNOWN:
                 self._answers.popitem(last=False)
         if not known:
-            self._beside(self._relay, message, before, sent)
+            self._in_thread(self._relay, message, before, sent)
         elif answer is not None:
             # It was offered again because the answer was lost.
-            self._beside(self._out.deliver, answer, seconds_left(message))
+            self._in_thread(self._out.deliver, answer, seconds_left(message))
 
-    def _beside(self, what: Callable[..., None], *about: Any) -> None:
+    def _in_thread(self, what: Callable[..., None], *about: Any) -> None:
         def run() -> None:
             try:
                 what(*about)
@@ -689,19 +689,19 @@ def _taken_out(value: Any, parts: dict[str, str], token: str, depth: int = 0) ->
         return [_taken_out(one, parts, token, depth + 1) for one in inner]
     if not isinstance(inner, dict):
         return value
-    kept, first = {}, not parts
+    fields, first = {}, not parts
     for key, one in inner.items():
         kind = _KINDS.get(_plain(key), "")
         if not kind or isinstance(one, (dict, list)):
-            kept[key] = one
+            fields[key] = one
         elif isinstance(one, (str, int)) and str(one):
             parts.setdefault(kind, str(one))
     if first and parts:
-        kept["delivery"] = "poll"
-        parts["name"] = next((str(one) for name in _NAMES for key, one in kept.items() if _plain(key) == name), "")
-        if token and not kept.get("auth_token"):
-            kept["auth_token"] = token
-    made = {key: _taken_out(one, parts, token, depth + 1) for key, one in kept.items()}
+        fields["delivery"] = "poll"
+        parts["name"] = next((str(one) for name in _NAMES for key, one in fields.items() if _plain(key) == name), "")
+        if token and not fields.get("auth_token"):
+            fields["auth_token"] = token
+    made = {key: _taken_out(one, parts, token, depth + 1) for key, one in fields.items()}
     return json.dumps(made) if isinstance(value, str) else made
 
 
@@ -820,11 +820,11 @@ class Bridge:
 
     def resume(self) -> None:
         """Relay again for agents that registered through an earlier run and are still there."""
-        for name, kept in self.tokens.all(self.key).items():
-            server = self.server or Server(kept.get("agent", ""), tuple(kept.get("hosts", "").split()))
+        for name, stored in self.tokens.all(self.key).items():
+            server = self.server or Server(stored.get("agent", ""), tuple(stored.get("hosts", "").split()))
             if server.is_there():
                 say(f"{name}: relayed again to {server.url}.")
-                self.begin(self.relay(name, kept.get("inbox", "/inbox"), kept["token"], server))
+                self.begin(self.relay(name, stored.get("inbox", "/inbox"), stored["token"], server))
 
     def begin(self, relay: Relay) -> None:
         """Run a relay beside others."""
@@ -966,12 +966,12 @@ class _Call(BaseHTTPRequestHandler):
 
     def _token(self, name: str, server: Server) -> str:
         """The token of the agent that comes back under this name; empty if who calls may be somebody else."""
-        kept = self.server.bridge.tokens.of(self.server.bridge.key, name)
-        if not kept or not is_own(str(self.client_address[0])):
+        stored = self.server.bridge.tokens.of(self.server.bridge.key, name)
+        if not stored or not is_own(str(self.client_address[0])):
             return ""
         # It may have another port after a restart, but not while it listens at its first one.
-        elsewhere = kept.get("agent") != server.url and Server(kept.get("agent", ""), server.hosts).is_there()
-        return "" if elsewhere else kept["token"]
+        elsewhere = stored.get("agent") != server.url and Server(stored.get("agent", ""), server.hosts).is_there()
+        return "" if elsewhere else stored["token"]
 
     def _say(self, reply: Reply) -> None:
         self.send_response(reply.status)

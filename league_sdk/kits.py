@@ -44,7 +44,7 @@ LANGUAGES = {
 """The kits by the name of their folder, in the order of the join page."""
 DEFAULT_LANGUAGE = "python"
 KEPT_FROM_GIT = "token-*\nleague_bridge.json\n"
-"""The ``.gitignore`` of a kit: whoever publishes an agent must not publish its token."""
+"""The ``.gitignore`` of a kit: a student who publishes an agent must not publish its token."""
 _CODE_WANTED = (
     "This league asks for a code: put yours into `registration_code` in `league.json`, or add `--code YOUR-CODE`."
 )

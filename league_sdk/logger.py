@@ -118,7 +118,7 @@ class JsonLogger:
         self._write = write or self._append
         if write is None:
             folder.mkdir(parents=True, exist_ok=True)
-            # Before the first line only: whoever was killed within a line writes no more.
+            # Before the first line only: a process that was killed within a line writes no more.
             self._break = line_break_missing(self.log_file)
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:

@@ -73,8 +73,8 @@ class _Permissions(_CheckedIds):
         Args:
             permissions: the manager of the permissions of an account or a group.
         """
-        kept: QuerySet[Permission] = permissions.exclude(pk__in=self._offered()).select_related("content_type")
-        return kept
+        others: QuerySet[Permission] = permissions.exclude(pk__in=self._offered()).select_related("content_type")
+        return others
 
     def _offered(self) -> QuerySet[Permission]:
         return Permission.objects.none() if self.queryset is None else self.queryset.order_by()
@@ -98,11 +98,11 @@ class _ChoosesSeveral(AdminMixin):
         form = super().get_form(request, obj, change=change, **kwargs)
         for name, field in form.base_fields.items():
             if obj is not None and isinstance(field, _Permissions):
-                kept = [field.label_from_instance(one) for one in field.besides(getattr(obj, name))]
-                if kept:
+                names = [field.label_from_instance(one) for one in field.besides(getattr(obj, name))]
+                if names:
                     more = gettext("Kept as they are, as no page here asks for them: %(names)s.")
                     # Django takes a help text for HTML.
-                    field.help_text = format_html("{} {}", field.help_text, more % {"names": ", ".join(kept)})
+                    field.help_text = format_html("{} {}", field.help_text, more % {"names": ", ".join(names)})
         return form
 
     def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:

@@ -117,7 +117,7 @@ def channel_layer(url: str | None) -> dict[str, Any]:
 
 
 class Json:
-    """Serialiser of the cache, in place of pickle: whoever can write into Redis must not be able to run code here."""
+    """Serialiser of the cache, in place of pickle: a writer into Redis must not be able to run code here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()

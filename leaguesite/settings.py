@@ -143,7 +143,7 @@ LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:matches_league_changelist"
 
 LANGUAGE_CODE = "en"
-# Whoever has chosen a language keeps it for a year.
+# A visitor who has chosen a language keeps it for a year.
 LANGUAGE_COOKIE_AGE = 365 * 86400
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]

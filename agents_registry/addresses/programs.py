@@ -235,10 +235,10 @@ def mark_gateway(*, host: object, gateway: bool) -> bool:
     Raises:
         InvalidFormat: this is not a host.
     """
-    kept = read_host(host)
+    gateway_host = read_host(host)
     if gateway:
-        return Gateway.objects.get_or_create(host=kept, defaults={"marked_at": timezone.now()})[1]
-    return Gateway.objects.filter(host=kept).delete()[0] > 0
+        return Gateway.objects.get_or_create(host=gateway_host, defaults={"marked_at": timezone.now()})[1]
+    return Gateway.objects.filter(host=gateway_host).delete()[0] > 0
 
 
 def read_host(host: object) -> str:

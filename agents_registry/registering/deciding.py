@@ -108,10 +108,10 @@ def decide(facts: Facts) -> Taken | Refused:
         return Refused(Why.LOOKS_LIKE, facts.resembled)
     if facts.known is None:
         crowded = bool(facts.crowd) and not facts.has_site_key
-        return Refused(Why.CROWDED, text=facts.crowd) if crowded else _taken(facts, Agent(), Way.NEW)
+        return Refused(Why.CROWDED, text=facts.crowd) if crowded else _decision(facts, Agent(), Way.NEW)
     if not (facts.has_site_key or _proves(facts, facts.known)):
         return Refused(Why.NOT_THE_SAME, facts.known)
-    return _taken(facts, facts.known, Way.FROM_LOBBY if facts.in_lobby else Way.AGAIN)
+    return _decision(facts, facts.known, Way.FROM_LOBBY if facts.in_lobby else Way.AGAIN)
 
 
 def _proves(facts: Facts, known: Agent) -> bool:
@@ -137,7 +137,7 @@ def _is_at_home(request: Request) -> bool:
     return not request.has_inbox_only and comes_from(request.endpoint, request.caller)
 
 
-def _taken(facts: Facts, before: Agent, way: Way) -> Taken:
+def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
     """What changes in an agent that is taken; ``before`` is its row until now, a blank one if it is new."""
     request, key = facts.request, facts.has_site_key
     again = way is Way.AGAIN

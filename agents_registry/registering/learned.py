@@ -45,8 +45,8 @@ def add_notes(*, agent_id: int, notes: Sequence[str], registration: str = "") ->
     agent = Agent.objects.filter(pk=agent_id).only("notes", "registrations").first() if notes else None
     if agent is None or registration not in ("", agent.registration):
         return
-    kept = [*agent.notes, *(one for one in notes if one not in agent.notes)]
-    Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=kept[-MAX_NOTES:])
+    all_notes = [*agent.notes, *(one for one in notes if one not in agent.notes)]
+    Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=all_notes[-MAX_NOTES:])
 
 
 def learn_path(*, agent_id: int, path: str) -> None:

@@ -63,10 +63,10 @@ def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted_id: str, p
 
 def shown_name(name: str, peers: QuerySet[Agent]) -> str:
     """The name as people see it: the second "Alpha" is "Alpha (2)" (004 6.4.2 asks for four copies)."""
-    taken = set(peers.filter(display_name__startswith=name).values_list("display_name", flat=True))
+    used = set(peers.filter(display_name__startswith=name).values_list("display_name", flat=True))
     number = peers.filter(name=name).count() + 1
     shown = name if number == 1 else f"{name} ({number})"
-    while shown in taken:
+    while shown in used:
         number += 1
         shown = f"{name} ({number})"
     return shown

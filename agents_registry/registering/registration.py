@@ -89,9 +89,9 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 def _register(request: Request, league_id: str | None, promised: str) -> Registered:
     now = timezone.now()
     facts = _facts(request, league_id)
-    taken = deciding.decide(facts)
-    if isinstance(taken, Refused):
-        raise NotTaken(taken)
+    decision = deciding.decide(facts)
+    if isinstance(decision, Refused):
+        raise NotTaken(decision)
     agent = facts.known
     if agent is None:
         agent = places.new_agent(
@@ -99,34 +99,34 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
         )
     elif facts.in_lobby and league_id is not None:
         places.move(agent, league_id)
-    agent.registered_from = agent.registered_from or (request.registered_from if taken.way is not Way.AGAIN else "")
+    agent.registered_from = agent.registered_from or (request.registered_from if decision.way is not Way.AGAIN else "")
     agent.promised_league_id = promised or agent.promised_league_id
     agent.notes = [*request.notes, *_another_id(agent, request, league_id)]
-    agent.state, agent.owner_id = taken.state, taken.owner_id
-    agent.trusted, agent.site_key = taken.trusted, taken.site_key
-    agent.silences = 0 if taken.comes_back else agent.silences
-    if taken.forgets:
+    agent.state, agent.owner_id = decision.state, decision.owner_id
+    agent.trusted, agent.site_key = decision.trusted, decision.site_key
+    agent.silences = 0 if decision.comes_back else agent.silences
+    if decision.forgets:
         agent.spoken, agent.learned = {}, {}
     agent.registrations += 1
-    if taken.at_home or taken.moved:
-        agent.shown_at = now if taken.at_home else None
+    if decision.at_home or decision.moved:
+        agent.shown_at = now if decision.at_home else None
     agent.readmit, agent.heard_at, agent.problem, agent.call_found = False, now, "", ""
     # An address that its caller has not proven to be its own may be a stranger's, who is not to be called for that.
-    agent.check_wanted = agent.check_wanted or (request.asks_for_call and taken.proven)
+    agent.check_wanted = agent.check_wanted or (request.asks_for_call and decision.proven)
     _describe(agent, request)
-    if _void(agent, taken) or taken.begins_anew:
+    if _void(agent, decision) or decision.begins_anew:
         agent.token_epoch += 1
     agent.save()
     if request.has_inbox_only and agent.endpoint != inbox_url(agent.pk):
         # Only now is there a primary key.
         agent.endpoint = inbox_url(agent.pk)
         agent.save(update_fields=["endpoint"])
-    lookalikes.remember([] if taken.way is Way.AGAIN else [agent], new=taken.way is Way.NEW)
+    lookalikes.remember([] if decision.way is Way.AGAIN else [agent], new=decision.way is Way.NEW)
     token = tokens.new_token()
-    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=taken.proven)
-    kept = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
-    agent.tokens.exclude(pk__in=list(kept)).delete()
-    return Registered(agent=agent, auth_token=token, again=taken.way is Way.AGAIN, proven=taken.proven)
+    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=decision.proven)
+    newest = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
+    agent.tokens.exclude(pk__in=list(newest)).delete()
+    return Registered(agent=agent, auth_token=token, again=decision.way is Way.AGAIN, proven=decision.proven)
 
 
 def _facts(request: Request, league_id: str | None) -> Facts:
@@ -168,13 +168,13 @@ def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[s
     return [str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted_id, id=agent.code))]
 
 
-def _void(agent: Agent, taken: Taken) -> bool:
+def _void(agent: Agent, decision: Taken) -> bool:
     """Void earlier tokens as decided; whether any was voided."""
-    if taken.doubts:
+    if decision.doubts:
         agent.tokens.update(proven=False)
-    if not taken.voids:
+    if not decision.voids:
         return False
-    return bool(agent.tokens.filter(**({} if taken.voids_all else {"proven": False})).delete()[0])
+    return bool(agent.tokens.filter(**({} if decision.voids_all else {"proven": False})).delete()[0])
 
 
 def _locked(agent: Agent | None) -> Agent | None:
@@ -294,7 +294,7 @@ def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: I
     now = timezone.now()
     for way in sorted(set(opened.values())):
         agents = [agent for agent, its in opened.items() if its == way]
-        # Whoever fetches its messages is there: no problem of an earlier call remains.
+        # An agent that fetches its messages is there: no problem of an earlier call remains.
         Agent.objects.filter(pk__in=agents).update(line=way, line_seen_at=now, heard_at=now, problem="")
     Agent.objects.filter(pk__in=list(closed)).update(line="", line_seen_at=now)
     Agent.objects.filter(pk__in=list(contested)).update(contested_at=now)

@@ -7,8 +7,8 @@ decided when the players of the lobby enter a league:
   nobody's. So a class behind one router keeps all its seats, although all its agents have one address and port. Where
   another one has shown to be, it is called over its line alone, also once that is gone.
 - Of the others at one address and path, the one that last registered from the machine of the address is there now, and
-  has the seat. Whoever only names somebody else's address neither takes the seat nor has one of its own; nor does
-  whoever names another path of its host and port, as most programs answer at every path. Behind a gateway that the
+  has the seat. A caller that only names somebody else's address neither takes the seat nor has one of its own; nor does
+  one that names another path of its host and port, as most programs answer at every path. Behind a gateway that the
   instructor has marked another path is another program.
 - A player that the instructor added keeps its seat; one that only names its address has none.
 - If nobody has shown to be there (behind a tunnel nobody can), the site cannot tell who is there. Then nobody loses a
@@ -77,7 +77,7 @@ def speak_for(endpoint_key: str) -> set[int]:
     """Players whose word is that of the program at their address, by primary key.
 
     The one that has shown last to be there, and others of its owner that have; or the only player of the lobby and of
-    the leagues that go on that names the address. Whoever was there before has a token, and may be elsewhere now.
+    the leagues that go on that names the address. The one that was there before has a token, and may be elsewhere now.
     """
     peers = list(Agent.objects.filter(kind=Kind.PLAYER, endpoint_key=endpoint_key).exclude(_OVER))
     shown = [agent for agent in peers if agent.shown_at is not None]

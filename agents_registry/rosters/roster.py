@@ -122,13 +122,13 @@ def _without_formula(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
-def _refuse_taken_codes(lines: list[Line], taken: dict[str, str]) -> None:
+def _refuse_taken_codes(lines: list[Line], owners: dict[str, str]) -> None:
     """Refuse codes in the file that another person on the roster has now."""
     problems = [
         _("Line %(line)d: the code belongs to %(other)s already; expected another, or none.")
-        % {"line": line.number, "other": taken[line.code.lower()]}
+        % {"line": line.number, "other": owners[line.code.lower()]}
         for line in lines
-        if line.code and taken.get(line.code.lower(), line.email) != line.email
+        if line.code and owners.get(line.code.lower(), line.email) != line.email
     ]
     if problems:
         raise RosterRefused(*problems)
@@ -136,8 +136,8 @@ def _refuse_taken_codes(lines: list[Line], taken: dict[str, str]) -> None:
 
 def _write(league_id: str, lines: list[Line]) -> Counts:
     known = {entry.email: entry for entry in RosterEntry.objects.filter(league_id=league_id)}
-    taken = {entry.code.lower(): email for email, entry in known.items()}
-    _refuse_taken_codes(lines, taken)
+    owners = {entry.code.lower(): email for email, entry in known.items()}
+    _refuse_taken_codes(lines, owners)
     added = updated = 0
     for line in lines:
         entry = known.get(line.email)

@@ -48,7 +48,7 @@ class Patience(Protocol):
 
 
 class Side(Protocol):
-    """Whoever asks, as far as it concerns one player: how that is called, and what is kept of it."""
+    """The caller of one player, as the request needs it: how the player is called, and what is logged of the call."""
 
     @property
     def player_id(self) -> str: ...

@@ -39,14 +39,14 @@ def verify(
 
     Exit code: 0 everything holds, 1 something does not hold or cannot be read, 2 the command line cannot be used.
     """
-    kept = head.strip().lower() if head is not None else None
-    if kept is not None and not is_hash(kept):
-        fail(f"--head {kept!r:.100} is not a digest, which has 64 hex digits")
+    own_head = head.strip().lower() if head is not None else None
+    if own_head is not None and not is_hash(own_head):
+        fail(f"--head {own_head!r:.100} is not a digest, which has 64 hex digits")
     try:
         document = read(source)
         if save is not None:
             save.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-        verified = follow(document, head=kept)
+        verified = follow(document, head=own_head)
     except (NotALedger, Broken) as error:
         holds = None if isinstance(error, NotALedger) else False
         if as_json:

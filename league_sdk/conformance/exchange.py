@@ -121,9 +121,9 @@ def unanswered(sent: Exchange, error: CallFailed, limit_s: float) -> Exchange:
     """The exchange with why no answer came within ``limit_s`` seconds."""
     timed_out = isinstance(error, TimedOut)
     # Name the limit of the whole exchange, which all dialects share.
-    taken, silent = _("it took the message and did not answer within {limit} s"), _("no answer within {limit} s")
+    no_answer, no_sign = _("it took the message and did not answer within {limit} s"), _("no answer within {limit} s")
     limit = f"{limit_s:g}"
-    failure = say(taken if error.way else silent, limit=limit) if timed_out else _in_words(error.problem)
+    failure = say(no_answer if error.way else no_sign, limit=limit) if timed_out else _in_words(error.problem)
     return replace(sent, failure=failure, timed_out=timed_out, way=error.way)
 
 

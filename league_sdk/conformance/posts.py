@@ -64,7 +64,7 @@ class Posts(Listener):
 
     A POST is proven by a token of the player, as in a match, if nobody knows the player's tokens by the secret path.
     With a token that may be somebody else's at the player's address, it also has to show what only the program that is
-    called was told, the match or the path: whoever registers another's address gets a token as well.
+    called was told, the match or the path: a caller that registers another's address gets a token as well.
 
     Args:
         known: the SHA-256 of the tokens of all that are registered at the player's address; None where nobody knows

@@ -338,13 +338,13 @@ class _Playing:
         return answer
 
     def _side(self, answer_type: MessageType, limit_s: float) -> WatchedSide:
-        kept = self.posts.open(self.match, self.league.who)
+        open_match = self.posts.open(self.match, self.league.who)
         patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)
         invites = answer_type == MessageType.GAME_JOIN_ACK
-        how = {"choice_field": self.game.choice_field}
+        options = {"choice_field": self.game.choice_field}
         to = self.league.receiver(self.match)
-        return WatchedSide(self.line, to, kept, limits, invites, how, note=self._note, join=self._joined)
+        return WatchedSide(self.line, to, open_match, limits, invites, options, note=self._note, join=self._joined)
 
     def _joined(self, message: Mapping[str, Any]) -> None:
         """Keep the auth_token of the answer to the invitation."""

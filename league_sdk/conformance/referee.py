@@ -190,8 +190,8 @@ async def _offer(talk: _Talk, way: str, message: dict[str, Any]) -> Exchange:
         return await talk.line.call(starts.wrap(way, message, rpc_id), limit_s=REQUEST_TIMEOUT_S)
     names = ("match_id", "league_id", "round_id", "game_type", "player_A_id", "player_B_id")
     row = {name: message[name] for name in (*names, "player_A_endpoint", "player_B_endpoint")}
-    kept = ("protocol", "sender", "timestamp", "conversation_id", "auth_token", "league_id", "round_id", "settings")
-    announcement = {name: message[name] for name in kept} | {"matches": [row | {"referee_endpoint": talk.line.url}]}
+    head = ("protocol", "sender", "timestamp", "conversation_id", "auth_token", "league_id", "round_id", "settings")
+    announcement = {name: message[name] for name in head} | {"matches": [row | {"referee_endpoint": talk.line.url}]}
     announcement["message_type"] = str(MessageType.ROUND_ANNOUNCEMENT)
     return await talk.line.call(shapes.SHAPES[shapes.CANONICAL].wrap(announcement, rpc_id), limit_s=REQUEST_TIMEOUT_S)
 

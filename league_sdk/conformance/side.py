@@ -33,7 +33,7 @@ class CheckSide:
 
     Attributes:
         invites: whether it is asked to join, not to move.
-        how: further arguments of :meth:`Line.ask`.
+        options: further arguments of :meth:`Line.ask`.
         decisive: the exchange of the last try; None before any.
     """
 
@@ -42,7 +42,7 @@ class CheckSide:
     match: OpenMatch
     limits: Limits
     invites: bool
-    how: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     decisive: Exchange | None = None
     _reply: Exchange | None = None
@@ -74,7 +74,7 @@ class CheckSide:
         return self.to
 
     async def ask(self, message: dict[str, Any], *, limit_s: float, only: Proposal | None) -> CallResult:
-        self._reply = await self.line.ask(message, limit_s=limit_s, only=only, **self.how)
+        self._reply = await self.line.ask(message, limit_s=limit_s, only=only, **self.options)
         return self._reply.result
 
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:

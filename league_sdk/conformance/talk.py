@@ -106,7 +106,7 @@ class Talk:
         more: Mapping[str, Any] = MappingProxyType({}),
         once: bool = False,
         judged_first: bool = False,
-        **how: Any,
+        **options: Any,
     ) -> Exchange:
         """Ask for one thing with the tries that a match has, and read the answer.
 
@@ -122,7 +122,7 @@ class Talk:
             Stopped: the check cannot go on.
         """
         line, field = self.line, self.league.game.choice_field
-        side = self._side(match, limit_s, answer_type, {"choice_field": field, **how})
+        side = self._side(match, limit_s, answer_type, {"choice_field": field, **options})
         retries = 0 if once or self.cannot_play else self.limits.max_retries
         silent = line.timeouts
         await Request(
@@ -146,14 +146,14 @@ class Talk:
             line.check_alive()
         return exchange
 
-    def _side(self, match: Match, limit_s: float, answer_type: MessageType, how: Mapping[str, Any]) -> CheckSide:
+    def _side(self, match: Match, limit_s: float, answer_type: MessageType, options: Mapping[str, Any]) -> CheckSide:
         """The side that asks the agent in this match; its tries end before the time of the check does."""
-        kept = self.posts.open(match, self.league.who)
-        kept.mailbox.allow_repeat(kept.seat.player_id)
+        open_match = self.posts.open(match, self.league.who)
+        open_match.mailbox.allow_repeat(open_match.seat.player_id)
         patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)
         invites = answer_type == MessageType.GAME_JOIN_ACK
-        return CheckSide(self.line, self.league.receiver(match), kept, limits, invites, how)
+        return CheckSide(self.line, self.league.receiver(match), open_match, limits, invites, options)
 
     async def tell(self, message: Mapping[str, Any], *, patient: bool = False, probe: bool = False) -> Exchange:
         """Send a message that asks for nothing; ``patient`` and ``probe`` as for :meth:`Line.ask`."""

@@ -105,8 +105,8 @@ def read_answer(body: Any, *, rpc_id: int | str) -> Answer:
     elif "jsonrpc" not in body and "result" not in body:
         content = body
         notes.append(note(Code.NO_RPC))
-    elif beside := {name: value for name, value in body.items() if name not in _RPC_FIELDS}:
-        content = beside
+    elif other_fields := {name: value for name, value in body.items() if name not in _RPC_FIELDS}:
+        content = other_fields
         notes.append(note(Code.BESIDE_RESULT))
     if not isinstance(content, Mapping):
         return Answer({}, refused, tuple(notes))

@@ -62,12 +62,12 @@ class KeptSessions:
 
     async def drop(self, holder: Holder) -> None:
         """End the session of a holder that is not kept any more."""
-        await self._end([kept] if (kept := self._kept.get(id(holder))) is not None else [])
+        await self._end([session] if (session := self._kept.get(id(holder))) is not None else [])
 
     async def end_idle(self) -> None:
         """End the sessions that nobody has used for this long."""
         before = self._now() - self._idle_s
-        await self._end([kept for kept in self._kept.values() if kept.used_at <= before])
+        await self._end([one for one in self._kept.values() if one.used_at <= before])
 
     async def aclose(self) -> None:
         """End all sessions, within :data:`END_S` seconds."""

@@ -83,11 +83,11 @@ def find_acceptance(message: Mapping[str, Any]) -> bool | None:
 
 def _only(values: Iterator[Any]) -> Any:
     """The value that all of them are, or None if they differ or there is none."""
-    kept: list[Any] = []
+    distinct: list[Any] = []
     for value in values:
-        if not any(type(value) is type(one) and value == one for one in kept):
-            kept.append(value)
-    return kept[0] if len(kept) == 1 else None
+        if not any(type(value) is type(one) and value == one for one in distinct):
+            distinct.append(value)
+    return distinct[0] if len(distinct) == 1 else None
 
 
 def _yes_or_no(value: Any) -> bool | None:

@@ -1,7 +1,7 @@
 """What is known of how one agent speaks: what a referee keeps of it, and the part that is shared. No I/O.
 
 What is shared belongs to a registration. It decides the order in which ways of speaking are tried, and nothing else:
-whoever reports something wrong costs the agent some requests.
+a caller that reports something wrong costs the agent some requests.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def _with_types(schema: Any) -> Any:
 def _without(words: frozenset[str], value: Any, *, names: bool = False) -> Any:
     """A schema without some of its words; in an object whose keys are ``names`` they are those of fields."""
     if isinstance(value, dict):
-        kept = {key: one for key, one in value.items() if names or key not in words}
+        fields = {key: one for key, one in value.items() if names or key not in words}
         return {
-            key: _without(words, one, names=not names and key in ("properties", "$defs")) for key, one in kept.items()
+            key: _without(words, one, names=not names and key in ("properties", "$defs")) for key, one in fields.items()
         }
     return [_without(words, one) for one in value] if isinstance(value, list) else value

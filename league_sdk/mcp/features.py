@@ -33,14 +33,14 @@ async def _call_tool(registry: Registry, context: Context, params: Params) -> di
     try:
         result = await tool.call(context, arguments)
     except ToolError as error:
-        result = ToolResult([text(error.message)], error.structured, is_error=True, beside=error.structured or {})
+        result = ToolResult([text(error.message)], error.structured, is_error=True, extra_fields=error.structured or {})
     content = list(result.content)
     structured = result.structured
     if structured is not None and not content:
         # Clients of older versions read the text.
         content = [text((structured.encoded if isinstance(structured, Encoded) else rpc.dumps(structured)).decode())]
-    beside = result.beside if context.era is Era.HANDSHAKE else {}
-    wire: dict[str, Any] = {**beside, "content": content, "isError": result.is_error}
+    extra_fields = result.extra_fields if context.era is Era.HANDSHAKE else {}
+    wire: dict[str, Any] = {**extra_fields, "content": content, "isError": result.is_error}
     return wire if structured is None else wire | {"structuredContent": structured}
 
 

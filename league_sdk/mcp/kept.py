@@ -45,11 +45,11 @@ def encoded(message: Mapping[str, Any]) -> bytes:
     """A JSON-RPC message as JSON; fields of its result that have been encoded are inserted unchanged."""
     result = message.get("result")
     fields = result.items() if isinstance(result, dict) else ()
-    kept = {name: one for name, one in fields if isinstance(one, _PRE_ENCODED)}
-    if not kept:
+    pre_encoded = {name: one for name, one in fields if isinstance(one, _PRE_ENCODED)}
+    if not pre_encoded:
         return rpc.dumps(message)
-    places = {name: f"{_PLACEHOLDER}{name}" for name in kept}
+    places = {name: f"{_PLACEHOLDER}{name}" for name in pre_encoded}
     whole = rpc.dumps({**message, "result": {**message["result"], **places}})
-    for name, one in kept.items():
+    for name, one in pre_encoded.items():
         whole = whole.replace(rpc.dumps(places[name]), one.encoded, 1)
     return whole

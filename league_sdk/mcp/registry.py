@@ -43,14 +43,14 @@ class ToolResult:
         content: for people and language models.
         structured: the same for programs, perhaps JSON already; None without.
         is_error: whether the tool could not do what was asked.
-        beside: more fields of the result, for clients of the handshake era that look for them there; a value that is
-            JSON already is :class:`~league_sdk.mcp.kept.Encoded`.
+        extra_fields: more fields of the result, for clients of the handshake era that look for them there; a value
+            that is JSON already is :class:`~league_sdk.mcp.kept.Encoded`.
     """
 
     content: Sequence[Content]
     structured: Mapping[str, Any] | Encoded | None = None
     is_error: bool = False
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    extra_fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

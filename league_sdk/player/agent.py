@@ -296,7 +296,7 @@ class Player:
             sender=f"player:{self.player_id or self.name}",
             conversation_id=conversation if isinstance(conversation, str) else "conv-unknown",
             now=datetime.now(UTC),
-            # Whoever reaches the port may ask: our token is for the league alone, which shows its own.
+            # Every caller that reaches the port may ask: our token is for the league alone, which shows its own.
             auth_token=self.auth_token if self._is_from_league(params) else None,
             match_id=params["match_id"],
             player_id=self.player_id or str(params.get("player_id") or ""),

@@ -1,6 +1,7 @@
 """What a player's tools answer, as JSON Schemas (004 chapter 8 and 8.11.2).
 
-A player of the SDK takes messages from whoever knows its address, so what it only repeats from them may be of any type.
+A player of the SDK takes messages from every caller that knows its address, so what it only repeats from them
+may be of any type.
 """
 
 from __future__ import annotations

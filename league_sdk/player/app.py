@@ -190,16 +190,16 @@ async def serve(ways: Ways, players: Sequence[Player], say: Callable[[str], None
     if ways.exit_with_parent:
         _watch_parent(loop, stop)
     servers: list[PlayerServer] = []
-    kept = KeptTokens(ways.data, ways.league)
+    token_store = KeptTokens(ways.data, ways.league)
     try:
         for player in players:
-            kept.recall(player)
+            token_store.recall(player)
         endpoints = await _endpoints(ways, players, servers)
     except (OSError, ValueError) as error:
         await asyncio.gather(*(server.stop() for server in servers))
         say(str(error))
         return 1
-    playing = asyncio.create_task(_play(ways, list(zip(endpoints, players, strict=True)), kept, say))
+    playing = asyncio.create_task(_play(ways, list(zip(endpoints, players, strict=True)), token_store, say))
     stopping = asyncio.create_task(stop.wait())
     code = 0
     try:
@@ -237,7 +237,7 @@ async def _endpoints(ways: Ways, players: Sequence[Player], servers: list[Player
 
 
 async def _play(
-    ways: Ways, players: Sequence[tuple[str, Player]], kept: KeptTokens, say: Callable[[str], None]
+    ways: Ways, players: Sequence[tuple[str, Player]], token_store: KeptTokens, say: Callable[[str], None]
 ) -> None:
     """Register, and see that the league reaches every player.
 
@@ -248,7 +248,7 @@ async def _play(
 
     def accepted(player: Player) -> None:
         try:
-            kept.keep(player)
+            token_store.keep(player)
         except OSError as error:
             say(f"{player.name}: the auth_token could not be saved: {error}")
 

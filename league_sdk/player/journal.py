@@ -16,7 +16,7 @@ from league_sdk.protocol.transcript import body_for_transcript
 logger = logging.getLogger("league_sdk.player")
 
 MAX_BYTES = 10 * 1024 * 1024
-"""A full log is renamed to ``….1``, in place of an older one: whoever calls the port cannot fill the disk."""
+"""A full log is renamed to ``….1``, in place of an older one: callers of the port cannot fill the disk."""
 
 
 class Journal:

@@ -69,7 +69,7 @@ def _calls(player: Player, name: str) -> Callable[[Context, dict[str, Any]], Awa
             answer = await player.call(name, params)
         except LeagueError as error:
             raise ToolError(error.message, error_data(error)) from None
-        return ToolResult([text(rpc.dumps(answer).decode())], answer, beside=answer)
+        return ToolResult([text(rpc.dumps(answer).decode())], answer, extra_fields=answer)
 
     return work
 

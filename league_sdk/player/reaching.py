@@ -80,8 +80,8 @@ class KeptTokens:
         """
         if self._folder is None or not (path := self._path(player.name, self._folder)).exists():
             return
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        token = kept.get("auth_token") if isinstance(kept, dict) else None
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        token = stored.get("auth_token") if isinstance(stored, dict) else None
         if not isinstance(token, str):
             raise ValueError(f"{path}: auth_token is missing")
         player.auth_token = token

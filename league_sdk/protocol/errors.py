@@ -264,7 +264,7 @@ def league_error(error: LeagueError, *, original_message_type: str | None) -> di
         error: the error that was raised.
         original_message_type: the type of the message that caused it, if known.
     """
-    beside = {"legacy_code": error.legacy_code} if error.legacy_code else {}
+    legacy_fields = {"legacy_code": error.legacy_code} if error.legacy_code else {}
     context = dict(error.context)
     # The other names of 004 4.10.1 and 8.10.1; the token that stands there is never repeated.
     if "expected" in context:
@@ -276,7 +276,7 @@ def league_error(error: LeagueError, *, original_message_type: str | None) -> di
         "error_code": error.error_code,
         "error_name": error.error_name,
         "error_description": error.error_name,
-        **beside,
+        **legacy_fields,
         "message": error.message,
         "context": context,
         "original_message_type": original_message_type,

@@ -33,8 +33,8 @@ def as_called(*, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
         headers: the headers of the call; those that do not begin with SERVER_HEADERS are left out. Names in any case.
     """
     held = {name.lower(): value for name, value in headers.items()}
-    kept = {name: value for name, value in held.items() if name.startswith(SERVER_HEADERS) and value}
-    return ({"path": path} if path else {}) | ({"headers": kept} if kept else {})
+    server_headers = {name: value for name, value in held.items() if name.startswith(SERVER_HEADERS) and value}
+    return ({"path": path} if path else {}) | ({"headers": server_headers} if server_headers else {})
 
 
 class Way(StrEnum):

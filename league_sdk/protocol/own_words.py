@@ -100,18 +100,18 @@ def _plain(text: str) -> str:
     """A text without control, format, private and unassigned characters; line ends stay."""
     if text.isascii() and text.isprintable():
         return text
-    kept = []
+    letters = []
     for letter in text:
         kind = unicodedata.category(letter)
         if letter in "\n\t\r":
-            kept.append(letter)
+            letters.append(letter)
         elif kind == "Cc" or kind in ("Zl", "Zp"):
-            kept.append(" ")
+            letters.append(" ")
         elif kind == "Cs":
-            kept.append("\ufffd")
+            letters.append("\ufffd")
         elif kind[0] != "C":
-            kept.append(letter)
-    return "".join(kept)
+            letters.append(letter)
+    return "".join(letters)
 
 
 def _without_markup(text: str) -> str:

@@ -1,6 +1,6 @@
 """What a check says: an English text with places, and the facts that fill them (our choice).
 
-A report has every sentence in English, and beside it the text and its facts: so whoever shows it can translate the text
+A report has every sentence in English, and beside it the text and its facts: so a page can translate the text
 and leave the facts as they are, of which many are the agent's own words.
 """
 

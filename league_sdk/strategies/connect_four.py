@@ -10,9 +10,9 @@ What it can gain: it sees threats and double threats many moves before they happ
 players that look one move ahead (docs/strategies.md has the figures). It never overlooks a win in one move or one that
 it must stop, however little time it has.
 
-What it cannot gain: certainty. Whoever begins in the middle can always win Connect Four, but to know how takes a search
-to the end, which Python does not reach in a second. Where it sees no end it guesses, and may lose to a player that
-looks less far. In games of chance it is no better than a coin.
+What it cannot gain: certainty. A player that begins in the middle can always win Connect Four, but to know how takes a
+search to the end, which Python does not reach in a second. Where it sees no end it guesses, and may lose to a player
+that looks less far. In games of chance it is no better than a coin.
 """
 
 from __future__ import annotations

@@ -222,8 +222,8 @@ class Client:
             try:
                 return await self._send(url, content, headers)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                kept = progress.connection
-                if not isinstance(content, bytes) or kept is None or not kept.was_stale:
+                connection = progress.connection
+                if not isinstance(content, bytes) or connection is None or not connection.was_stale:
                     raise
                 progress.waits_for, progress.connection = Cause.CONNECT, None
 

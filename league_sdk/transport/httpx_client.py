@@ -42,7 +42,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """Sends httpx's requests through an aiohttp session, whose connections go to allowed addresses only.
 
     Args:
-        session: the session of a :class:`Client`; whoever made it closes it.
+        session: the session of a :class:`Client`, which closes it.
     """
 
     def __init__(self, session: aiohttp.ClientSession) -> None:

@@ -103,13 +103,13 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-def next_free(host: str, port: int, taken: set[int]) -> int:
-    """The first free port from ``port`` on that is not in ``taken``.
+def next_free(host: str, port: int, used: set[int]) -> int:
+    """The first free port from ``port`` on that is not in ``used``.
 
     Raises:
         OSError: none of the next two hundred is free.
     """
     for candidate in range(port, port + 200):
-        if candidate not in taken and is_free(host, candidate):
+        if candidate not in used and is_free(host, candidate):
             return candidate
     raise OSError(f"no free port from {port} to {port + 199}")

@@ -30,7 +30,7 @@ PASSED_ON_PREFIXES = ("LC_", "PYTHON")
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of an environment that every child may have.
 
-    They are listed, so that no secret is passed on by oversight: whoever can read the environment of a child
+    They are listed, so that no secret is passed on by oversight: a program that can read the environment of a child
     (``/proc/*/environ``) must not find the password of the desk or of the database there. ``LEAGUE_PASS_ON`` names
     more, separated by commas: what a profiler or another tool of the operator needs.
     """

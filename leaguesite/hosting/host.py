@@ -198,10 +198,10 @@ class _Ports:
     def choose(self, name: str, host: str, first: int) -> int:
         """The port that the child had before if it is free, else the next free one from ``first`` on."""
         self._chosen.pop(name, None)
-        taken = set(self._chosen.values())
+        used = set(self._chosen.values())
         port = self._known.get(name)
-        if port is None or port in taken or not is_free(host, port):
-            reserved = taken | {known for other, known in self._known.items() if other != name}
+        if port is None or port in used or not is_free(host, port):
+            reserved = used | {known for other, known in self._known.items() if other != name}
             port = next_free(host, first, reserved)
         self._chosen[name] = self._known[name] = port
         scratch = self._path.with_suffix(".new")

@@ -166,7 +166,7 @@ async def poll(
         raise InvalidFormat("after cannot be read.", field="after", seen=after, expected="next of the answer before")
     known = cursors.read(after or "")
     with SEATS.taken(caller.address):
-        taken = {} if responses is None else take(caller.agent, responses)
+        acknowledged = {} if responses is None else take(caller.agent, responses)
         with hub.line(caller.agent, "poll", token=caller.token, known=known) as line:
             offers = hub.due(line)
             try:
@@ -178,7 +178,7 @@ async def poll(
                 pass  # Nothing came: the answer is an empty list.
             if line.taken_over:
                 raise TakenOver
-            return _messages(offers, known, hub.waiting(caller.agent)) | taken
+            return _messages(offers, known, hub.waiting(caller.agent)) | acknowledged
 
 
 def _messages(offers: Sequence[Offer], known: set[int], waiting: Sequence[int]) -> dict[str, Any]:

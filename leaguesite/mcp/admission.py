@@ -83,7 +83,8 @@ def admit_instructor(call: Call) -> None:
 def is_instructor(source: Source) -> bool:
     """Whether a request that calls no tool shows the API key in its head; a wrong one is counted as anywhere else.
 
-    Whoever has tried too often is nobody in particular: an MCP client may have been given another server's credential.
+    A caller that has tried too often is nobody in particular: an MCP client may have been given another server's
+    credential.
     """
     key = source.bearer
     try:

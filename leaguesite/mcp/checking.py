@@ -35,7 +35,7 @@ def _check_agent(call: Call) -> dict[str, Any]:
 
 
 def _find(check_id: Any) -> Check:
-    # Whoever knows the id may read the report, as on its page.
+    # Everybody who knows the id may read the report, as on its page.
     check = report.find(check_id) if isinstance(check_id, str) else None
     if check is None:
         raise InvalidFormat(

@@ -68,7 +68,7 @@ def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[
         structured = _structured(tool.name, message)
         if isinstance(message.get("data"), RawJson):
             message = message | {"data": Encoded(message["data"])}
-        return ToolResult([text(structured.decode())], Encoded(structured), beside=message)
+        return ToolResult([text(structured.decode())], Encoded(structured), extra_fields=message)
 
     return work
 

@@ -184,8 +184,8 @@ class _Game:
         return hub.answer(offer.agent, {"jsonrpc": "2.0", "id": offer.id, "result": result})
 
     def _note(self, message: Mapping[str, Any], sentence: str) -> None:
-        kept = {name: message[name] for name in _TOLD if name in message}
-        self.events.append(kept | ({"says": sentence} if sentence else {}))
+        fields = {name: message[name] for name in _TOLD if name in message}
+        self.events.append(fields | ({"says": sentence} if sentence else {}))
 
 
 def _message(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ def _practice_match(call: Call) -> dict[str, Any]:
 
 
 def _find(practice_id: Any) -> Check:
-    # Whoever knows the id may read the report, as on its page.
+    # Everybody who knows the id may read the report, as on its page.
     practice = practices.find(practice_id) if isinstance(practice_id, str) else None
     if practice is None:
         raise InvalidFormat(

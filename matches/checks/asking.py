@@ -104,7 +104,7 @@ def ask(
         agent = agent or _registered_at(address, role)
         role = agent.kind if agent is not None else role or CheckRole.PLAYER.value
         new_check = Check(role=role, asked_by=_name(caller), withheld=named, due_at=now, created_at=now)
-        # Whoever names an address is told of that address; another agent that is registered there may have a line.
+        # A caller that names an address learns of that address only; another agent registered there may have a line.
         new_check.way = "" if shown_token is not None else CheckWay.ADDRESS
         return _queue(new_check, address, agent, game_type)
 

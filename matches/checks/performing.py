@@ -44,11 +44,11 @@ async def play(job: Job, client: Caller, on_report: OnReport) -> dict[str, Any]:
 
     def on_step(step: Step, view: Mapping[str, Any]) -> None:
         nonlocal room
-        kept = asdict(step)
-        room -= len(json.dumps([kept["sent"], kept["came"]], default=str))
+        row = asdict(step)
+        room -= len(json.dumps([row["sent"], row["came"]], default=str))
         if room < 0:
-            kept |= {"sent": None, "came": None, "left_out": True}
-        steps.append(kept)
+            row |= {"sent": None, "came": None, "left_out": True}
+        steps.append(row)
         on_report({"steps": list(steps), "view": view})
 
     try:

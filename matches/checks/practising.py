@@ -1,8 +1,8 @@
 """WRITES: requests for practice matches: an agent plays a house agent, outside any league and with no effect on one.
 
 A practice match is a row in the queue of checks (``matches.models.Check``): it is claimed, runs and gives way as they
-do, behind all of them. Only whoever has shown that an agent is theirs may have it play: the moves of an agent are its
-secret, and whoever could name a rival's address would see them all.
+do, behind all of them. Only a person who has shown that an agent is theirs may have it play: the moves of an agent are
+its secret, and a student who could name a rival's address would see them all.
 """
 
 from __future__ import annotations

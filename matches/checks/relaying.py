@@ -31,8 +31,8 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
     Args:
         player: the sender, proven by its auth_token.
         match_id: the match that the answer names. One that names none counts as in a match, but only from a player that
-            speaks for its address (:func:`may_name_no_match`): whoever registers another's address gets a token as
-            well, and only the program that is called there was told of the match.
+            speaks for its address (:func:`may_name_no_match`): a caller that registers another's address gets a token
+            as well, and only the program that is called there was told of the match.
         message: the answer as it was sent.
 
     Returns whether such a check runs.

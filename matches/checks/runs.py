@@ -195,19 +195,19 @@ def _forget_old(check_id: UUID) -> None:
     """An address keeps its newest reports only, and strangers together so many."""
     address = Check.objects.values_list("address", flat=True).get(pk=check_id)
     ended = Check.objects.filter(state__in=[CheckState.DONE, CheckState.FAILED])
-    for some, kept in (
+    for some, limit in (
         (ended.filter(address=address), MAX_REPORTS_PER_ADDRESS),
         (ended.filter(agent=None), MAX_REPORTS_WITHOUT_AGENT),
     ):
-        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[kept:])
+        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
         ended.filter(pk__in=old).delete()
 
 
 def _forget_old_practices(check_id: UUID) -> None:
     ended = Check.practices.filter(state__in=[CheckState.DONE, CheckState.FAILED])
     agent = Check.practices.values_list("agent", flat=True).get(pk=check_id)
-    for some, kept in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
-        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[kept:])
+    for some, limit in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
+        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
         ended.filter(pk__in=old).delete()
 
 

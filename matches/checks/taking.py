@@ -153,8 +153,8 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     jobs: list[Job] = []
     for more in (False, True):
         for demanded, check, target, behind in waiting:
-            kept = RESERVED_FOR_CHECKS if check.is_practice else 0 if demanded and not more else RESERVED_FOR_LEAGUES
-            if len(jobs) >= room - kept or target.address in busy.addresses or not busy.has_room(check, alone=more):
+            places = RESERVED_FOR_CHECKS if check.is_practice else 0 if demanded and not more else RESERVED_FOR_LEAGUES
+            if len(jobs) >= room - places or target.address in busy.addresses or not busy.has_room(check, alone=more):
                 continue
             if check.is_practice and target.address in checked_addresses:
                 continue
@@ -286,7 +286,7 @@ def _claim(check: Check, target: Target, now: datetime) -> bool:
     timeout_s = PRACTICE_CLAIM_TIMEOUT_S if check.is_practice else CLAIM_TIMEOUT_S
     try:
         with transaction.atomic():
-            taken = Check.queue.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
+            is_claimed = Check.queue.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
                 state=CheckState.RUNNING,
                 endpoint=target.endpoint,
                 endpoint_key=target.key,
@@ -297,11 +297,11 @@ def _claim(check: Check, target: Target, now: datetime) -> bool:
                 started_at=now,
                 claimed_until=now + timedelta(seconds=timeout_s),
             )
-            if taken:
+            if is_claimed:
                 check.endpoint, check.endpoint_key, check.way = target.endpoint, target.key, target.way
                 check.address = target.address
                 runs.changed(check)
-            return bool(taken)
+            return bool(is_claimed)
     except IntegrityError:
         # Another conductor has just begun with this address.
         return False

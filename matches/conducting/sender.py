@@ -117,9 +117,9 @@ class Sender:
 
     def take_outcomes(self) -> Outcomes:
         """Take the outcomes, to store them; their agents are not busy any more."""
-        taken, self._outcomes = self._outcomes, Outcomes()
-        self._busy.difference_update(taken.freed)
-        return taken
+        outcomes, self._outcomes = self._outcomes, Outcomes()
+        self._busy.difference_update(outcomes.freed)
+        return outcomes
 
     def put_back(self, outcomes: Outcomes) -> None:
         """Put outcomes back that could not be stored; their agents are busy again."""

@@ -100,8 +100,8 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         return [name for name in super().get_fields(request, obj) if not (hidden and name == "owner")]
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        watched, kept = (roles.leagues(request.user, action).count() for action in (Action.WATCH, Action.EDIT))
-        return [name for name in super().get_search_fields(request) if watched == kept or "owner" not in name]
+        watched, editable = (roles.leagues(request.user, action).count() for action in (Action.WATCH, Action.EDIT))
+        return [name for name in super().get_search_fields(request) if watched == editable or "owner" not in name]
 
     # What is shown ---------------------------------------------------------------------------
 

@@ -162,9 +162,9 @@ def waits(facts: Facts) -> dict[str, Wait]:
     for match in ready:
         for seat in (match.player_a, match.player_b):
             needed = programs.free_for(programs.known(seat, facts.gateways))
-            if match.match_id not in waits and (taken := sorted(needed & in_play.keys())):
-                by, other = in_play[taken[0]]
-                waits[match.match_id] = _wait(facts, seat, other, by, taken[0], listed)
+            if match.match_id not in waits and (shared_keys := sorted(needed & in_play.keys())):
+                by, other = in_play[shared_keys[0]]
+                waits[match.match_id] = _wait(facts, seat, other, by, shared_keys[0], listed)
     return waits
 
 

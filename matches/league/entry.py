@@ -66,10 +66,10 @@ def is_promised() -> bool:
 
 
 def _free_id(wanted_id: str) -> str:
-    taken = {settings.LEAGUE_DEMO_ID, *League.objects.values_list("pk", flat=True)}
-    if wanted_id not in taken:
+    used = {settings.LEAGUE_DEMO_ID, *League.objects.values_list("pk", flat=True)}
+    if wanted_id not in used:
         return wanted_id
-    return next(free for number in count(2) if (free := f"{wanted_id}_{number}") not in taken)
+    return next(free for number in count(2) if (free := f"{wanted_id}_{number}") not in used)
 
 
 def named_league(params: dict[str, Any], meta: Any, address_league: str | None) -> str | None:

@@ -39,8 +39,9 @@ _JUDGED = Prepared(
 )
 """Matches of a referee by their ids, with only the columns that a report is compared with: it comes ten times a second.
 
-The rows stay locked until the commit, so that the answer is what is on record, whoever ends an attempt or repeats the
-report at the same time. All lock them by primary key (PostgreSQL; on SQLite only one transaction writes).
+The rows stay locked until the commit, so that the answer is what is on record, even if another call ends an attempt
+or repeats the report at the same time. All lock them by primary key (PostgreSQL; on SQLite only one transaction
+writes).
 """
 
 

@@ -59,12 +59,12 @@ def refuse_archived(league_id: str, agent_ids: Iterable[int]) -> None:
     Raises:
         ActionRefused: it is in the archive.
     """
-    kept = League.objects.filter(archived_at__isnull=False)
+    archived = League.objects.filter(archived_at__isnull=False)
     # The id may be any text that a script has sent.
-    found = kept.filter(pk=storable(league_id)).first() if league_id else None
+    found = archived.filter(pk=storable(league_id)).first() if league_id else None
     ids = list(agent_ids)
     if found is None and ids:
-        found = kept.filter(agents__pk__in=ids).first()
+        found = archived.filter(agents__pk__in=ids).first()
     if found is not None:
         raise ActionRefused(_("%(league)s is in the archive: take it out first to change anything.") % named(found))
 

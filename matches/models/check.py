@@ -65,7 +65,7 @@ class Check(models.Model):
 
     Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue. A
     practice match is a row with an ``opponent``. It waits, is claimed and gives way as a check does, and says nothing
-    of its agent: so ``objects`` has the checks only, and whoever works on the queue asks for ``queue``.
+    of its agent: so ``objects`` has the checks only, and the code that works on the queue asks for ``queue``.
     """
 
     check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

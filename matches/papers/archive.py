@@ -121,11 +121,11 @@ class _Archive:
                 self._put(f"data/matches/{match.league_id}/{match.match_id}.json", content)
 
     def _agent_logs(self) -> None:
-        taken: set[str] = set()
+        used: set[str] = set()
         for agent in self._agents:
             # A referee and a player may have the same id.
-            name = agent.code if agent.code not in taken else f"{agent.kind}-{agent.code}"
-            taken.add(name)
+            name = agent.code if agent.code not in used else f"{agent.kind}-{agent.code}"
+            used.add(name)
             lines = self._lines_of(f"{agent.kind}:{agent.code}")
             self._lines(f"logs/agents/{name}.log.jsonl", lines)
 

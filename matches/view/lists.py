@@ -159,14 +159,14 @@ def _rounds_that_fit(
     for played, lines in _by_round(view, want):
         at = want.start[1] if played.number == want.start[0] else 0
         first = head(played)
-        taken: list[str] = []
+        fitting: list[str] = []
         for line in lines[at:]:
-            if not room.takes(line, "" if taken else first):
-                ends = f"{played.number}.{at + len(taken)}"
+            if not room.takes(line, "" if fitting else first):
+                ends = f"{played.number}.{at + len(fitting)}"
                 break
-            taken.append(line)
-        if taken or ends is None:
-            rounds.append((first, taken))
+            fitting.append(line)
+        if fitting or ends is None:
+            rounds.append((first, fitting))
         if ends is not None:
             break
     total = Match.objects.filter(league=view.league).count() if want.given or ends is not None else 0

@@ -119,15 +119,15 @@ class Keeper:
             )
         )
         with self._lock:
-            kept = self._kept[key] = self._kept.get(key) or _Kept()
-            is_due = kept.computed_for != mark and not self._busy and (view.over or self._clock() >= kept.due)
+            entry = self._kept[key] = self._kept.get(key) or _Kept()
+            is_due = entry.computed_for != mark and not self._busy and (view.over or self._clock() >= entry.due)
             self._busy = self._busy or (is_due and self.start is not None)
         if is_due and self.start is not None:
             question, after = _question(view, counted), max(over)
-            self.start(lambda: self._compute(kept, question, mark, after))
-        return Known(kept.luck, kept.after_round, kept.mark == mark) if kept.luck is not None else None
+            self.start(lambda: self._compute(entry, question, mark, after))
+        return Known(entry.luck, entry.after_round, entry.mark == mark) if entry.luck is not None else None
 
-    def _compute(self, kept: _Kept, question: Question, mark: Hashable, after_round: int) -> None:
+    def _compute(self, entry: _Kept, question: Question, mark: Hashable, after_round: int) -> None:
         began, luck = self._clock(), None
         try:
             luck = self.run(question)
@@ -137,8 +137,8 @@ class Keeper:
         ended = self._clock()
         with self._lock:
             if luck is not None:
-                kept.luck, kept.mark, kept.after_round = luck, mark, after_round
-            kept.computed_for, kept.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
+                entry.luck, entry.mark, entry.after_round = luck, mark, after_round
+            entry.computed_for, entry.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
             self._busy = False
 
     def forget_all(self) -> None:

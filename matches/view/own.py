@@ -71,8 +71,8 @@ def opened(league: League, shown: object) -> Opened | None:
 
 def remember(session: MutableMapping[str, Any], league: League, shown: Shown) -> None:
     """Remember in this browser's session that a credential of the league was entered."""
-    kept = {name: value for name, value in _credentials(session).items() if name != league.pk}
-    session[KEY] = dict([*kept.items(), (league.pk, shown)][-MAX_LEAGUES_PER_SESSION:])
+    others = {name: value for name, value in _credentials(session).items() if name != league.pk}
+    session[KEY] = dict([*others.items(), (league.pk, shown)][-MAX_LEAGUES_PER_SESSION:])
 
 
 def forget(session: MutableMapping[str, Any], league: League) -> None:
@@ -86,5 +86,5 @@ def shown_by(session: MutableMapping[str, Any], league: League) -> object:
 
 
 def _credentials(session: MutableMapping[str, Any]) -> dict[str, Any]:
-    kept = session.get(KEY)
-    return kept if isinstance(kept, dict) else {}
+    stored = session.get(KEY)
+    return stored if isinstance(stored, dict) else {}

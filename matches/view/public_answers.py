@@ -51,18 +51,18 @@ def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     message_type = message.get("message_type")
     if isinstance(message_type, str) and message_type in _ANSWERS:
         return entry
-    kept: dict[str, Any] = {}
+    public_fields: dict[str, Any] = {}
     yes, move, status = accepted(message), choice(message, choice_field), message.get("status")
     if yes is not None:
-        kept["accept"] = yes
+        public_fields["accept"] = yes
     if isinstance(status, str) and status.lower() in _RECEIPTS:
-        kept["status"] = status
+        public_fields["status"] = status
     if move in _MOVES or (isinstance(move, int) and not isinstance(move, bool)):
-        kept[choice_field or "choice"] = move
+        public_fields[choice_field or "choice"] = move
     kind = str(entry.get("message_type") or "")
     known = kind in _TYPES or kind.startswith("reply to ")
     return entry | {
-        "body": kept | {"withheld": WITHHELD},
+        "body": public_fields | {"withheld": WITHHELD},
         "notes": _without_quotes(entry.get("notes") or []),
         "message_type": kind if known else "reply",
     }

@@ -120,7 +120,7 @@ def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues:
     league = leagues.get(agent.league_id or "")
     if league is None or agent.kind != Kind.PLAYER:
         return lines
-    # Whoever passes with another game has not shown that it can play this one.
+    # An agent that passes with another game has not shown that it can play this one.
     return [line for line in lines if not line.game_types or league.game_type in line.game_types]
 
 

@@ -12,7 +12,7 @@ V = TypeVar("V")
 class Recent(OrderedDict[K, V]):
     """A dict that keeps the entries set last and drops the others.
 
-    Reading an entry does not make it newer; setting it again does. It has no lock: whoever shares one between threads
+    Reading an entry does not make it newer; setting it again does. It has no lock: code that shares one between threads
     guards it.
 
     Args:

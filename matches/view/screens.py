@@ -20,9 +20,9 @@ class Steering(NamedTuple):
     featured: str = ""
 
 
-def steering(kept: Mapping[str, Any]) -> Steering:
+def steering(stored: Mapping[str, Any]) -> Steering:
     """Read the column; what it does not say, or says wrongly, is automatic."""
-    turned, held, featured = kept.get("turned"), kept.get("held"), kept.get("featured")
+    turned, held, featured = stored.get("turned"), stored.get("held"), stored.get("featured")
     return Steering(
         turned if isinstance(turned, int) else 0,
         held is True,

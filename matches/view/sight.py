@@ -83,26 +83,26 @@ def _read(events: Iterable[Event]) -> list[Happened]:
 def _cached_before(key: tuple[str, datetime], upto: int | None) -> Moment:
     """The latest cached moment of a league's past that is not after event ``upto``."""
     with _lock:
-        kept = _pasts.get(key, {})
-        seq = max((seq for seq in kept if upto is None or seq <= upto), default=None)
-        return kept[seq] if seq is not None else Moment()
+        moments = _pasts.get(key, {})
+        seq = max((seq for seq in moments if upto is None or seq <= upto), default=None)
+        return moments[seq] if seq is not None else Moment()
 
 
 def _fold_past(key: tuple[str, datetime], known: Moment, events: list[Happened]) -> Moment:
     """The moment after these events; if there are many, moments in between are cached once they are committed."""
-    kept = {}
+    moments = {}
     for start in range(0, len(events), EVENTS_PER_CACHED_MOMENT):
         known = fold(known, events[start : start + EVENTS_PER_CACHED_MOMENT])
-        kept[known.seq] = known
-    if len(kept) > 1:
-        keep = partial(_cache_past, key, kept)
+        moments[known.seq] = known
+    if len(moments) > 1:
+        keep = partial(_cache_past, key, moments)
         transaction.on_commit(keep) if connection.in_atomic_block else keep()
     return known
 
 
-def _cache_past(key: tuple[str, datetime], kept: dict[int, Moment]) -> None:
+def _cache_past(key: tuple[str, datetime], moments: dict[int, Moment]) -> None:
     with _lock:
-        _pasts[key] = _pasts.get(key, {}) | kept
+        _pasts[key] = _pasts.get(key, {}) | moments
 
 
 def _cache_latest(key: tuple[str, datetime], latest: Moment) -> None:
@@ -155,8 +155,8 @@ class View:
     @cached_property
     def rules(self) -> LeagueSettings:
         """The league's settings; for an audience behind a freeze, as they were at the freeze."""
-        kept = self.league.frozen.get("settings") if self.curtained else None
-        return self.league.rules if kept is None else LeagueSettings.model_validate(kept)
+        frozen = self.league.frozen.get("settings") if self.curtained else None
+        return self.league.rules if frozen is None else LeagueSettings.model_validate(frozen)
 
     @property
     def scoring(self) -> Scoring:
@@ -172,8 +172,8 @@ class View:
         if not self.now and self.moment.state == LeagueState.REGISTRATION and self.moment.at is not None:
             players = players.filter(registered_at__lte=self.moment.at)
         names = players.values_list("code", "display_name")
-        kept = self.league.frozen["names"] if self.curtained else {}
-        return {code: kept.get(code, name) for code, name in names if code not in self.league.left_out}
+        frozen = self.league.frozen["names"] if self.curtained else {}
+        return {code: frozen.get(code, name) for code, name in names if code not in self.league.left_out}
 
     @cached_property
     def standings(self) -> list[Row]:

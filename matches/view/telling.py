@@ -66,13 +66,13 @@ def whole(view: View) -> Teller:
 def _teller_of(view: View) -> Teller:
     moment = view.moment
     key = _key(view)
-    kept = _cached.get(key) if key is not None else None
-    if kept is not None:
-        newer = [one for one in moment.outcomes.values() if one.seq > kept[2]]
+    cached = _cached.get(key) if key is not None else None
+    if cached is not None:
+        newer = [one for one in moment.outcomes.values() if one.seq > cached[2]]
         newer.sort(key=_place)
         # A result of an earlier round has been corrected, or came in late: everything after it is told again.
-        if not newer or _place(newer[0]) > kept[1]:
-            return _go_on(key, kept[0], newer, kept[1], kept[2])
+        if not newer or _place(newer[0]) > cached[1]:
+            return _go_on(key, cached[0], newer, cached[1], cached[2])
     return _go_on(key, _fresh(view), in_order(moment), (0, 0), 0)
 
 

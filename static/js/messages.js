@@ -12,7 +12,7 @@ async function fill(link) {
   let text;
   try {
     const answer = await fetch(link.href);
-    if (!answer.ok) return; // the link stays; whoever follows it sees the error
+    if (!answer.ok) return; // the link stays; a reader who follows it sees the error
     text = await answer.text();
   } catch {
     return;

@@ -35,7 +35,7 @@ var (
 	me         = object{}
 	asking     sync.RWMutex // locked while we ask to be let in: an early call waits for the answer
 	choosing   sync.Mutex
-	lastAsked  string // our last choice of a parity: whoever asks for it again gets the same
+	lastAsked  string // our last choice of a parity: a repeated call gets the same
 	lastChoice any
 	called     = make(chan bool, 1) // once the league has called us at our port
 	started    = time.Now()

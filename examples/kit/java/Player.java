@@ -34,7 +34,7 @@ public class Player {
     static final HttpClient CLIENT = HttpClient.newBuilder() // it follows no redirect: our token goes to the league only
         .version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(10)).build();
     static volatile Map<?, ?> me = Map.of();
-    static String lastAsked = ""; // our last choice of a parity: whoever asks for it again gets the same
+    static String lastAsked = ""; // our last choice of a parity: a repeated call gets the same
     static Object lastChoice;
 
     /** A request that cannot be answered: the code of JSON-RPC, and why. */

@@ -16,7 +16,7 @@ const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 const given = readOptions();
 
 let me = {};
-let last = {}; // our last choice of a parity: whoever asks for it again gets the same
+let last = {}; // our last choice of a parity: a repeated call gets the same
 let called; // once the league has called us at our port
 const firstCall = new Promise((resolve) => { called = () => resolve(true); });
 let asking = Promise.resolve(); // while the league is asked to let us in: an early call waits for its answer

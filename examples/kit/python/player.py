@@ -27,7 +27,7 @@ def choose(options, message):
 
 ME = {"player_id": None, "auth_token": None, "league_token": None}
 CALLED = threading.Event()  # set once the league has called us at our port
-LAST = {}  # our last choice of a parity: whoever asks for it again gets the same
+LAST = {}  # our last choice of a parity: a repeated call gets the same
 LOCK = threading.Lock()  # held while the league is asked to let us in: an early call waits for its answer
 STARTED = time.monotonic()
 MAX_BODY = 4_000_000
@@ -280,11 +280,11 @@ def main():
         meta.update(contact_endpoint=endpoint, delivery="push")
     # With the token of last time we are the same player again.
     digest = hashlib.sha256(f"{options.league} {options.name}".encode()).hexdigest()
-    kept = file.with_name(f"token-{digest[:16]}")
-    token = kept.read_text(encoding="utf-8").strip() if kept.exists() else ""
+    token_file = file.with_name(f"token-{digest[:16]}")
+    token = token_file.read_text(encoding="utf-8").strip() if token_file.exists() else ""
     result = register(options.league, options.name, meta, token)
-    kept.touch(mode=0o600)
-    kept.write_text(ME["auth_token"], encoding="utf-8")
+    token_file.touch(mode=0o600)
+    token_file.write_text(ME["auth_token"], encoding="utf-8")
     poll_url = (result.get("inbox") or {}).get("poll_url")
     # At the host that we have called: our token goes nowhere else.
     inbox = poll_url and "{0.scheme}://{0.netloc}".format(urlsplit(options.league)) + urlsplit(poll_url).path

@@ -21,7 +21,7 @@ const WITH_VALUE: [&str; 6] = ["name", "port", "league", "code", "endpoint", "ca
 /// What all threads know.
 struct Player {
     me: Mutex<Value>,             // locked while we ask to be let in: an early call waits for the answer
-    last: Mutex<(String, Value)>, // our last choice of a parity: whoever asks for it again gets the same
+    last: Mutex<(String, Value)>, // our last choice of a parity: a repeated call gets the same
     called: mpsc::SyncSender<()>, // told once the league has called us at our port
     started: Instant,
 }

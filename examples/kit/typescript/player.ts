@@ -20,7 +20,7 @@ const known = existsSync(file) ? object(JSON.parse(readFileSync(file, 'utf8'))) 
 const given = readOptions();
 
 let me: Message = {};
-let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: whoever asks again gets the same
+let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: a repeated call gets the same
 let called: () => void; // once the league has called us at our port
 const firstCall = new Promise<boolean>((resolve) => { called = () => resolve(true); });
 let asking: Promise<void> = Promise.resolve(); // while the league is asked to let us in: an early call waits for it

@@ -62,6 +62,6 @@ def _calls(name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResul
             answer = await calling.answer(request)
         except LeagueError as error:
             raise ToolError(error.message, error_message(error, request, calling.referee_id)) from None
-        return ToolResult([text(rpc.dumps(answer).decode())], answer, beside=answer)
+        return ToolResult([text(rpc.dumps(answer).decode())], answer, extra_fields=answer)
 
     return work

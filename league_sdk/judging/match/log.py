@@ -109,14 +109,14 @@ class MatchLog:
 
     def take(self, budget_bytes: int) -> list[Entry]:
         """Remove and return entries to send, up to this size; :meth:`put_back` those that did not arrive."""
-        taken: list[Entry] = []
+        entries: list[Entry] = []
         for waiting in self._unsent:
             budget_bytes -= self._bytes[waiting["n"]]
             if budget_bytes < 0:
                 break
-            taken.append(waiting)
-        self._unsent = self._unsent[len(taken) :]
-        return taken
+            entries.append(waiting)
+        self._unsent = self._unsent[len(entries) :]
+        return entries
 
     def put_back(self, entries: list[Entry]) -> None:
         """Entries did not arrive: send them again."""

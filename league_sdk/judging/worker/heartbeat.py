@@ -245,8 +245,8 @@ class Heartbeat:
         reported, waiting = matches[: len(items)], matches[len(items) :]
         budget = min(MAX_TRANSCRIPT_BYTES, MAX_HEARTBEAT_BYTES - sum(len(rpc.dumps(item)) for item in items))
         for match, item in zip(reported, items, strict=True):
-            taken = item["transcript"] = match.log.take(budget) if budget > 0 else []
-            budget -= len(rpc.dumps(taken)) if taken else 0
+            entries = item["transcript"] = match.log.take(budget) if budget > 0 else []
+            budget -= len(rpc.dumps(entries)) if entries else 0
             if match.log.unsent_bytes:
                 waiting.append(match)
         failed = [match.brief.key for match in reported if match.failed is not None]

@@ -133,12 +133,12 @@ class MatchRunner:
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
             "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
         }
-        beside = {
+        findings = {
             "learned": {seat.player_id: more for seat in brief.seats if (more := line.learned(seat))},
             "registrations": {seat.player_id: seat.registration for seat in brief.seats if seat.registration},
             "proofs": match.log.proofs,
         }
-        learned |= {name: found for name, found in beside.items() if found}
+        learned |= {name: found for name, found in findings.items() if found}
         await self._report(match, {**verdict.to_report(brief), "lifecycle": match.log.steps, **learned})
 
     async def _report(self, match: RunningMatch, report: Mapping[str, Any]) -> None:

@@ -178,9 +178,9 @@ class Referee:
         if not isinstance(matches, list) or not all(isinstance(one, dict) for one in matches):
             expected = "a list of what start_match would have said of each match"
             raise InvalidFormat("There are no matches to start.", field="matches", seen=matches, expected=expected)
-        return {"matches": [self._taken(one) for one in matches]}
+        return {"matches": [self._start_answer(one) for one in matches]}
 
-    def _taken(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _start_answer(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Whether one of several matches is taken: the answer of ``start_match``, or its error as fields."""
         try:
             return self.start_match(params)

@@ -64,7 +64,7 @@ class MatchesShown:
     def ended_match(self, question: Question) -> EndedMatch:
         """The match after GAME_OVER, for a player of it; it answers the steps of the match.
 
-        Whoever is no player of the match learns nothing that :meth:`state` does not say as well.
+        A caller that is no player of the match learns nothing that :meth:`state` does not say as well.
 
         Raises:
             TokenMissing: E011, no auth_token.

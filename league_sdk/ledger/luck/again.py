@@ -64,7 +64,7 @@ def play_again(question: Question) -> Luck | None:
     decided = [_decided(one, index) for one, chances in again if chances is None]
     replays = max(MIN_REPLAYS, min(MAX_REPLAYS, MAX_PLAYED_AGAIN // len(again)))
     strengths = estimate(len(index), decided) if decided else None
-    found = _replay(question, _kept(question, index), drawn, (decided, strengths), replays, rng)
+    found = _replay(question, _fixed_keys(question, index), drawn, (decided, strengths), replays, rng)
     chance = not decided
     coin = chance or not _are_apart(len(index), decided, rng)
     active = {number for one, _ in again for number in (index[one.player_a], index[one.player_b])}
@@ -124,19 +124,19 @@ def _key(points: int, wins: int, draws: int) -> int:
     return (points * _SHIFT + wins) * _SHIFT + draws
 
 
-def _kept(question: Question, index: dict[str, int]) -> list[int]:
+def _fixed_keys(question: Question, index: dict[str, int]) -> list[int]:
     """The key that each player has before anything is played again."""
     rest = [one for one in question.results if one.status not in ("WIN", "DRAW")]
-    kept = [0] * len(index)
+    fixed_keys = [0] * len(index)
     for row in _counted(question, rest).values():
         behind = _key(_SHIFT, 0, 0) if row.out == DISQUALIFIED else 0
-        kept[index[row.player_id]] = _key(row.points, row.wins, row.draws) - behind
-    return kept
+        fixed_keys[index[row.player_id]] = _key(row.points, row.wins, row.draws) - behind
+    return fixed_keys
 
 
 def _replay(
     question: Question,
-    kept: list[int],
+    fixed_keys: list[int],
     drawn: list[tuple[int, int, Chances]],
     skilled: tuple[list[Decided], Strengths | None],
     replays: int,
@@ -146,11 +146,11 @@ def _replay(
     scoring = question.scoring
     win, draw, loss = _key(scoring.win, 1, 0), _key(scoring.draw, 0, 1), _key(scoring.loss, 0, 0)
     worth = (win, draw, loss)
-    players = len(kept)
+    players = len(fixed_keys)
     active = sorted(set(chain.from_iterable((match.a, match.b) for match in matches)))
     found = _Replayed([[] for _ in range(players)], [0.0] * players, [0] * players)
     for _ in range(replays):
-        keys = list(kept)
+        keys = list(fixed_keys)
         if strengths is not None:
             possible = strengths.draw(rng)
             _play_by_strength(keys, matches, possible, worth, rng)

@@ -98,8 +98,8 @@ def estimate(players: int, matches: Sequence[Decided]) -> Strengths:
         if scores[-1] < max(scores) - NEGLIGIBLE:
             break
     best = max(scores)
-    kept = [(mode, exp(score - best)) for mode, score in zip(modes, scores, strict=True) if score > best - NEGLIGIBLE]
-    return Strengths(players, tuple(mode for mode, _ in kept), tuple(weight for _, weight in kept))
+    likely = [(mode, exp(score - best)) for mode, score in zip(modes, scores, strict=True) if score > best - NEGLIGIBLE]
+    return Strengths(players, tuple(mode for mode, _ in likely), tuple(weight for _, weight in likely))
 
 
 def _mode(players: int, matches: Sequence[Decided], spread: float, start: list[float]) -> _Mode:

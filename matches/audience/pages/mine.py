@@ -1,6 +1,6 @@
 """The page "My agent": whether a student's agent is ready, notices, and every message of its matches.
 
-Only whoever has the agent's token or its owner's personal code sees it (``matches.view.own``), and no socket
+Only a visitor with the agent's token or its owner's personal code sees it (``matches.view.own``), and no socket
 carries it. A freeze does not hide the agent's own matches; the page has no table.
 """
 

@@ -138,8 +138,8 @@ class LeagueFiles:
         for path, content in files.items():
             tree.put(path, layout.whole(content, self._updated))
         if self.since == 0 or not self._kinds.isdisjoint(CORRECTIONS):
-            kept = () if self.is_huge else self.view.moment.outcomes
-            tree.keep_only(f"data/matches/{league_id}", [f"{match_id}.json" for match_id in kept])
+            match_ids = () if self.is_huge else self.view.moment.outcomes
+            tree.keep_only(f"data/matches/{league_id}", [f"{match_id}.json" for match_id in match_ids])
 
     # Players ---------------------------------------------------------------------------------
 

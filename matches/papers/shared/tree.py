@@ -95,29 +95,29 @@ class Tree:
 
     def _restore(self) -> None:
         """Read what was saved, and cut the logs back to it; if that is not possible, begin with an empty folder."""
-        kept = self._kept()
-        if kept is None:
+        stored = self._stored()
+        if stored is None:
             self.clear()
             return
-        self.written, self._sizes, self._whole = kept["written"], kept["logs"], True
+        self.written, self._sizes, self._whole = stored["written"], stored["logs"], True
         self._saved = self._mark()
 
-    def _kept(self) -> dict[str, Any] | None:
+    def _stored(self) -> dict[str, Any] | None:
         path = self.root / WRITTEN
         try:
-            kept = json.loads(path.read_text(encoding="utf-8")) if not path.is_symlink() else None
-            if not isinstance(kept, dict) or kept.get("format") != FORMAT or not kept["whole"]:
+            stored = json.loads(path.read_text(encoding="utf-8")) if not path.is_symlink() else None
+            if not isinstance(stored, dict) or stored.get("format") != FORMAT or not stored["whole"]:
                 return None
-            for log, size in kept["logs"].items():
+            for log, size in stored["logs"].items():
                 found = self._checked(log).lstat()
                 if found.st_size < size or not stat.S_ISREG(found.st_mode):
                     return None
-            for log, size in kept["logs"].items():
+            for log, size in stored["logs"].items():
                 self._cut(log, size)
-            self._drop_logs_but(kept["logs"])
+            self._drop_logs_but(stored["logs"])
         except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return kept
+        return stored
 
     def _cut(self, log: str, size: int) -> None:
         descriptor = os.open(self._checked(log), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -149,8 +149,8 @@ class Tree:
         self._save(whole=True)
 
     def _save(self, *, whole: bool) -> None:
-        kept = {"format": FORMAT, "whole": whole, "written": self.written, "logs": self._sizes}
-        replace_file(self.root / WRITTEN, json.dumps(kept))
+        stored = {"format": FORMAT, "whole": whole, "written": self.written, "logs": self._sizes}
+        replace_file(self.root / WRITTEN, json.dumps(stored))
         self._whole, self._saved = whole, self._mark()
 
     # Files -----------------------------------------------------------------------------------

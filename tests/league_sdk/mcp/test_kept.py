@@ -53,7 +53,7 @@ async def test_an_object_that_is_json_already_goes_in_as_it_is() -> None:
     odd = b'{"a": "<x>structuredContent", "\\u2028":[1e2]}'
 
     async def call(context: Context, arguments: dict[str, Any]) -> ToolResult:
-        return ToolResult([], Encoded(odd), beside={"more": Encoded(b"{}")})
+        return ToolResult([], Encoded(odd), extra_fields={"more": Encoded(b"{}")})
 
     talk = Talk()
     talk.server.registry.add(Tool("ready", "Ready", "For tests.", call))
