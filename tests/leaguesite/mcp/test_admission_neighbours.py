@@ -12,7 +12,7 @@ from agents_registry.rosters import roster
 from tests import factories as make
 from tests import wire
 from tests.agents_registry.rate_limits.test_attempts import SCHOOL
-from tests.leaguesite.mcp.test_admission_limits import asked
+from tests.leaguesite.mcp.test_admission_limits import send
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 CODE = "cs101"
@@ -28,7 +28,7 @@ def test_a_league_code_sent_as_a_personal_code_locks_nobody_out(client: Client) 
     for _ in range(SAME_SECRET.amount + 1):
         assert client.post("/leagues/fall/mine/", {"secret": CODE}, REMOTE_ADDR=SCHOOL).status_code == 403
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
-    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client) -> None:
@@ -36,19 +36,19 @@ def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client)
     make.open_league("spring", registration_code="another")
     for number in range(SAME_SECRET.amount + 1):
         other = wire.player_request(f"Mallory {number}", port=9000 + number, code=CODE, league_id="spring")
-        assert status(asked(client, "register_player", other)) == (200, "REJECTED")
+        assert status(send(client, "register_player", other)) == (200, "REJECTED")
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
-    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_an_agent_that_registers_without_end_uses_up_no_registrations_of_others(client: Client, settings: Any) -> None:
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = f"{REGISTRATIONS.amount + 5} per 10 second"
     make.open_league("fall")
     loop = wire.player_request("Loop", port=8666)
-    status_codes = [asked(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
+    status_codes = [send(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
     assert status_codes == [200] * REGISTRATIONS.amount + [429] * 10
     mine = wire.player_request("Ada", port=8101)
-    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_unreadable_registrations_use_up_no_registrations_of_others(client: Client, settings: Any) -> None:
@@ -56,12 +56,10 @@ def test_unreadable_registrations_use_up_no_registrations_of_others(client: Clie
     make.open_league("fall")
     nobody = wire.player_request("Nobody", endpoint="nowhere at all")
     old = wire.player_request("Nobody", port=8666, protocol="league.v1")
-    status_codes = [
-        asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)
-    ]
+    status_codes = [send(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
     assert status_codes == [200] * 5 + [429]
     mine = wire.player_request("Ada", port=8101)
-    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_registering_a_classmates_name_without_end_does_not_lock_the_classmate_out(client: Client) -> None:
@@ -70,9 +68,9 @@ def test_registering_a_classmates_name_without_end_does_not_lock_the_classmate_o
     roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-1815\n")
     for code in ("", "ada-1816"):
         answers = [
-            asked(client, "register_player", wire.player_request("Ada", port=8101, league_id="fall", code=code))
+            send(client, "register_player", wire.player_request("Ada", port=8101, league_id="fall", code=code))
             for _ in range(REGISTRATIONS.amount + 1)
         ]
         assert answers[-1].status_code == 429
     mine = wire.player_request("Ada", port=8101, league_id="fall", code="ada-1815")
-    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")

@@ -21,7 +21,7 @@ from matches.models import Check, Match
 from matches.view.public_answers import WITHHELD
 from tests import factories as make
 from tests import wire
-from tests.matches.audience.views.test_mine_page import PATH, asked, people, show, text_of
+from tests.matches.audience.views.test_mine_page import PATH, exchange_of_a_choice, people, show, text_of
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,9 @@ def answered(client: Client, caller: str) -> str:
     make.join("Bob", "fall", port=8102)
     make.playing_on(place)
     problem = note(Code.ERROR_IN_REPLY, said=SECRET)
-    asked(place, SAID, wire=[WIRE], notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)], problem=problem)
+    exchange_of_a_choice(
+        place, SAID, wire=[WIRE], notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)], problem=problem
+    )
     Agent.objects.update(problem=f"HTTP 500: {SECRET}")
     return token
 
