@@ -47,12 +47,12 @@ def read_by_the_site() -> set[str]:
 
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_a_container_runs_a_command_that_exists(name: str) -> None:
-    given = options(OURS[name]["command"])
+    arguments = options(OURS[name]["command"])
     if name.startswith("referee"):
         # Its port is what it is called at, and with the address what fixes its id.
-        port = given["port"]
+        port = arguments["port"]
         assert OURS[name]["ports"] == [f"{port}:{port}"]
-        assert given["endpoint"].endswith(f":{port}/mcp")
+        assert arguments["endpoint"].endswith(f":{port}/mcp")
 
 
 def test_compose_runs_two_of_each_process_that_may_run_twice() -> None:
@@ -104,9 +104,9 @@ def test_a_unit_runs_a_command_that_exists(unit: Path) -> None:
     lines = [shlex.split(line) for line in re.findall(r"^ExecStart(?:Pre)?=(.*)$", text, re.MULTILINE)]
     assert lines
     assert all(words[:2] == ["/opt/leaguesite/.venv/bin/python", "manage.py"] for words in lines)
-    given = [options(words[2:]) for words in lines][-1]
+    arguments = [options(words[2:]) for words in lines][-1]
     if "referee" in unit.stem:
-        assert given["endpoint"].endswith(f":{given['port']}/mcp")
+        assert arguments["endpoint"].endswith(f":{arguments['port']}/mcp")
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
@@ -184,17 +184,17 @@ def test_nginx_understands_the_site(upstream: str, tmp_path: Path) -> None:
 
 def test_the_image_is_built_from_files_that_exist() -> None:
     ignore = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8")
-    kept = re.findall(r"^!(\S+)$", ignore, re.MULTILINE)
-    assert [path for path in kept if not (ROOT / path).exists()] == []
+    paths = re.findall(r"^!(\S+)$", ignore, re.MULTILINE)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
     # Every package that the site imports, and what it reads beside them.
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
         "wheel"
     ]
     resources = set(wheel["force-include"])
-    assert {*packages, "manage.py", "docs", *resources} - {"docs/protocol.md"} <= set(kept)
+    assert {*packages, "manage.py", "docs", *resources} - {"docs/protocol.md"} <= set(paths)
     # What the documentation is built with and from: its stage is the same context.
-    assert {"mkdocs.yml", "deploy/docs", "requirements/docs.txt", *ELSEWHERE} <= set(kept)
+    assert {"mkdocs.yml", "deploy/docs", "requirements/docs.txt", *ELSEWHERE} <= set(paths)
     assert {*wheel["packages"], "league_sdk"} == packages
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     assert "--require-hashes" in dockerfile

@@ -33,11 +33,11 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def installed(checkout: Path, wanted: str) -> list[str]:
+def installed(checkout: Path, requirements: str) -> list[str]:
     """Set up; the files of requirements that were installed for it."""
     log = checkout / "pip.log"
     log.unlink(missing_ok=True)
-    command = [checkout / "deploy" / "setup-venv.sh", wanted]
+    command = [checkout / "deploy" / "setup-venv.sh", requirements]
     subprocess.run(command, env={"PATH": "/usr/bin:/bin", "PYTHON": str(checkout / "python")}, check=True)
     words = log.read_text(encoding="utf-8").split() if log.exists() else []
     return [word.removeprefix("requirements/") for word in words if word.endswith(".txt")]

@@ -33,7 +33,7 @@ def upgrade() -> None:
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 
-def kept() -> dict[str, tuple[str, str]]:
+def stored_programs() -> dict[str, tuple[str, str]]:
     rows = Agent.objects.filter(kind="player").order_by("code")
     return {agent.code: (agent.program, agent.addresses) for agent in rows}
 
@@ -52,11 +52,11 @@ def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(
     for code, endpoint in ENDPOINTS.items():
         make.join(code, "fall", endpoint=endpoint)
     upgrade()
-    assert set(kept().values()) == {("", "")}
+    assert set(stored_programs().values()) == {("", "")}
 
     first_look()
 
-    assert kept() == {
+    assert stored_programs() == {
         "P01": ("192.0.2.7|8101", "192.0.2.7"),
         "P02": ("agents.example|443", ""),
         "P03": ("127.0.0.1|8103", "::1"),
@@ -93,6 +93,6 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     assert [host for host, _ in zones.lookups] == ["alias.example"]
     zones.settle()
     assert make.look().starts == []
-    assert kept()["P04"] == ("192.0.2.7|8101", "192.0.2.7")
+    assert stored_programs()["P04"] == ("192.0.2.7|8101", "192.0.2.7")
     results.cancel(league_id="fall", match_id=named.match_id, why="over")
     assert {one.match_pk for one in make.look().starts} == {other.pk}

@@ -181,19 +181,19 @@ def show(name: str, run: dict[str, Any]) -> None:
 
 def main() -> int:
     """Run the bench; the exit code."""
-    wanted = options()
-    figures: dict[str, Any] = {"machine": machine(), "players": wanted.players}
+    arguments = options()
+    figures: dict[str, Any] = {"machine": machine(), "players": arguments.players}
     print(" ".join(f"{name} {value}" for name, value in figures["machine"].items()), flush=True)
     with scratch() as folder:
         for part in ("quiet", "watched"):
             (folder / part).mkdir()
-        figures["quiet"] = quiet_run(folder / "quiet", wanted.players)
+        figures["quiet"] = quiet_run(folder / "quiet", arguments.players)
         show("without an audience", figures["quiet"])
-        if wanted.sockets:
-            figures["watched"] = watched_run(folder / "watched", wanted.players, wanted.sockets)
+        if arguments.sockets:
+            figures["watched"] = watched_run(folder / "watched", arguments.players, arguments.sockets)
             show("with an audience", figures["watched"])
-    if wanted.json:
-        wanted.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

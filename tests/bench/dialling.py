@@ -83,12 +83,12 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--rounds", type=int, default=0, help="rounds of each turn; 0: whole leagues")
     parser.add_argument("--idle", type=int, default=IDLE_AGENTS, help="0: none")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with scratch() as folder:
-        if wanted.rounds:
-            figures = rounds_in_turn(folder, wanted.players, wanted.rounds, wanted.pairs)
+        if options.rounds:
+            figures = rounds_in_turn(folder, options.players, options.rounds, options.pairs)
         else:
-            figures = play_in_turn(folder, wanted.players, KINDS, wanted.pairs)
+            figures = play_in_turn(folder, options.players, KINDS, options.pairs)
     site = {kind: [run["cpu_s"]["host"] + run["cpu_s"]["referees"] for run in runs] for kind, runs in figures.items()}
     for kind, used in site.items():
         ratios = [one / plain for one, plain in zip(used, site["plain"], strict=True)]
@@ -97,11 +97,11 @@ def main() -> int:
             f"{kind}: processor time of the site {statistics.median(used):.2f} s, {each} times that of called players;"
         )
         print(f"  median {statistics.median(ratios):.2f} times")
-    for delivery in ("websocket", "poll") if wanted.idle else ():
+    for delivery in ("websocket", "poll") if options.idle else ():
         with scratch() as folder:
-            alone, added, grown_mb = wait_idle(folder, delivery, wanted.idle)
+            alone, added, grown_mb = wait_idle(folder, delivery, options.idle)
         print(
-            f"{wanted.idle} wait idle by {delivery}: {added:.3f} of a core beside the {alone:.3f} without them, "
+            f"{options.idle} wait idle by {delivery}: {added:.3f} of a core beside the {alone:.3f} without them, "
             f"{grown_mb:.0f} MB"
         )
     return 0

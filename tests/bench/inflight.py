@@ -77,8 +77,8 @@ def main() -> int:
     """Measure and print; the exit code."""
     parser = command_line("inflight", __doc__)
     parser.add_argument("--matches", type=within(2, 400), default=MATCHES, help="at once; 2 to 400")
-    wanted = parser.parse_args()
-    figures = measure(wanted.matches)
+    options = parser.parse_args()
+    figures = measure(options.matches)
     together = figures["together"]
     print(
         f"{together['matches']} matches at once on one referee, at most {together['max_in_flight']} in flight: "

@@ -127,7 +127,7 @@ class Subscribers(Audience):
 
     async def _listen(self, session: aiohttp.ClientSession, url: str, token: str) -> None:
         version = STATELESS_VERSIONS[0]
-        wanted = {"resourceSubscriptions": [f"league://{self._league}/standings"]}
+        notifications = {"resourceSubscriptions": [f"league://{self._league}/standings"]}
         meta = {META_VERSION: version, META_CAPABILITIES: {}}
         headers = {
             "MCP-Protocol-Version": version,
@@ -135,7 +135,7 @@ class Subscribers(Audience):
             "Accept": "application/json, text/event-stream",
             "Authorization": f"Bearer {token}",
         }
-        body = rpc.call("subscriptions/listen", {"notifications": wanted, "_meta": meta}, 1)
+        body = rpc.call("subscriptions/listen", {"notifications": notifications, "_meta": meta}, 1)
         async with AsyncExitStack() as stack:
             # The site has a queue of requests, which is not for two hundred at a time.
             async with self._opening:

@@ -140,14 +140,14 @@ def main() -> int:
     parser = command_line("outage", __doc__)
     parser.add_argument("--pages", type=within(46, 466), default=300, help="different ones; 46 to 466")
     parser.add_argument("--crowd", type=within(0, 500), default=200, help="more browsers on the board; 0 to 500")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with scratch() as folder:
         try:
             with scaled_site(folder) as (site, redis):
                 site.start_conductor()
                 one, other = site.start_web(2)
-                print(f"{wanted.pages} different pages and {wanted.crowd} more browsers on the board, at one process")
-                seconds = asyncio.run(measure(one, other, redis, wanted.pages, wanted.crowd))
+                print(f"{options.pages} different pages and {options.crowd} more browsers on the board, at one process")
+                seconds = asyncio.run(measure(one, other, redis, options.pages, options.crowd))
         except pytest.skip.Exception as missing:
             print(f"not measured: {missing}")
             return 0

@@ -67,11 +67,11 @@ async def rate(port: int, call: dict[str, Any], connections: int, calls: int) ->
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in range(calls):
             writer.write(request)
-            answered = await reader.readuntil(b"\r\n\r\n")
-            fields = dict(line.lower().split(b": ", 1) for line in answered.split(b"\r\n")[1:-2])
+            head = await reader.readuntil(b"\r\n\r\n")
+            fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
             content = await reader.readexactly(int(fields[b"content-length"]))
-            if not answered.startswith(b"HTTP/1.1 200") or b'"standings"' not in content:
-                raise RuntimeError(f"no table in the answer: {answered!r} {content[:300]!r}")
+            if not head.startswith(b"HTTP/1.1 200") or b'"standings"' not in content:
+                raise RuntimeError(f"no table in the answer: {head!r} {content[:300]!r}")
         writer.close()
         await writer.wait_closed()
 

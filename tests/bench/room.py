@@ -210,9 +210,9 @@ def main() -> None:
     """Measure and print."""
     parser = command_line("room", __doc__)
     parser.add_argument("--sockets", type=within(1, 2000), default=500, help="open on the board; 1 to 2000")
-    wanted = parser.parse_args()
-    measured = measure(wanted.sockets)
-    print(f"{wanted.sockets} sockets, {measured['results']} results, {measured['frame_kB']:.1f} kB a frame")
+    options = parser.parse_args()
+    measured = measure(options.sockets)
+    print(f"{options.sockets} sockets, {measured['results']} results, {measured['frame_kB']:.1f} kB a frame")
     for label, key in (("accepted to last frame", "league_ms"), ("bare broadcast", "bare_ms")):
         print(f"  {label:<24}{in_words(measured[key], 'p50', 'p95', 'max')}")
     print(f"  ratio of p95            {measured['ratio']:8.2f}")

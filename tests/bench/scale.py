@@ -108,12 +108,12 @@ def main() -> int:
     """Measure and print the curve; the exit code."""
     parser = command_line("scale", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     runs = []
     for web in WEB_PROCESSES:
         with scratch() as folder:
             try:
-                runs.append(play(folder, web, wanted.players))
+                runs.append(play(folder, web, options.players))
             except pytest.skip.Exception as missing:
                 print(f"not measured: {missing}")
                 return 0

@@ -69,10 +69,10 @@ def main() -> int:
     """Measure and print; the exit code."""
     parser = command_line("sizes", __doc__)
     parser.add_argument("--largest", type=int, choices=list(ROUNDS), default=1000)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     by_size = {}
     for players, rounds in ROUNDS.items():
-        if players > wanted.largest:
+        if players > options.largest:
             break
         one = by_size[players] = measure(players, rounds)
         print(

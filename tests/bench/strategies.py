@@ -168,8 +168,8 @@ def crowds(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
     """Points a match in leagues of ten in which nine play the same."""
     game = get_game("even_odd")
     for crowd, one in (("even", "odd"), ("even", "even"), ("even", "random"), ("random", "odd"), ("random", "random")):
-        got: dict[bool, list[int]] = {True: [], False: []}
-        while len(got[True]) < matches:
+        points: dict[bool, list[int]] = {True: [], False: []}
+        while len(points[True]) < matches:
             # The last one is the one that differs.
             names = [crowd] * 9 + [one]
             seats = [Seat(f"{name}{place}", PARITIES[name](rng)) for place, name in enumerate(names)]
@@ -177,8 +177,8 @@ def crowds(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
                 winner = play(game, pair, rng)
                 for seat in pair:
                     result = "draw" if winner is None else "win" if winner == seat.name else "loss"
-                    got[seat is seats[-1]].append(POINTS[result])
-        yield f"nine {crowd}, one {one}", mean(got[True][:matches]), mean(got[False])
+                    points[seat is seats[-1]].append(POINTS[result])
+        yield f"nine {crowd}, one {one}", mean(points[True][:matches]), mean(points[False])
 
 
 def mean(values: Sequence[int]) -> str:
@@ -208,12 +208,12 @@ def main() -> None:
     parser.add_argument("--four", type=within(10, 100_000), default=300, help="of each pair in Connect Four")
     parser.add_argument("--depth", type=within(1, 12), default=6, help="how far the search looks")
     parser.add_argument("--seed", type=int, default=1)
-    wanted = parser.parse_args()
-    matches = wanted.matches
+    options = parser.parse_args()
+    matches = options.matches
 
     def chance() -> random.Random:
         """A random generator with the same seed for each table, so that none depends on those before it."""
-        return random.Random(wanted.seed)
+        return random.Random(options.seed)
 
     pairs = list(combinations_with_replacement(PARITIES.items(), 2))
     show("Even/Odd", DUEL, duels("even_odd", pairs, matches, chance()))
@@ -222,7 +222,7 @@ def main() -> None:
     numbers = [(("random", Random), ("careful", Careful))]
     show("Even/Odd with numbers", DUEL, duels("even_odd_numbers", numbers, matches, chance()))
     tic_tac_toe(matches, chance())
-    connect_four(wanted.four, wanted.depth, chance())
+    connect_four(options.four, options.depth, chance())
 
 
 if __name__ == "__main__":

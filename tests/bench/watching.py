@@ -56,10 +56,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=within(1, 20), default=PAIRS, help="1 to 20")
     parser.add_argument("--sockets", type=within(1, 1000), default=100, help="on the board; 1 to 1000")
     parser.add_argument("--plain", action="store_true", help="frames without gzip, as for a browser of before 2023")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     load = os.getloadavg()[0]
-    measured = measure(wanted.pairs, wanted.sockets, packed=not wanted.plain)
-    print(f"{PLAYERS} players, {wanted.sockets} browsers, {wanted.pairs} pairs; load before: {load:.1f}")
+    measured = measure(options.pairs, options.sockets, packed=not options.plain)
+    print(f"{PLAYERS} players, {options.sockets} browsers, {options.pairs} pairs; load before: {load:.1f}")
     for label, key in (("league without, s", "quiet_s"), ("league with, s", "watched_s")):
         print(f"  {label:<24}{_spread(measured[key])}")
     for label, key in (("with / without", "ratios"), ("in processor time", "processor")):

@@ -252,9 +252,9 @@ def _wrap_referee_server(injector: Injector, module: Any) -> None:
 
     @functools.wraps(answer)
     async def perform(self: Any, name: str, message: Any, there: Any) -> Any:
-        answered = await answer(self, name, message, there)
+        reply = await answer(self, name, message, there)
         await injector.strike_async(plan.BEFORE_ANSWER, "/mcp")
-        return answered
+        return reply
 
     module.RefereeServer.perform = perform
 

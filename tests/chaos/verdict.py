@@ -228,13 +228,13 @@ def _conversations(player: Player) -> list[str]:
         if kind in _BROADCASTS:
             conversations[kind, message.get("round_id")].add(conversation)
             # Timestamp and token may differ when a later look sends it again.
-            kept = {name: value for name, value in message.items() if name not in ("timestamp", "auth_token")}
+            contents = {name: value for name, value in message.items() if name not in ("timestamp", "auth_token")}
         elif kind == "GAME_OVER":
             conversations[kind, message["match_id"], message["attempt"]].add(conversation)
-            kept = message["game_result"]
+            contents = message["game_result"]
         else:
             continue
-        text = json.dumps([kind, kept], sort_keys=True)
+        text = json.dumps([kind, contents], sort_keys=True)
         if texts.setdefault(f"{kind} {conversation}", text) != text:
             broken.append(f"{kind} of {conversation} came twice and differs")
     broken += [f"{what} came as {sorted(them)}" for what, them in conversations.items() if len(them) > 1]

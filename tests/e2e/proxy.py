@@ -83,7 +83,7 @@ class Proxy:
             "scheme": self._scheme,
             "name": self._name or called,
         }
-        kept = []
+        header_lines = []
         for name, value in fields:
             shown = value
             if name.lower() == "host":
@@ -92,11 +92,11 @@ class Proxy:
                 shown = f"http://localhost:{self._site.port}"
             elif name.lower() in _REPLACED or (name.lower() == "connection" and "upgrade" not in headers):
                 continue
-            kept.append(f"{name}: {shown}")
+            header_lines.append(f"{name}: {shown}")
         written = [line.format_map(values) for line in KINDS[self._kind]]
         # The site closes the connection, so that the next request comes on a new one and is changed here as well.
         end = [] if "upgrade" in headers else ["Connection: close"]
-        return "\r\n".join([first, *kept, *written, *end, "", ""])
+        return "\r\n".join([first, *header_lines, *written, *end, "", ""])
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

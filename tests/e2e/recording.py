@@ -76,11 +76,11 @@ async def _pass_on(session: ClientSession, request: web.Request, port: int, into
     try:
         async with session.request(request.method, url, headers=headers, data=raw) as reply:
             answer = await reply.read()
-            given = {name: value for name, value in reply.headers.items() if name.lower() in KEPT}
+            kept_headers = {name: value for name, value in reply.headers.items() if name.lower() in KEPT}
             status = reply.status
     except ClientError:
-        answer, given, status = b"", {}, 502
-    request_headers, reply_headers = request.headers, {name.lower(): value for name, value in given.items()}
+        answer, kept_headers, status = b"", {}, 502
+    request_headers, reply_headers = request.headers, {name.lower(): value for name, value in kept_headers.items()}
     into.append(
         Recorded(
             request.method,
@@ -91,4 +91,4 @@ async def _pass_on(session: ClientSession, request: web.Request, port: int, into
             reply_headers.get("mcp-session-id", ""),
         )
     )
-    return web.Response(status=status, body=answer, headers=given)
+    return web.Response(status=status, body=answer, headers=kept_headers)

@@ -69,8 +69,8 @@ def test_a_match_is_played_again_after_the_end_of_the_league(site: Site, tmp_pat
         site.play_to_the_end("again")
         for player in players:
             player.wait_for_last_message()
-        wanted = {"kind": "replay", "match_id": "R1M1", "reason": REASON}
-        site.post("/leagues/again/corrections", wanted, status=201)
+        correction = {"kind": "replay", "match_id": "R1M1", "reason": REASON}
+        site.post("/leagues/again/corrections", correction, status=201)
 
         def is_played_again() -> bool:
             match = site.get("/leagues/again/matches/R1M1")

@@ -132,11 +132,11 @@ def test_a_class_that_connects_at_once_while_the_site_is_busy_is_served(site: Si
 
 
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         with site_with_players(tmp_path, 0, options=("--no-demo", "--referee-port", str(port))) as (site, _):
             ports = [int(command_line(pid).partition("--port ")[2].split()[0]) for pid in site.referees()]
             assert len(set(ports)) == 2
@@ -144,10 +144,10 @@ def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
 
 
 def test_the_host_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         done = subprocess.run(
             [sys.executable, "manage.py", "host", "--port", str(port), "--data", str(tmp_path / "data")],
             cwd=ROOT,

@@ -123,8 +123,8 @@ def test_the_kit_says_why_it_is_refused_and_ends(language: str) -> None:
 
 
 def test_the_kit_does_not_start_with_wrong_options(language: str) -> None:
-    with socket.create_server(("0.0.0.0", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("0.0.0.0", 0)) as listener:
+        port = str(listener.getsockname()[1])
         wrong = (
             ((), "name"),
             (("--name", "A", "--nope"), "nope"),
@@ -241,8 +241,8 @@ def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
     # Started again it is the same player, by the token that nobody else can read.
     assert second["params"] == about | {"player_meta": meta | {"delivery": "poll"}, "auth_token": TOKEN}
     folder, _command = kits.built(language)
-    kept = [file for file in folder.glob("token-*") if file.read_text() == TOKEN]
-    assert kept and {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
+    token_files = [file for file in folder.glob("token-*") if file.read_text() == TOKEN]
+    assert token_files and {stat.S_IMODE(file.stat().st_mode) for file in token_files} == {0o600}
 
 
 @pytest.mark.parametrize("status", [401, 409])

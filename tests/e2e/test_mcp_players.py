@@ -111,11 +111,11 @@ def check(site: Site, one: Student) -> None:
     report = site.get(f"/checks/{check_id}")["report"]
     clauses = {clause["id"]: (clause["verdict"], clause["why"]) for clause in report["clauses"]}
     of_mcp = {name: clause for name, clause in clauses.items() if name.startswith("mcp.")}
-    wanted = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}
-    wanted |= {"mcp.session", "mcp.session_end"} if one.name in GIVE_SESSIONS else set()
+    expected = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}
+    expected |= {"mcp.session", "mcp.session_end"} if one.name in GIVE_SESSIONS else set()
     # One player asks for an argument on purpose that no message has.
     named = {"mcp.arguments"} if one.name == "FastMcp4" else set()
-    assert set(of_mcp) == wanted, (one.name, of_mcp)
+    assert set(of_mcp) == expected, (one.name, of_mcp)
     assert {name for name, (verdict, _why) in of_mcp.items() if verdict != "conforms"} == named, (one.name, of_mcp)
     assert report["can_play"], (one.name, clauses)
     (one.folder / f"{one.name}.jsonl").unlink()

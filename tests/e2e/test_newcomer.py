@@ -31,6 +31,6 @@ def test_a_newcomer_has_played_a_match(tmp_path: Path) -> None:
     finally:
         newcomer.close()
         site.close()
-    kept = sorted(path.name for path in (folder / "league_data").rglob("*") if path.is_file())
-    assert [name for name in kept if name == "history.json"]
-    assert [name for name in kept if name.startswith("token-")]
+    names = sorted(path.name for path in (folder / "league_data").rglob("*") if path.is_file())
+    assert [name for name in names if name == "history.json"]
+    assert [name for name in names if name.startswith("token-")]

@@ -205,7 +205,7 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
             # The door ignores SIGTERM: a signal to the whole process group is for the judging process.
             os.kill(before, signal.SIGTERM)
             await referee.play(*urls, **RULES)
-            kept = door_of(referee)
+            unchanged = door_of(referee)
             async with ending(before):
                 os.kill(before, signal.SIGKILL)
             # No caller is refused meanwhile: calls wait until the next door listens.
@@ -217,7 +217,7 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
     finally:
         await first.stop()
         await second.stop()
-    assert before == kept != after
+    assert before == unchanged != after
     assert "SECRET-OF-THE-SITE" not in environment
 
 

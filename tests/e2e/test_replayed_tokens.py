@@ -114,5 +114,5 @@ def check_as_keys(http: httpx.Client, texts: list[str]) -> None:
 def trusted(site: Site) -> list[tuple[str, int]]:
     """The referees that may judge, from the site's database."""
     with sqlite3.connect(f"file:{site.data / 'league.sqlite3'}?mode=ro", uri=True) as database:
-        wanted = "select name, trusted from agents_registry_agent where kind = 'referee' and trusted order by name"
-        return database.execute(wanted).fetchall()
+        sql = "select name, trusted from agents_registry_agent where kind = 'referee' and trusted order by name"
+        return database.execute(sql).fetchall()

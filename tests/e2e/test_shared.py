@@ -153,9 +153,9 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
 def test_a_configuration_is_read_at_the_start_and_written_as_the_site_is(tmp_path: Path) -> None:
     config = Path(shutil.copytree(ROOT / "examples" / "config", tmp_path / "config"))
     system = config / "system.json"
-    given = json.loads(system.read_text())
-    given["timeouts"]["move_timeout_sec"] = 12
-    system.write_text(json.dumps(given))
+    configuration = json.loads(system.read_text())
+    configuration["timeouts"]["move_timeout_sec"] = 12
+    system.write_text(json.dumps(configuration))
     site = Site(tmp_path / "data", "--no-demo", "--referees", "0", "--config", str(config))
     try:
         assert [league["league_id"] for league in site.get("/leagues")] == ["league_2025_even_odd"]
@@ -164,7 +164,7 @@ def test_a_configuration_is_read_at_the_start_and_written_as_the_site_is(tmp_pat
         wait_for("the league has its file", (shared / "leagues" / f"{LEAGUE}.json").exists)
         wait_for("the site has its file, which is written later", (shared / "system.json").exists)
         assert ConfigLoader(shared).load_system().timeouts.move_timeout_sec == 12
-        assert json.loads(system.read_text()) == given
+        assert json.loads(system.read_text()) == configuration
     finally:
         site.close()
 

@@ -88,13 +88,13 @@ def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path,
             stack.enter_context(losers(None, league_id, tmp_path, *(f"{name}:" for name in names), options=options))
         site = Site(tmp_path / "data", "--no-demo", "--referees", "1")
         stack.callback(site.close)
-        kept = [match for match in finished(site) if match["match_id"] in before]
-        assert {match["match_id"]: match["status"] for match in kept} == before
+        earlier = [match for match in finished(site) if match["match_id"] in before]
+        assert {match["match_id"]: match["status"] for match in earlier} == before
         site.wait_for_round(PLAYED, 2)
         league = site.play_to_the_end(PLAYED)
         assert (league["matches"], league["matches_done"]) == (10, 10)
         now = finished(site)
-        assert [match for match in now if match["match_id"] in before] == kept
+        assert [match for match in now if match["match_id"] in before] == earlier
         assert {match["status"] for match in now} <= {"WIN", "DRAW"}
         assert sum(row["played"] for row in site.get(f"/leagues/{PLAYED}/standings")) == 20
         for check_id, practice, state in checks:

@@ -311,10 +311,10 @@ def test_the_site_notes_a_missing_field(played: Played, name: str, field: str) -
 
 def test_the_site_notes_a_wrong_player_id_with_the_right_one(zoo: dict[str, Played]) -> None:
     played = next(one for one in zoo.values() if "OwnId" in one.agents)
-    given = played.agents["OwnId"]
+    player_id = played.agents["OwnId"]
     assert {note for note in played.notes("OwnId") if note.startswith(("player_id", "sender"))} == {
-        f"player_id was 'P01', expected {given}",
-        f"sender was 'player:P01', expected player:{given}",
+        f"player_id was 'P01', expected {player_id}",
+        f"sender was 'player:P01', expected player:{player_id}",
     }
 
 

@@ -59,25 +59,28 @@ class Forms(HTMLParser):
         self._name: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "a" and "href" in given:
-            self.links.append(urljoin(self.page, given["href"]))
+        attributes = {name: value or "" for name, value in attrs}
+        if tag == "a" and "href" in attributes:
+            self.links.append(urljoin(self.page, attributes["href"]))
         if tag == "form":
-            action = urljoin(self.page, given.get("action", ""))
-            post, multipart = given.get("method", "").lower() == "post", "multipart" in given.get("enctype", "")
+            action = urljoin(self.page, attributes.get("action", ""))
+            post, multipart = (
+                attributes.get("method", "").lower() == "post",
+                "multipart" in attributes.get("enctype", ""),
+            )
             self._form = Form(self.page, action, post, multipart)
             self.forms.append(self._form)
-        form, name = self._form, given.get("name", "")
+        form, name = self._form, attributes.get("name", "")
         if form is None or (not name and tag != "option"):
             return
         if tag == "select":
             self._name = name
         elif tag == "option" and self._name:
-            (form.pairs if "selected" in given else form.options).append((self._name, given.get("value", "")))
-        elif tag == "button" or given.get("type") in ("submit", "checkbox", "radio"):
-            (form.pairs if "checked" in given else form.options).append((name, given.get("value", "on")))
+            (form.pairs if "selected" in attributes else form.options).append((self._name, attributes.get("value", "")))
+        elif tag == "button" or attributes.get("type") in ("submit", "checkbox", "radio"):
+            (form.pairs if "checked" in attributes else form.options).append((name, attributes.get("value", "on")))
         elif tag in ("input", "textarea"):
-            form.pairs.append((name, given.get("value", "")))
+            form.pairs.append((name, attributes.get("value", "")))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "select":

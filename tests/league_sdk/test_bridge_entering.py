@@ -153,9 +153,9 @@ def test_the_exit_code_and_a_sentence_say_how_it_ended(
     assert says in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kept", ["", "no json", "[]", '{"x": 5}'])
-def test_a_file_that_cannot_be_read_counts_as_none(tmp_path: Path, kept: str) -> None:
-    (tmp_path / "kept.json").write_text(kept)
+@pytest.mark.parametrize("content", ["", "no json", "[]", '{"x": 5}'])
+def test_a_file_that_cannot_be_read_counts_as_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "kept.json").write_text(content)
     tokens = Tokens(tmp_path / "kept.json")
     assert tokens.all("x") == {}
     tokens.keep("x", "Ada", token=TOKEN)

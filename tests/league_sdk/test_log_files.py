@@ -57,8 +57,8 @@ def test_full_files_are_renamed_and_the_oldest_is_deleted(file: LogFile, logger:
         file.flush()
     names = sorted(path.name for path in file.path.parent.iterdir())
     assert names == ["web.log.jsonl", "web.log.jsonl.1", "web.log.jsonl.2"]
-    kept = [line for name in reversed(names) for line in messages(file.path.parent / name)]
-    assert kept == [f"line {number}" for number in range(60 - len(kept), 60)]
+    lines = [line for name in reversed(names) for line in messages(file.path.parent / name)]
+    assert lines == [f"line {number}" for number in range(60 - len(lines), 60)]
     assert all(path.stat().st_size < 2000 + 400 for path in file.path.parent.iterdir())
 
 

@@ -14,9 +14,9 @@ from league_sdk.open_files import raise_file_limit
     [((1024, 4096), 4096), ((1024, 10**6), 65_536), ((1024, resource.RLIM_INFINITY), 65_536), ((10**6, 10**6), 10**6)],
 )
 def test_a_process_raises_its_file_limit_as_far_as_allowed(limits: tuple[int, int], expected: int) -> None:
-    kept = [limits]
-    raised = raise_file_limit(read=lambda _: kept[-1], write=lambda _, new: kept.append(new))
-    assert (raised, kept[-1]) == (expected, (expected, limits[1]))
+    states = [limits]
+    raised = raise_file_limit(read=lambda _: states[-1], write=lambda _, new: states.append(new))
+    assert (raised, states[-1]) == (expected, (expected, limits[1]))
 
 
 def test_a_process_keeps_its_file_limit_when_the_system_refuses_more() -> None:

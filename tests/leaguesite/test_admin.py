@@ -38,8 +38,8 @@ def test_permissions_that_the_form_does_not_offer_are_kept_and_named(desk: Clien
     assert ("session: may delete" in note, note.count(": may ")) == (True, 2)
     for chosen in ([offered[1]], []):
         assert desk.post(address, form | {field: [one.pk for one in chosen]}).status_code == 302
-        kept = {one.pk for one in getattr(row, field).all()}
-        assert kept == {one.pk for one in [*chosen, *outside]}
+        ids = {one.pk for one in getattr(row, field).all()}
+        assert ids == {one.pk for one in [*chosen, *outside]}
     # A user who changes nothing causes no change.
     desk.post(address, form)
     assert LogEntry.objects.latest("pk").change_message == "[]"

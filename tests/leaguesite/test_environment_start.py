@@ -20,7 +20,7 @@ def mode(path: Path) -> int:
 
 
 def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("LEAGUE_", "DJANGO_", "DATABASE_", "REDIS_"))
@@ -28,7 +28,7 @@ def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedPro
     return subprocess.run(
         [sys.executable, "manage.py", *words, "--data", str(data)],
         cwd=BASE_DIR,
-        env=kept | variables,
+        env=environment | variables,
         capture_output=True,
         text=True,
         check=False,

@@ -17,7 +17,7 @@ from league_sdk.protocol.sentences import say
 
 def clause(name: str = "join.accepts", verdict: str = "conforms", **changes: Any) -> Clause:
     """One clause."""
-    given = {
+    fields = {
         "title": "Accepts an invitation",
         "expected": "GAME_JOIN_ACK with accept: true within 5 s",
         "source": "004 4.4.2",
@@ -26,7 +26,7 @@ def clause(name: str = "join.accepts", verdict: str = "conforms", **changes: Any
         "came": {"result": {"accept": True}},
         "elapsed_ms": 12,
     }
-    return Clause(id=name, verdict=Verdict(verdict), **(given | changes))
+    return Clause(id=name, verdict=Verdict(verdict), **(fields | changes))
 
 
 def report(**how: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def report(**how: Any) -> dict[str, Any]:
 
 def whole(*, passed: bool = True, clauses: tuple[Clause, ...] | None = None, **changes: Any) -> Report:
     """A whole report."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "role": "player",
         "endpoint": "http://127.0.0.1:8101/mcp",
         "started_at": "2025-01-15T10:15:00Z",
@@ -48,7 +48,7 @@ def whole(*, passed: bool = True, clauses: tuple[Clause, ...] | None = None, **c
         "spoken": {"GAME_INVITATION": "canonical"},
         "clauses": clauses or (clause(verdict="conforms" if passed else "fails"),),
     }
-    return Report(**(given | changes))
+    return Report(**(fields | changes))
 
 
 EXCHANGES: Mapping[str, Exchange] = {
@@ -72,7 +72,7 @@ def by_the_rules(role: Role, what: str) -> Report:
     facts = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(rule.yes + rule.no for rule in role.rules.values())), "P01")
     for name in ("ms", "status", "said", "failure"):
         facts.pop(name, None)
-    given: dict[str, Any] = facts | {"illegal": illegal, "wrong": say("There is no game_result.")}
+    known_facts: dict[str, Any] = facts | {"illegal": illegal, "wrong": say("There is no game_result.")}
     for name, rule in role.rules.items():
         words = rule.yes if exchange.answered else rule.no
         if rule.by is not None:
@@ -80,5 +80,5 @@ def by_the_rules(role: Role, what: str) -> Report:
         elif rule.shows is not None and exchange.answered:
             verdicts.as_shown(name, [({}, exchange)])
         elif words:
-            verdicts.decide(name, exchange.answered, exchange, **given)
+            verdicts.decide(name, exchange.answered, exchange, **known_facts)
     return verdicts.report()

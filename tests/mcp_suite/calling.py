@@ -36,20 +36,20 @@ MESSAGE = {
 async def main(url: str) -> None:
     """Find out, and call each tool that may be called."""
     client, memory, next_id = Client(agent_type="league_manager"), Memory(), partial(next, count(1))
-    kept = KeptSessions(partial(client.delete, limit_s=END_S))
+    sessions = KeptSessions(partial(client.delete, limit_s=END_S))
     post = partial(client.post, url)
-    given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}")).get("toolCalls", [])
-    values: dict[str, dict[str, Any]] = {one["name"]: one["arguments"] for one in given}
+    calls = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}")).get("toolCalls", [])
+    values: dict[str, dict[str, Any]] = {one["name"]: one["arguments"] for one in calls}
     try:
         await discovery.discover(post, memory, next_id, limit_s=LIMIT_S)
-        kept.use(memory, url)
+        sessions.use(memory, url)
         for name, tool in (memory.tools or {}).items():
             body, _unfilled = tool.call("tools_list", values.get(name, MESSAGE), next_id())
             reply = await session.through(post, body, memory, next_id, limit_s=LIMIT_S)
-            kept.use(memory, url)
+            sessions.use(memory, url)
             print(name, reply.status, reply.body)
     finally:
-        await kept.aclose()
+        await sessions.aclose()
         await client.aclose()
 
 

@@ -91,9 +91,9 @@ async def test_our_client_passes_every_check_that_concerns_it(suite: list[str], 
         async with limit:
             return await wrong(suite, version, name, tmp_path)
 
-    wanted = await scenarios(suite)
-    results = await asyncio.gather(*(one(version, name) for version, name in wanted))
+    expected = await scenarios(suite)
+    results = await asyncio.gather(*(one(version, name) for version, name in expected))
     assert sorted(check for failed, _passed in results for check in failed) == sorted(excused())
     # Excuses cover no whole scenario of these: in each our client has passed something.
-    passed = {name for (_version, name), (_failed, count) in zip(wanted, results, strict=True) if count}
+    passed = {name for (_version, name), (_failed, count) in zip(expected, results, strict=True) if count}
     assert passed >= OURS

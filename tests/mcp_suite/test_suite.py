@@ -74,10 +74,10 @@ async def test_our_core_passes_every_scenario_that_a_version_requires(
     finally:
         server.close()
         await port.close()
-    wanted = required(tools, version)
-    assert len(wanted) == least
-    wanted |= SCORED_PENDING & checks.keys()
-    counts = {name: Counter(check["status"] for check in checks.get(name, [])) for name in sorted(wanted)}
+    names = required(tools, version)
+    assert len(names) == least
+    names |= SCORED_PENDING & checks.keys()
+    counts = {name: Counter(check["status"] for check in checks.get(name, [])) for name in sorted(names)}
     wrong = {name: dict(count) for name, count in counts.items() if not count["SUCCESS"] or set(count) - GOOD}
     assert wrong == {}
 

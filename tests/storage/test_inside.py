@@ -72,12 +72,12 @@ def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch
     found_some = set()
     for values in moments():
         for one in declared:
-            given = {name: values[name] for name in one.kinds}
+            arguments = {name: values[name] for name in one.kinds}
             with CaptureQueriesContext(connection) as queries:
-                ours = [whole(instance) for instance in one.all(**given)]
+                ours = [whole(instance) for instance in one.all(**arguments)]
             with monkeypatch.context() as plain:
                 plain.delattr(QuickLoad, "from_db")
-                theirs = [whole(instance) for instance in one.build(**given)]
+                theirs = [whole(instance) for instance in one.build(**arguments)]
             assert ours == theirs
             assert len(queries) == 1
             found_some |= {one} if ours else set()

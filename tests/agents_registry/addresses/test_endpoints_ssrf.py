@@ -82,8 +82,8 @@ def test_a_loopback_address_is_refused_behind_a_proxy_that_hides_the_caller(clie
     request = wire.request("register_player", wire.player_request(endpoint=f"http://{host}:9200/mcp"))
     answer = client.post("/mcp", request, content_type="application/json", headers={"X-Forwarded-For": LAN})
     data = answer.json()["error"]["data"]
-    wanted = "give the address of yours, or none and fetch your messages."
-    assert data["message"] == f"{FIELD} is this site's own machine: {wanted}"
+    advice = "give the address of yours, or none and fetch your messages."
+    assert data["message"] == f"{FIELD} is this site's own machine: {advice}"
     assert Agent.objects.count() == 0
 
 

@@ -28,7 +28,7 @@ def moved(host: str, caller: str = ELSEWHERE) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "caller", "kept", "notes"),
+    ("address", "caller", "endpoint", "notes"),
     [
         ("http://localhost:8101/mcp", HERE, "http://localhost:8101/mcp", []),
         ("http://localhost:8101/mcp", "::ffff:127.0.0.1", "http://localhost:8101/mcp", []),
@@ -62,11 +62,11 @@ def moved(host: str, caller: str = ELSEWHERE) -> str:
         ("http://[2001:0db8:0:0::7]:8101/mcp", ELSEWHERE, "http://[2001:db8::7]:8101/mcp", []),
     ],
 )
-def test_an_address_is_corrected(client: Client, given: str, caller: str, kept: str, notes: list[str]) -> None:
+def test_an_address_is_corrected(client: Client, address: str, caller: str, endpoint: str, notes: list[str]) -> None:
     make.open_league("fall")
-    register(client, caller=caller, endpoint=given)
+    register(client, caller=caller, endpoint=address)
     agent = Agent.objects.get()
-    assert (agent.endpoint, agent.notes) == (kept, notes)
+    assert (agent.endpoint, agent.notes) == (endpoint, notes)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def known(like: Facts, **changes: Any) -> Facts:
     return replace(like, known=agent)
 
 
-def taken(given: Facts) -> Taken:
-    decision = decide(given)
+def decision_on(all_facts: Facts) -> Taken:
+    decision = decide(all_facts)
     assert isinstance(decision, Taken)
     return decision
 
@@ -65,8 +65,8 @@ def test_a_new_agent_is_taken_and_has_no_past() -> None:
 
 
 def test_a_new_agent_called_from_elsewhere_is_proven_only_by_its_owners_code() -> None:
-    assert taken(facts(caller=ELSEWHERE)).proven is False
-    mine = taken(facts(caller=ELSEWHERE, owner_id=3))
+    assert decision_on(facts(caller=ELSEWHERE)).proven is False
+    mine = decision_on(facts(caller=ELSEWHERE, owner_id=3))
     assert (mine.owner_id, mine.proven) == (3, True)
 
 
@@ -89,42 +89,43 @@ PROOFS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool]] = [
 def test_what_proves_to_be_a_known_agent(
     where: dict[str, Any], shown: dict[str, Any], is_: dict[str, Any], proof: bool, in_lobby: bool
 ) -> None:
-    given = known(facts(**where, **shown, in_lobby=in_lobby), **is_)
-    decision = decide(given)
+    all_facts = known(facts(**where, **shown, in_lobby=in_lobby), **is_)
+    decision = decide(all_facts)
     if proof:
         assert isinstance(decision, Taken)
         assert decision.way is (Way.FROM_LOBBY if in_lobby else Way.AGAIN)
     else:
-        assert decision == Refused(Why.NOT_THE_SAME, given.known)
+        assert decision == Refused(Why.NOT_THE_SAME, all_facts.known)
 
 
 def test_a_referee_that_moves_stays_trusted_only_with_its_token() -> None:
     moves = facts(kind=Kind.REFEREE, at=NEW_HOME)
-    assert taken(known(moves, trusted=True)).trusted is False
-    assert taken(known(replace(moves, has_token=True), trusted=True)).trusted is True
-    assert taken(known(facts(kind=Kind.REFEREE), trusted=True)).trusted is True
+    assert decision_on(known(moves, trusted=True)).trusted is False
+    assert decision_on(known(replace(moves, has_token=True), trusted=True)).trusted is True
+    assert decision_on(known(facts(kind=Kind.REFEREE), trusted=True)).trusted is True
 
 
 def test_a_new_address_is_not_proven_by_the_old_one() -> None:
     moves = facts(at=NEW_HOME, caller=HOME, has_token=True, token_is_proven=True)
-    decision = taken(known(moves))
+    decision = decision_on(known(moves))
     assert (decision.proven, decision.doubts, decision.forgets, decision.voids) == (False, True, True, False)
-    there = taken(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
+    there = decision_on(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
     assert (there.proven, there.doubts, there.voids) == (True, False, True)
 
 
 def test_a_proven_token_proves_the_next_one() -> None:
     stays = facts(caller=ELSEWHERE, has_token=True, token_is_proven=True)
-    assert (taken(known(stays)).proven, taken(known(replace(stays, token_is_proven=False))).proven) == (True, False)
+    assert decision_on(known(stays)).proven is True
+    assert decision_on(known(replace(stays, token_is_proven=False))).proven is False
 
 
 def test_a_referee_that_registers_again_loses_its_attempts() -> None:
     referee = facts(kind=Kind.REFEREE)
-    assert (taken(referee).begins_anew, taken(known(referee)).begins_anew) == (False, True)
-    assert taken(known(facts())).begins_anew is False
+    assert (decision_on(referee).begins_anew, decision_on(known(referee)).begins_anew) == (False, True)
+    assert decision_on(known(facts())).begins_anew is False
 
 
 def test_the_instructors_click_shows_who_is_at_the_address_of_then_and_at_no_other() -> None:
     stays, moves = (facts(caller=ELSEWHERE, at=where, has_token=True) for where in (HOME, NEW_HOME))
-    assert (taken(known(stays, readmit=True)).at_home, taken(known(stays)).at_home) == (True, False)
-    assert taken(known(moves, readmit=True)).at_home is False
+    assert (decision_on(known(stays, readmit=True)).at_home, decision_on(known(stays)).at_home) == (True, False)
+    assert decision_on(known(moves, readmit=True)).at_home is False

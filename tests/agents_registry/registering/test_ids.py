@@ -78,12 +78,12 @@ def test_ids_of_two_leagues_do_not_touch_each_other() -> None:
 
 
 def test_a_referee_gets_the_id_it_asks_for() -> None:
-    given = []
+    ids = []
     for port, sender in ((8001, "referee:REF02"), (8002, "referee:REF02"), (8003, "referee:alpha")):
         params = wire.referee_request(f"Referee {port}", port=port, sender=sender)
         request = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
-        given.append(registration.register(request=request, league_id=None).agent.code)
-    assert given == ["REF02", "REF01", "REF03"]
+        ids.append(registration.register(request=request, league_id=None).agent.code)
+    assert ids == ["REF02", "REF01", "REF03"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 
 
 def register(client: Client, name: str = "Ada", caller: str = "203.0.113.5", **changes: object) -> dict[str, object]:
-    given = {"delivery": "poll"} if "endpoint" not in changes else {}
-    return wire.ask(client, "register_player", wire.player_request(name, **given, **changes), caller=caller)
+    delivery = {"delivery": "poll"} if "endpoint" not in changes else {}
+    return wire.ask(client, "register_player", wire.player_request(name, **delivery, **changes), caller=caller)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ HOME = "203.0.113.5"
 
 
 @pytest.mark.parametrize(
-    ("given", "pinged"),
+    ("changes", "pinged"),
     [
         ({"endpoint": f"http://{HOME}:8101/mcp"}, True),
         # A stranger's address: the site must not call somebody because an agent names the address.
@@ -24,9 +24,9 @@ HOME = "203.0.113.5"
     ],
     ids=["its own", "a stranger's", "none"],
 )
-def test_an_agent_is_pinged_at_its_own_address_only(client: Client, given: dict[str, str], pinged: bool) -> None:
+def test_an_agent_is_pinged_at_its_own_address_only(client: Client, changes: dict[str, str], pinged: bool) -> None:
     make.open_league("fall")
-    request = wire.player_request("Ada", **given)
+    request = wire.player_request("Ada", **changes)
     request["player_meta"].setdefault("delivery", "push")
     wire.ask(client, "register_player", request, caller=HOME)
     assert Agent.objects.get().check_wanted is pinged

@@ -140,7 +140,7 @@ def test_an_odd_envelope_is_noted(envelope: dict[str, Any], note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "kept", "note"),
+    ("meta", "expected", "note"),
     [
         ({"version": None}, ("", ("even_odd",)), "version was missing"),
         ({"version": 2.1}, ("2.1", ("even_odd",)), "version was not a string"),
@@ -158,9 +158,9 @@ def test_an_odd_envelope_is_noted(envelope: dict[str, Any], note: str) -> None:
         ({"game_types": ["*"]}, ("1.0.0", ()), None),
     ],
 )
-def test_an_odd_meta_is_noted(meta: dict[str, Any], kept: tuple[str, tuple[str, ...]], note: str | None) -> None:
+def test_an_odd_meta_is_noted(meta: dict[str, Any], expected: tuple[str, tuple[str, ...]], note: str | None) -> None:
     request = read({**ENVELOPE, "player_meta": META | meta})
-    assert (request.version, request.game_types) == kept
+    assert (request.version, request.game_types) == expected
     assert request.notes == ((note,) if note else ())
 
 
@@ -220,7 +220,7 @@ def test_a_request_keeps_its_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted", "notes"),
+    ("message", "expected", "notes"),
     [
         ({}, "", ()),
         ({"sender": "player:P07"}, "P07", ()),
@@ -245,20 +245,20 @@ def test_a_request_keeps_its_shape() -> None:
         ({"player_id": "פלוני"}, "", ("player_id was פלוני, which cannot be an id here",)),
     ],
 )
-def test_wanted_id_is_read_from_ids_and_senders(message: dict[str, Any], wanted: str, notes: tuple[str, ...]) -> None:
+def test_wanted_id_is_read_from_ids_and_senders(message: dict[str, Any], expected: str, notes: tuple[str, ...]) -> None:
     for request in (
         read({**ENVELOPE, "player_meta": META, **message}),
         read({**ENVELOPE, "player_meta": META | message} if "sender" not in message else ENVELOPE | META | message),
     ):
-        assert request.wanted_id == wanted
+        assert request.wanted_id == expected
         assert [note.removeprefix("player_meta.") for note in request.notes] == list(notes)
 
 
 def test_a_referee_asks_for_an_id_of_its_kind() -> None:
     meta = META | {"max_concurrent_matches": 2}
-    for sender, wanted in (("referee:REF02", "REF02"), ("referee:P02", ""), ("referee:alpha", "")):
+    for sender, expected in (("referee:REF02", "REF02"), ("referee:P02", ""), ("referee:alpha", "")):
         request = read({**ENVELOPE, "sender": sender, "referee_meta": meta}, kind=Kind.REFEREE)
-        assert (request.wanted_id, request.max_concurrent, request.notes) == (wanted, 2, ())
+        assert (request.wanted_id, request.max_concurrent, request.notes) == (expected, 2, ())
 
 
 # Anything -------------------------------------------------------------------------------------------
@@ -306,5 +306,5 @@ def test_any_json_is_read_or_refused_with_the_name_of_a_field(message: Any, kind
     assert 0 < len(request.name) <= MAX_NAME_CHARS
     assert len(request.endpoint) <= MAX_ENDPOINT_CHARS
     assert 1 <= request.max_concurrent <= MAX_CONCURRENT_MATCHES
-    kept = (request.name, request.version, request.wanted_id, *request.game_types, *request.notes)
-    assert [text for text in kept if not text.isprintable()] == []
+    texts = (request.name, request.version, request.wanted_id, *request.game_types, *request.notes)
+    assert [text for text in texts if not text.isprintable()] == []

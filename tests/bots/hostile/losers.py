@@ -313,8 +313,8 @@ def _is_hopeless(state: dict[str, Any]) -> bool:
 def _best(board: list[Any], mark: str, options: list[int]) -> int:
     """Win if possible, else block, else the middle, else any."""
     other = "O" if mark == "X" else "X"
-    wanted = [*_wins(board, mark), *_wins(board, other), 4, *options]
-    return next(cell for cell in wanted if cell in options)
+    cells = [*_wins(board, mark), *_wins(board, other), 4, *options]
+    return next(cell for cell in cells if cell in options)
 
 
 async def main(options: argparse.Namespace) -> None:

@@ -21,8 +21,8 @@ class McpServer(Stranger):
     schema: dict[str, Any] = {"type": "object", "properties": STRINGS, "required": ["match_id"]}
     tools = REQUIRED_TOOLS
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.sessions: dict[str, bool] = {}
 
     def eventful(self, reply: Reply) -> Reply:

@@ -90,9 +90,9 @@ class McpNewEra(McpServer):
         named = {f"io.modelcontextprotocol/{one}" for one in ("protocolVersion", "clientCapabilities")}
         if not isinstance(meta, dict) or not named <= set(meta):
             return self.refused(-32602, "Invalid _meta: io.modelcontextprotocol/protocolVersion is required", call)
-        wanted = {"mcp-protocol-version": VERSION, "mcp-method": method}
-        wanted |= {"mcp-name": params.get("name")} if method == "tools/call" else {}
-        if any(headers.get(name) != value for name, value in wanted.items()):
+        expected = {"mcp-protocol-version": VERSION, "mcp-method": method}
+        expected |= {"mcp-name": params.get("name")} if method == "tools/call" else {}
+        if any(headers.get(name) != value for name, value in expected.items()):
             return self.refused(-32020, "Header mismatch", call)
         if method == "tools/list":
             offered = [{"name": tool, "inputSchema": self.schema} for tool in self.tools]

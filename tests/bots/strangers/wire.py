@@ -104,8 +104,8 @@ class Latin1(Stranger):
 class OneAtATime(Stranger):
     """A single-threaded server with keep-alive: serves one connection at a time."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.turn = asyncio.Lock()
 
     async def converse(self, talk: Talk) -> None:

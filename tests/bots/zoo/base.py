@@ -140,12 +140,12 @@ class Bot:
             raise Unregistered(f"status is {fields.get('status')!r:.80}, wanted {self.accepted_word}: {fields!r:.300}")
         if self.manager_sender and not re.fullmatch(self.manager_sender, str(fields.get("sender"))):
             raise Unregistered(f"sender is {fields.get('sender')!r:.80}, wanted {self.manager_sender}")
-        token, given = fields.get("auth_token"), fields.get("player_id")
+        token, player_id = fields.get("auth_token"), fields.get("player_id")
         if self.wants_token and not (isinstance(token, str) and token):
             raise Unregistered(f"no auth_token where it is read: {sorted(fields)}")
-        if self.says_id == "given" and not (isinstance(given, str) and given):
+        if self.says_id == "given" and not (isinstance(player_id, str) and player_id):
             raise Unregistered(f"no player_id where it is read: {sorted(fields)}")
-        self.auth_token, self.given_id = str(token or ""), str(given or "")
+        self.auth_token, self.given_id = str(token or ""), str(player_id or "")
         self.registered = True
 
     # -- one request --------------------------------------------------------------------------------------

@@ -208,11 +208,11 @@ def register_at_capitals(applicant: Applicant) -> Talk:
 def ready(applicant: Applicant) -> Talk:
     """``league.handle``: REGISTER_PLAYER_REQUEST, then AGENT_READY_REQUEST with the token and id that it got."""
     message = applicant.message() | {"message_type": "REGISTER_PLAYER_REQUEST"}
-    taken = from_payload(1, (yield Post(rpc("league.handle", split(message)))))
-    about = {"message_type": "AGENT_READY_REQUEST", "sender": f"player:{taken.get('player_id')}"}
-    about |= {"auth_token": taken.get("auth_token"), "player_id": taken.get("player_id")}
+    registration = from_payload(1, (yield Post(rpc("league.handle", split(message)))))
+    about = {"message_type": "AGENT_READY_REQUEST", "sender": f"player:{registration.get('player_id')}"}
+    about |= {"auth_token": registration.get("auth_token"), "player_id": registration.get("player_id")}
     from_payload(2, (yield Post(rpc("league.handle", split(message | about), 2))))
-    return taken
+    return registration
 
 
 def flat_on_mcp(applicant: Applicant) -> Talk:

@@ -34,9 +34,9 @@ class League:
     async def serve(self, request: web.BaseRequest) -> web.Response:
         body = await request.json()
         self.requests.append(body["params"])
-        given = {"player_id": "P01", "auth_token": TOKEN, "league_token": LEAGUE_TOKEN, "league_id": "fall"}
+        identity = {"player_id": "P01", "auth_token": TOKEN, "league_token": LEAGUE_TOKEN, "league_id": "fall"}
         result = {"message_type": "LEAGUE_REGISTER_RESPONSE", "status": self.status, "reason": "the class is full"}
-        return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": result | given})
+        return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": result | identity})
 
 
 class Playing:
@@ -105,9 +105,9 @@ async def test_results_and_mistakes_are_told_and_the_token_is_kept(tmp_path: Pat
         event = json.loads(await player.until("Ada is P01"))
         assert event["event"] == "said"
         assert await player.end() == 0
-    kept = list((tmp_path / "league_data").rglob("token-*"))
-    assert len(kept) == 2
-    assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    token_files = list((tmp_path / "league_data").rglob("token-*"))
+    assert len(token_files) == 2
+    assert all(path.stat().st_mode & 0o077 == 0 for path in token_files)
 
 
 def configured(folder: Path, league: str) -> Path:

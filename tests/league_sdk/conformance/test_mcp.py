@@ -31,8 +31,8 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     assert ("mcp.session" in {one.id for one in report.clauses}) == (kind is WithSessions)
     assert (having(report, Verdict.CONFORMS) >= OF_MCP) == (kind is WithSessions)
     # Every session is ended.
-    given = agent.given if isinstance(agent, WithSessions) else []
-    assert (set(agent.deleted), len(agent.deleted)) == (set(given), len(given))
+    sessions = agent.given if isinstance(agent, WithSessions) else []
+    assert (set(agent.deleted), len(agent.deleted)) == (set(sessions), len(sessions))
 
 
 async def test_an_agent_that_is_called_by_methods_is_asked_nothing_of_mcp() -> None:

@@ -66,8 +66,8 @@ async def checked(agent: Agent) -> Report:
 async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Judges]) -> None:
     agent = kind()
     report = await checked(agent)
-    wanted = OF_MCP - (set() if kind is SessionJudge else OF_SESSIONS)
-    assert (having(report, Verdict.CONFORMS), found(report)) == (wanted, (set(), set()))
+    expected = OF_MCP - (set() if kind is SessionJudge else OF_SESSIONS)
+    assert (having(report, Verdict.CONFORMS), found(report)) == (expected, (set(), set()))
     # Only what changes nothing is called, with the arguments that its schema names.
     assert agent.called == [("get_match_state", {"match_id": "R1M1"})]
     assert clause(report, "mcp.tools").why == "All of them are there."

@@ -74,11 +74,11 @@ def loaded(value: Any) -> Any:
 
 
 def test_a_required_argument_is_filled_from_a_field_of_a_similar_name() -> None:
-    wanted = {"match": STRING, "opponent": STRING, "standings": OBJECT, "round": INTEGER}
-    values, unfilled = filled(wanted, *wanted)
+    properties = {"match": STRING, "opponent": STRING, "standings": OBJECT, "round": INTEGER}
+    values, unfilled = filled(properties, *properties)
     assert values == {"match": "R1M1", "opponent": "P02", "standings": {"wins": 1, "losses": 2}, "round": 3}
     assert unfilled == ()
-    assert filled({**wanted, "match_id": STRING})[0] == {"match_id": "R1M1"}
+    assert filled({**properties, "match_id": STRING})[0] == {"match_id": "R1M1"}
 
 
 def test_an_object_with_named_arguments_is_filled_from_an_object_of_a_similar_name() -> None:
@@ -90,8 +90,8 @@ def test_an_object_with_named_arguments_is_filled_from_an_object_of_a_similar_na
 
 
 def test_what_is_none_of_our_fields_is_sent_empty_and_named() -> None:
-    wanted = {"match_id": {}, "mood": STRING, "id": INTEGER, "deep": {"type": "object", "properties": {"why": {}}}}
-    values, unfilled = filled(wanted, *wanted)
+    properties = {"match_id": {}, "mood": STRING, "id": INTEGER, "deep": {"type": "object", "properties": {"why": {}}}}
+    values, unfilled = filled(properties, *properties)
     assert values == {"match_id": "R1M1", "mood": "", "id": 0, "deep": {}}
     assert unfilled == ("mood", "id")
 

@@ -42,8 +42,8 @@ async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list
         reply = answer(body, headers or {})
         if isinstance(reply, Exception):
             raise reply
-        given = {"mcp-session-id": session_id} if session_id and body["method"] == "initialize" else {}
-        return Reply(200, reply, "", 0.0, given)
+        reply_headers = {"mcp-session-id": session_id} if session_id and body["method"] == "initialize" else {}
+        return Reply(200, reply, "", 0.0, reply_headers)
 
     await discovery.discover(post, memory, partial(next, count(1)), limit_s=3)
     return memory, methods

@@ -74,8 +74,8 @@ def test_a_hunt_puts_the_whole_message_into_a_tools_only_argument(
         if proposal.method == LIST_TOOLS:
             return 200, {"result": {"tools": [{"name": name, "inputSchema": {"properties": schema}}]}}
         params = proposal.body.get("params", {})
-        taken = params.get("name") == name and set(params.get("arguments", {})) == set(schema)
-        return (200, good(proposal.body, "GAME_INVITATION")) if taken else (200, UNKNOWN)
+        fits = params.get("name") == name and set(params.get("arguments", {})) == set(schema)
+        return (200, good(proposal.body, "GAME_INVITATION")) if fits else (200, UNKNOWN)
 
     sent, understanding, _ = run(INVITATION, agent)
     assert (sent[-1].body["params"]["arguments"], understanding) == (expected, Understanding.ANSWERED)

@@ -27,7 +27,7 @@ class Clock:
         return self.seconds
 
 
-def kept(clock: Clock) -> tuple[KeptSessions, list[tuple[str, str]]]:
+def sessions_and_deletions(clock: Clock) -> tuple[KeptSessions, list[tuple[str, str]]]:
     deleted: list[tuple[str, str]] = []
 
     async def delete(url: str, headers: Mapping[str, str]) -> None:
@@ -39,7 +39,7 @@ def kept(clock: Clock) -> tuple[KeptSessions, list[tuple[str, str]]]:
 
 async def test_an_idle_session_is_ended_and_the_next_call_opens_another() -> None:
     clock = Clock()
-    sessions, deleted = kept(clock)
+    sessions, deleted = sessions_and_deletions(clock)
     idle, busy = Memory(session=Session("s1")), Memory(session=Session("s2"))
     sessions.use(idle, URL)
     sessions.use(busy, URL)
@@ -55,7 +55,7 @@ async def test_an_idle_session_is_ended_and_the_next_call_opens_another() -> Non
 
 
 async def test_a_session_that_several_have_is_ended_once() -> None:
-    sessions, deleted = kept(Clock())
+    sessions, deleted = sessions_and_deletions(Clock())
     for _ in range(3):
         sessions.use(Memory(session=Session("s1")), URL)
     sessions.use(Memory(session=Session("s1")), f"{URL}/other")
@@ -64,7 +64,7 @@ async def test_a_session_that_several_have_is_ended_once() -> None:
 
 
 async def test_all_are_ended_when_the_caller_stops() -> None:
-    sessions, deleted = kept(Clock())
+    sessions, deleted = sessions_and_deletions(Clock())
     for number in range(60):
         sessions.use(Memory(session=Session(f"s{number}")), f"{URL}/{number}")
     await sessions.aclose()
@@ -72,7 +72,7 @@ async def test_all_are_ended_when_the_caller_stops() -> None:
 
 
 async def test_a_server_without_session_ids_is_never_sent_delete() -> None:
-    sessions, deleted = kept(Clock())
+    sessions, deleted = sessions_and_deletions(Clock())
     for session in (None, Session(), Session(version=STATELESS_VERSION)):
         sessions.use(Memory(session=session), URL)
     await sessions.aclose()
@@ -82,7 +82,7 @@ async def test_a_server_without_session_ids_is_never_sent_delete() -> None:
 async def test_no_address_is_sent_delete_for_what_an_agent_said_over_its_line() -> None:
     hello = {"result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
     for way, ended in ((Way.BRIDGE, []), ("", [(URL, "s1")])):
-        sessions, deleted = kept(Clock())
+        sessions, deleted = sessions_and_deletions(Clock())
 
         async def send(body: object, session: Session | None, way: str = way) -> Reply:
             await asyncio.sleep(0)
@@ -94,7 +94,7 @@ async def test_no_address_is_sent_delete_for_what_an_agent_said_over_its_line() 
 
 
 async def test_a_session_that_its_server_has_forgotten_is_forgotten_here() -> None:
-    sessions, deleted = kept(Clock())
+    sessions, deleted = sessions_and_deletions(Clock())
     holder = Memory(session=Session("old"))
     sessions.use(holder, URL)
     holder.session = Session("new")

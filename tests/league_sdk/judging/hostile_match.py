@@ -151,8 +151,8 @@ async def play(
             },
             "player_B": START["player_B"] | {"endpoint": behaved.url, "auth_token_sha256": [tokens.digest(STOLEN)]},
         }
-        taken = referee.start_match(START | seats | {"settings": rules, "endpoint_policy": {"refused_ports": []}})
-        assert taken["accepted"], taken
+        answer = referee.start_match(START | seats | {"settings": rules, "endpoint_policy": {"refused_ports": []}})
+        assert answer["accepted"], answer
         while not link.reports and not handed_back(link):
             link.changed.clear()
             await link.changed.wait()

@@ -89,13 +89,13 @@ async def test_no_choice_and_no_secret_is_in_it(tmp_path: Path) -> None:
     assert (last["level"], last["details"]["problem"]) == ("WARNING", "tok_… [address] …@…")
 
 
-@pytest.mark.parametrize(("level", "kept"), [("INFO", 0), ("debug", 12), ("OFF", 0)])
+@pytest.mark.parametrize(("level", "line_count"), [("INFO", 0), ("debug", 12), ("OFF", 0)])
 @pytest.mark.usefixtures("handlers")
 async def test_a_level_that_is_set_holds_for_messages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, kept: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, line_count: int
 ) -> None:
     monkeypatch.setenv(log_files.LEVEL_VARIABLE, level)
-    assert len(await lines(ScriptedMatch(), tmp_path)) == kept
+    assert len(await lines(ScriptedMatch(), tmp_path)) == line_count
     assert (tmp_path / PATH).exists() == (level != "OFF")
 
 

@@ -87,8 +87,8 @@ def test_a_digest_is_computed_as_the_ruling_says() -> None:
 def test_erasing_the_private_part_keeps_the_digest() -> None:
     data = {"round_id": 1, "why": "x"}
     one = link("", "0" * 32, league_id="fall", seq=1, kind="round_opened", at=AT, data=data)
-    kept = hash_private("0" * 32, "round_opened", data)
-    assert link("", kept, league_id="fall", seq=1, kind="round_opened", at=AT, data={"round_id": 1}) == one
+    private_digest = hash_private("0" * 32, "round_opened", data)
+    assert link("", private_digest, league_id="fall", seq=1, kind="round_opened", at=AT, data={"round_id": 1}) == one
 
 
 @given(st.integers(0, 5), st.sampled_from(["public", "private", "digest", "gone", "twice", "swapped"]))

@@ -375,9 +375,9 @@ def site() -> Iterator[str]:
 
 
 def test_the_command_reads_a_ledger_over_http(site: str, tmp_path: Path, capsys: Any) -> None:
-    kept = tmp_path / "kept.json"
-    assert main(["verify", f"{site}/leagues/fall/", "--save", str(kept)]) == 0
-    assert main(["verify", str(kept)]) == 0
+    file = tmp_path / "kept.json"
+    assert main(["verify", f"{site}/leagues/fall/", "--save", str(file)]) == 0
+    assert main(["verify", str(file)]) == 0
     capsys.readouterr()
     assert main(["verify", f"{site}/leagues/spring/"]) == 1
     assert "answered 404" in capsys.readouterr().out

@@ -117,8 +117,8 @@ async def test_other_work_goes_on_between_the_listeners_that_are_told() -> None:
     order: list[str] = []
     listeners = listening.Listeners()
     for name in ("first", "second"):
-        wanted = listening.Filter(uris={"test://one"})
-        listeners.add(wanted, name, lambda method, params, name=name: order.append(name), order.clear)
+        one_uri = listening.Filter(uris={"test://one"})
+        listeners.add(one_uri, name, lambda method, params, name=name: order.append(name), order.clear)
     telling = asyncio.create_task(listeners.updated_in_turn(["test://one"]))
     await asyncio.sleep(0)
     order.append("other work")

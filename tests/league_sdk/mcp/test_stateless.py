@@ -228,8 +228,8 @@ async def test_a_client_that_cannot_ask_is_told_what_it_needs() -> None:
 # Streams --------------------------------------------------------------------------------------
 
 
-async def _listen(talk: Talk, **wanted: Any) -> Any:
-    body, headers = stateless("subscriptions/listen", notifications=wanted)
+async def _listen(talk: Talk, **notifications: Any) -> Any:
+    body, headers = stateless("subscriptions/listen", notifications=notifications)
     reply = await talk.server.handle(talk.request(body, **headers))
     assert reply.body is not None and not isinstance(reply.body, bytes)
     assert reply.headers["X-Accel-Buffering"] == "no"
@@ -263,9 +263,11 @@ async def test_a_client_that_does_not_read_its_stream_costs_no_more_than_one_mes
     assert len([message async for message in stream]) == 4
 
 
-@pytest.mark.parametrize("wanted", [None, [], {"resourceSubscriptions": "test://one"}, {"resourceSubscriptions": [1]}])
-async def test_a_malformed_filter_is_refused(wanted: Any) -> None:
-    answer = await Talk().stateless("subscriptions/listen", notifications=wanted)
+@pytest.mark.parametrize(
+    "notifications", [None, [], {"resourceSubscriptions": "test://one"}, {"resourceSubscriptions": [1]}]
+)
+async def test_a_malformed_filter_is_refused(notifications: Any) -> None:
+    answer = await Talk().stateless("subscriptions/listen", notifications=notifications)
     assert (answer.status, answer.code) == (400, -32602)
 
 

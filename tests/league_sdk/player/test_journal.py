@@ -84,9 +84,9 @@ async def test_the_repository_of_the_course_reads_the_history(tmp_path: Path) ->
     alpha = player(tmp_path)
     result = {"status": "WIN", "winner_player_id": "P01", "choices": {"P01": "even", "P02": "odd"}}
     await alpha.call("notify_match_result", message("GAME_OVER", game_result=result))
-    kept = PlayerHistoryRepository("P01", tmp_path / "data").load()
-    assert (kept["player_id"], kept["stats"]["wins"], kept["matches"][0]["opponent_choice"]) == ("P01", 1, "odd")
-    assert kept["matches"] == alpha.memory.matches
+    data = PlayerHistoryRepository("P01", tmp_path / "data").load()
+    assert (data["player_id"], data["stats"]["wins"], data["matches"][0]["opponent_choice"]) == ("P01", 1, "odd")
+    assert data["matches"] == alpha.memory.matches
 
 
 def test_a_history_of_an_earlier_version_is_read_where_it_was(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ async def test_a_message_that_cannot_be_used_is_a_warning(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", [["GAME_OVER"], {}, None, 7])
 async def test_any_message_type_is_answered(tmp_path: Path, kind: Any) -> None:
-    answered = await player(tmp_path).call("handle_game_invitation", message("GAME_INVITATION", message_type=kind))
-    assert answered["message_type"] == "GAME_JOIN_ACK"
+    answer = await player(tmp_path).call("handle_game_invitation", message("GAME_INVITATION", message_type=kind))
+    assert answer["message_type"] == "GAME_JOIN_ACK"
 
 
 @pytest.mark.parametrize("hostile", ["../../evil", "/etc/evil", "..", ".", "a/../../evil", "~", "x" * 300])
@@ -139,6 +139,6 @@ async def test_a_log_that_cannot_be_written_keeps_nobody_from_playing(
 ) -> None:
     (tmp_path / "logs").write_text("a file")
     alpha = player(tmp_path)
-    answered = await alpha.call("handle_game_invitation", message("GAME_INVITATION"))
-    assert answered["message_type"] == "GAME_JOIN_ACK"
+    answer = await alpha.call("handle_game_invitation", message("GAME_INVITATION"))
+    assert answer["message_type"] == "GAME_JOIN_ACK"
     assert len([one for one in caplog.records if "could not be written" in one.getMessage()]) == 1

@@ -100,8 +100,8 @@ def test_a_registration_is_retried_only_after_a_temporary_error() -> None:
 
 
 def test_the_path_of_the_league_address_may_be_left_out() -> None:
-    for given in ("http://127.0.0.1:8000", "http://127.0.0.1:8000/", "http://127.0.0.1:8000/mcp"):
-        assert league_address(given) == "http://127.0.0.1:8000/mcp"
+    for address in ("http://127.0.0.1:8000", "http://127.0.0.1:8000/", "http://127.0.0.1:8000/mcp"):
+        assert league_address(address) == "http://127.0.0.1:8000/mcp"
     unreadable = ("http://x:99999", "http://[::1", "http://a\tb")
     for wrong in ("127.0.0.1:8000", "ftp://x/mcp", "http://", "localhost", *unreadable):
         with pytest.raises(ValueError, match="is not an address"):

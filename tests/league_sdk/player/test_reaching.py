@@ -73,12 +73,12 @@ def test_without_a_data_folder_nothing_is_kept() -> None:
 
 
 def test_a_token_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    kept = KeptTokens(tmp_path, LEAGUE)
-    kept.keep(Player("Alpha", auth_token="tok_1"))
+    tokens = KeptTokens(tmp_path, LEAGUE)
+    tokens.keep(Player("Alpha", auth_token="tok_1"))
     (file,) = tmp_path.iterdir()
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="auth_token is missing"):
-        kept.recall(Player("Alpha"))
+        tokens.recall(Player("Alpha"))
 
 
 def test_a_registration_without_address_names_the_delivery_and_has_the_token() -> None:

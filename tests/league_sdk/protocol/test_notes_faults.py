@@ -26,10 +26,10 @@ def test_a_fault_is_read_back_with_what_was_seen(cause: Cause, detail: Note | st
 
     assert in_words(words, hear) == words
     # A detail that is a note is translated, and so is the game's sentence inside it.
-    wanted = [detail.code.sentence] if isinstance(detail, Note) else []
+    sentences = [detail.code.sentence] if isinstance(detail, Note) else []
     # A fault with an HTTP status quotes no answer.
-    wanted += ["cell %(cell)s is taken"] if "cell 3" in str(detail) and cause is not Cause.HTTP_STATUS else []
-    assert set(wanted) <= set(translated)
+    sentences += ["cell %(cell)s is taken"] if "cell 3" in str(detail) and cause is not Cause.HTTP_STATUS else []
+    assert set(sentences) <= set(translated)
 
 
 def test_nested_sentences_are_read_to_a_limited_depth() -> None:

@@ -148,10 +148,10 @@ ENVELOPE = ["protocol", "message_type", "sender", "timestamp", "conversation_id"
 
 @pytest.mark.parametrize("name", CHAPTER_8)
 def test_the_fields_shown_in_chapter_8_are_sufficient_and_required(name: str) -> None:
-    wanted = [*ENVELOPE, *CHAPTER_8[name].split()]
-    message = {field: MESSAGES[name][field] for field in wanted}
+    names = [*ENVELOPE, *CHAPTER_8[name].split()]
+    message = {field: MESSAGES[name][field] for field in names}
     assert schemas.problems(name, message) == []
-    missing = {field: fields(name, {key: value for key, value in message.items() if key != field}) for field in wanted}
+    missing = {field: fields(name, {key: value for key, value in message.items() if key != field}) for field in names}
     # One of the two names of the same count is enough; if both are missing, the problem names the first.
     other = {"matches_played": ["matches_completed"]}
-    assert missing == {field: other.get(field, [field]) for field in wanted}
+    assert missing == {field: other.get(field, [field]) for field in names}

@@ -96,15 +96,15 @@ def test_clean_does_not_change_its_argument() -> None:
 )
 def test_a_body_over_4_kib_is_cut_with_a_mark(length: int, cut: bool) -> None:
     body = "x" * length
-    kept = {"cut": True, "beginning": '"' + "x" * (MAX_TRANSCRIPT_BODY_BYTES // 4 - 1)} if cut else body
-    assert body_for_transcript(body) == kept
+    expected = {"cut": True, "beginning": '"' + "x" * (MAX_TRANSCRIPT_BODY_BYTES // 4 - 1)} if cut else body
+    assert body_for_transcript(body) == expected
 
 
 @pytest.mark.parametrize("character", ["ä", "€", "\U0001f600", '"', "\\", "\x01"])
 def test_the_limit_of_4_kib_counts_bytes(character: str) -> None:
-    kept = body_for_transcript({"name": character * 3000})
-    assert kept["cut"] is True
-    assert len(rpc.dumps(kept)) <= MAX_TRANSCRIPT_BODY_BYTES
+    cut_body = body_for_transcript({"name": character * 3000})
+    assert cut_body["cut"] is True
+    assert len(rpc.dumps(cut_body)) <= MAX_TRANSCRIPT_BODY_BYTES
 
 
 def test_an_entry_has_every_field() -> None:

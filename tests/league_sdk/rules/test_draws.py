@@ -96,10 +96,10 @@ def test_the_number_follows_from_the_first_byte_below_250(
 @given(seed=seeds, low=st.integers(-(10**9), 10**9), values=st.integers(1, 256), count=st.integers(1, 80))
 def test_later_calls_continue_in_the_byte_stream(seed: bytes, low: int, values: int, count: int) -> None:
     limit = 256 // values * values
-    kept = [one for one in bytes_of(seed, "L|R1M1|1|even|odd", 20) if one < limit]
+    usable = [one for one in bytes_of(seed, "L|R1M1|1|even|odd", 20) if one < limit]
     chance = CommittedDraw(seed, "L", "R1M1", 1, ("even", "odd"))
-    got = [chance.randint(low, low + values - 1) for _ in range(count)]
-    assert got == [low + one % values for one in kept[:count]]
+    drawn = [chance.randint(low, low + values - 1) for _ in range(count)]
+    assert drawn == [low + one % values for one in usable[:count]]
 
 
 def test_the_second_block_appends_one_and_the_third_two() -> None:

@@ -32,10 +32,10 @@ def test_a_sentence_is_told_as_the_game_has_brought_it(text: str, expected: str 
 
 
 def test_no_text_takes_long_to_read() -> None:
-    brought = [{"%(a)s%(b)s%(c)s!": "x"}]
+    translations = [{"%(a)s%(b)s%(c)s!": "x"}]
     begun = time.process_time()
-    assert wording.translated("a" * 499, brought) is None
-    assert wording.translated("a b" * 10_000, brought) is None
+    assert wording.translated("a" * 499, translations) is None
+    assert wording.translated("a b" * 10_000, translations) is None
     assert time.process_time() - begun < 1
 
 

@@ -33,8 +33,8 @@ async def model() -> AsyncIterator[Model]:
 
 
 def strategy_of(model: Model, **settings: Any) -> LanguageModel:
-    given = {"url": model.url, "name": "stub", "key": KEY, "budget_s": 60.0} | settings
-    return LanguageModel(random.Random(1), settings=Settings(**given))
+    fields = {"url": model.url, "name": "stub", "key": KEY, "budget_s": 60.0} | settings
+    return LanguageModel(random.Random(1), settings=Settings(**fields))
 
 
 async def test_the_model_chooses_and_the_log_says_how(model: Model, caplog: pytest.LogCaptureFixture) -> None:

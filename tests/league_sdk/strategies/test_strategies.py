@@ -62,5 +62,5 @@ def test_every_strategy_says_what_it_can_gain_and_what_not(name: str) -> None:
 
 def test_the_command_line_offers_them_all() -> None:
     for name in STRATEGIES:
-        given = ["--league", "http://127.0.0.1:8000/mcp", "--name", "Alpha", "--strategy", name]
-        assert _parser(own_strategy=False, known=()).parse_args(given).strategy == name
+        arguments = ["--league", "http://127.0.0.1:8000/mcp", "--name", "Alpha", "--strategy", name]
+        assert _parser(own_strategy=False, known=()).parse_args(arguments).strategy == name

@@ -50,7 +50,7 @@ def returning(response: Callable[[], web.StreamResponse]) -> Handler:
     return handle
 
 
-async def answered(client: Client, *args: Any, **options: Any) -> Reply:
+async def reply_with(client: Client, *args: Any, **options: Any) -> Reply:
     """The reply to a server that answers with this :class:`web.Response`."""
     async with listening(returning(lambda: web.Response(*args, **options))) as url:
         return await client.post(url, {}, limit_s=PATIENT)
@@ -126,7 +126,7 @@ async def test_a_client_sends_bytes_as_they_are(client: Client) -> None:
 
 @pytest.mark.parametrize("status", [200, 400, 404, 500])
 async def test_json_is_read_whatever_the_status_and_the_content_type(client: Client, status: int) -> None:
-    reply = await answered(client, body=b'{"a":1}', status=status, content_type="text/plain")
+    reply = await reply_with(client, body=b'{"a":1}', status=status, content_type="text/plain")
     assert (reply.status, reply.body, reply.problem) == (status, {"a": 1}, "")
 
 
@@ -140,7 +140,7 @@ async def test_json_is_read_whatever_the_status_and_the_content_type(client: Cli
     ],
 )
 async def test_a_reply_that_is_not_json_has_a_problem(client: Client, body: bytes, problem: str) -> None:
-    reply = await answered(client, body=body, content_type="text/html")
+    reply = await reply_with(client, body=body, content_type="text/html")
     assert reply == Reply(200, None, problem, reply.elapsed_s)
 
 
@@ -164,7 +164,7 @@ JSON, STREAM = "application/json", "text/event-stream"
 async def test_a_client_reads_compressed_json_any_unicode_and_event_streams(
     client: Client, body: bytes, headers: dict[str, str], expected: object
 ) -> None:
-    reply = await answered(client, body=body, headers=headers)
+    reply = await reply_with(client, body=body, headers=headers)
     assert (reply.body, reply.problem) == (expected, "")
 
 
@@ -178,7 +178,7 @@ async def test_a_client_reads_compressed_json_any_unicode_and_event_streams(
 )
 async def test_a_client_decodes_a_declared_character_set(client: Client, body: bytes, charset: str, name: str) -> None:
     headers = {"Content-Type": f"application/json; charset={charset}; x=1"}
-    assert (await answered(client, body=b'{"name":"%s"}' % body, headers=headers)).body == {"name": name}
+    assert (await reply_with(client, body=b'{"name":"%s"}' % body, headers=headers)).body == {"name": name}
 
 
 async def test_a_client_reads_an_open_event_stream_up_to_the_answer(client: Client) -> None:

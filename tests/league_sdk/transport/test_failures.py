@@ -35,9 +35,9 @@ def connections_end_with(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None
 
 
 async def test_a_call_fails_with_connect_if_nobody_listens(client: Client) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         assert await seen(client, url) == ("E009", "CONNECT", "nobody listens at its address", False, False)
 
 

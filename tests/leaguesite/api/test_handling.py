@@ -91,9 +91,9 @@ def test_a_board_is_frozen_and_unveiled(script: Script) -> None:
 def test_roles_are_given_and_taken(script: Script) -> None:
     make.open_league("fall")
     get_user_model().objects.create_user("ada", is_staff=True)
-    given = script.post("/leagues/fall/roles", {"username": "ada", "name": "assistant"})
+    answer = script.post("/leagues/fall/roles", {"username": "ada", "name": "assistant"})
     number = Role.objects.get().pk
-    assert given == (200, [{"number": number, "username": "ada", "name": "assistant"}])
+    assert answer == (200, [{"number": number, "username": "ada", "name": "assistant"}])
     assert script.post("/leagues/fall/roles", {"username": "ada", "name": "king"})[1]["field"] == "name"
     assert script.post("/leagues/fall/roles", {"username": "bob", "name": "assistant"})[1]["field"] == "username"
     assert script.post(f"/leagues/fall/roles/{BIG}/take")[0] == 404

@@ -140,10 +140,10 @@ def test_the_desk_posts_and_withdraws_notices(place: make.Setting, desk: Client)
 
 
 @pytest.mark.parametrize(
-    "given", [{"text": ""}, {"text": "x" * 501}, {"text": "a", "player_id": "P99"}, {"text": "a\x00"}]
+    "form", [{"text": ""}, {"text": "x" * 501}, {"text": "a", "player_id": "P99"}, {"text": "a\x00"}]
 )
-def test_the_desk_says_what_is_wrong_with_a_notice(place: make.Setting, desk: Client, given: dict[str, str]) -> None:
-    page = desk.post(DESK, given)
+def test_the_desk_says_what_is_wrong_with_a_notice(place: make.Setting, desk: Client, form: dict[str, str]) -> None:
+    page = desk.post(DESK, form)
     assert (page.status_code, "errorlist" in page.content.decode(), Notice.objects.count()) == (200, True, 0)
 
 

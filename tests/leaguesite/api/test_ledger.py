@@ -142,12 +142,12 @@ def test_the_ledger_verifies_with_numbers_that_databases_write_differently(clien
 def test_the_ledger_verifies_after_a_notice_was_withdrawn_and_erased(client: Client) -> None:
     make.playing()
     notice = notices.say(league_id="fall", text="a secret word", by="ada")
-    kept = ledger(client)
+    before = ledger(client)
     notices.withdraw(league_id="fall", number=notice.pk)
     event = Event.objects.get(kind="notice_withdrawn")
     assert "a secret word" not in json.dumps(event.data)
-    assert ledger(client) == kept
-    assert verify(kept).events == Event.objects.count()
+    assert ledger(client) == before
+    assert verify(before).events == Event.objects.count()
 
 
 # One row changed by SQL ---------------------------------------------------------------------------
@@ -215,11 +215,11 @@ def test_verifying_notices_points_that_were_changed_in_the_database(client: Clie
 
 def test_verifying_with_a_kept_head_notices_a_chain_that_was_written_anew(client: Client) -> None:
     played()
-    kept = ledger(client)["head"]
+    head = ledger(client)["head"]
     forged = copy.deepcopy(_forged(client))
     verify(forged)
     with pytest.raises(Broken, match="the head that you kept"):
-        verify(forged, head=kept)
+        verify(forged, head=head)
 
 
 def _stored(client: Client) -> dict[str, Any]:

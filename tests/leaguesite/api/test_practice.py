@@ -25,8 +25,8 @@ def test_an_agent_practises_and_its_report_is_read_by_its_id(client: Client) -> 
     answer = post(client, auth_token=place.players[0].token, opponent="hard", second=True)
     assert answer.status_code == 201
     row = answer.json()
-    wanted = {"state": "WANTED", "player_id": "P01", "game_type": "even_odd", "opponent": "hard", "second": True}
-    assert wanted.items() <= row.items()
+    expected = {"state": "WANTED", "player_id": "P01", "game_type": "even_odd", "opponent": "hard", "second": True}
+    assert expected.items() <= row.items()
     assert (row["url"], row["report"]) == (f"/practice/{row['practice_id']}", None)
     [job] = taking.take(now=timezone.now())
     steps = [{"message_type": "", "move": 3}]

@@ -9,7 +9,7 @@ from leaguesite.hosting.addresses import UnusableUrl, is_elsewhere, lan_address,
 
 
 @pytest.mark.parametrize(
-    ("given", "used"),
+    ("setting", "used"),
     [
         (None, "http://127.0.0.1:8000"),
         ("https://league.example.org/", "https://league.example.org"),
@@ -18,21 +18,21 @@ from leaguesite.hosting.addresses import UnusableUrl, is_elsewhere, lan_address,
         ("http://[2001:db8::7]:8000", "http://[2001:db8::7]:8000"),
     ],
 )
-def test_a_public_url_is_used_as_browsers_write_it(given: str | None, used: str) -> None:
-    assert public_url("127.0.0.1", 8000, given) == used
+def test_a_public_url_is_used_as_browsers_write_it(setting: str | None, used: str) -> None:
+    assert public_url("127.0.0.1", 8000, setting) == used
 
 
 @pytest.mark.parametrize(
-    "given",
+    "setting",
     [
         *("league.example.org", "league.example.org:8000", "ftp://league.example.org", "https://", "https:///x"),
         *("https://league.example.org/leagues", "https://a@league.example.org", "https://league.example.org:x"),
         *("https://league.example.org?x", "https://league.example.org#x", "https://league.example.org:0"),
     ],
 )
-def test_any_other_public_url_is_refused_with_what_is_expected(given: str) -> None:
+def test_any_other_public_url_is_refused_with_what_is_expected(setting: str) -> None:
     with pytest.raises(UnusableUrl, match=r"^The public URL .* cannot be used: expected http:// or https://"):
-        public_url("127.0.0.1", 8000, given)
+        public_url("127.0.0.1", 8000, setting)
 
 
 def test_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

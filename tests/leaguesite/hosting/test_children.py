@@ -35,8 +35,8 @@ sys.stdin.read()
 
 
 def test_a_child_gets_the_listed_variables_only() -> None:
-    kept = {"PATH": "/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "here", "LEAGUE_LOG_LEVEL": "INFO"}
-    assert child_environment(SECRETS | kept | {"LEAGUE_REFEREE_KEY": "x", "LEAGUE_METRICS_KEY": "y"}) == kept
+    listed = {"PATH": "/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "here", "LEAGUE_LOG_LEVEL": "INFO"}
+    assert child_environment(SECRETS | listed | {"LEAGUE_REFEREE_KEY": "x", "LEAGUE_METRICS_KEY": "y"}) == listed
 
 
 def test_a_child_gets_variables_that_the_operator_names() -> None:

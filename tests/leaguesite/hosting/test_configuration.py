@@ -90,8 +90,8 @@ def test_the_form_of_a_new_league_begins_with_them(folder: Path, desk: Client) -
     page = desk.get("/admin/matches/league/add/")
     assert page.context["adminform"].form.initial["move_timeout_s"] == 12
     fields = {"league_id": "a", "display_name": "A", "game_type": "even_odd", "error_style": "error"}
-    for league_id, given, stored in (("a", "", 12), ("b", "30", 30), ("c", "12", 12)):
-        body = fields | {"league_id": league_id, "move_timeout_s": given, "no_show": "technical_loss"}
+    for league_id, field, stored in (("a", "", 12), ("b", "30", 30), ("c", "12", 12)):
+        body = fields | {"league_id": league_id, "move_timeout_s": field, "no_show": "technical_loss"}
         desk.post("/admin/matches/league/add/", body)
         assert League.objects.get(pk=league_id).rules.move_timeout_s == stored
 

@@ -56,9 +56,9 @@ async def first_answer(http: httpx.AsyncClient, watching: asyncio.Task[Any]) -> 
 
 
 async def test_a_port_that_is_taken_ends_the_conductor_with_the_reason() -> None:
-    async with TestServer(monitor.application()) as taken:
+    async with TestServer(monitor.application()) as server:
         with pytest.raises(OSError, match="address already in use"):
-            await monitor.watch(Conducting(), "127.0.0.1", int(taken.port or 0))  # type: ignore[arg-type]
+            await monitor.watch(Conducting(), "127.0.0.1", int(server.port or 0))  # type: ignore[arg-type]
 
 
 async def test_without_a_port_the_monitor_does_not_listen() -> None:

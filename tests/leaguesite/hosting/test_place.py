@@ -29,8 +29,8 @@ def test_web_and_conductor_refuse_to_run_without_redis(settings: Any, command: s
 
 def test_web_refuses_a_port_that_is_in_use(settings: Any) -> None:
     settings.CHANNEL_LAYERS = REDIS
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         with pytest.raises(CommandError, match=f"^Port {port} at 127.0.0.1 is in use"):
             call_command("web", port=port)
 

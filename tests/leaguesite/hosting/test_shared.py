@@ -48,9 +48,9 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(data: Path) -> None:
         call_command("shared")
 
 
-@pytest.mark.parametrize(("value", "wanted"), [(None, True), ("1", True), ("0", False)])
-def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, value: str | None, wanted: bool) -> None:
+@pytest.mark.parametrize(("value", "expected"), [(None, True), ("1", True), ("0", False)])
+def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, value: str | None, expected: bool) -> None:
     monkeypatch.delenv(shared.SWITCH, raising=False)
     if value is not None:
         monkeypatch.setenv(shared.SWITCH, value)
-    assert shared.is_wanted() is wanted
+    assert shared.is_wanted() is expected

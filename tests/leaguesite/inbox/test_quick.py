@@ -16,14 +16,14 @@ ADA = InboxCaller(1, "203.0.113.5", "digest of a token")
 
 
 def scope(*headers: tuple[bytes, bytes], path: str = "/inbox", client: str = "203.0.113.5", method: str = "GET") -> Any:
-    given = [(b"host", b"league"), (b"authorization", b"Bearer tok"), *headers]
+    all_headers = [(b"host", b"league"), (b"authorization", b"Bearer tok"), *headers]
     return {
         "type": "http",
         "path": path,
         "method": method,
         "scheme": "http",
         "query_string": b"wait=0",
-        "headers": given,
+        "headers": all_headers,
         "client": (client, 50000),
     }
 

@@ -19,7 +19,7 @@ from matches.inbox.keys import SeatKey
 from matches.models import Match
 from tests import factories as make
 from tests import wire
-from tests.leaguesite.serving.asgi import Answer, answered, begin, send
+from tests.leaguesite.serving.asgi import Answer, answer_of, begin, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -95,9 +95,9 @@ async def test_a_poll_gets_a_referees_message_and_the_referee_gets_the_answer(he
     assert (await poll(token, "wait=0")).json["messages"][0]["request"] == message["request"]
     response = {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": message["request"]["id"]}
     assert (await respond(token, response)).json == {"accepted": 1, "not_awaited": []}
-    got = await asking
-    assert (got.status, got.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
-    assert got.json == {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": 1001}
+    outcome = await asking
+    assert (outcome.status, response.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
+    assert outcome.json == {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": 1001}
     assert (await respond(token, response)).json == {"accepted": 0, "not_awaited": [response["id"]]}
 
 
@@ -109,32 +109,33 @@ async def test_a_relay_is_told_the_call_and_hands_on_the_reply_of_its_server(her
     assert message["http"] == {"id": 1001, "path": "/mcp/", "headers": {"mcp-session-id": "s1"}}
     reply = {"status": 404, "headers": {"content-type": "text/plain"}, "body": "Not Found"}
     await respond(token, {"id": message["request"]["id"], "http": reply})
-    got = await asking
-    assert (got.status, got.all(OUTCOME_HEADER.lower()), got.json) == (200, ["answered"], {"id": 1001, "http": reply})
+    response = await asking
+    assert (response.status, response.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
+    assert response.json == {"id": 1001, "http": reply}
 
 
 async def test_the_referee_is_told_that_nobody_took_its_message(here: Agents) -> None:
     _, headers = await seat(here, **{GRACE_HEADER: "0"})
-    got = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
-    assert (got.status, got.all(OUTCOME_HEADER.lower())) == (504, ["not_connected"])
+    response = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
+    assert (response.status, response.all(OUTCOME_HEADER.lower())) == (504, ["not_connected"])
 
 
 async def test_the_referee_is_told_that_its_message_was_taken_and_not_answered(here: Agents) -> None:
     token, headers = await seat(here, **{LIMIT_HEADER: "3"})
     line = await waiting(token)
-    got = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
-    assert (got.status, got.all(OUTCOME_HEADER.lower())) == (504, ["silent"])
-    assert (await answered(line)).json["messages"]
+    response = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
+    assert (response.status, response.all(OUTCOME_HEADER.lower())) == (504, ["silent"])
+    assert (await answer_of(line)).json["messages"]
 
 
 async def test_a_newer_poll_takes_over_and_the_older_is_told(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
     older = await waiting(token)
     newer = await begin("GET", "/inbox?wait=0", authorization=f"Bearer {token}")
-    lost = await answered(older)
+    lost = await answer_of(older)
     assert lost.status == 409
     assert "took over" in lost.json["error"]["message"]
-    assert (await answered(newer)).status == 200
+    assert (await answer_of(newer)).status == 200
 
 
 async def test_a_caller_that_breaks_off_ends_its_line(here: Agents) -> None:
@@ -176,8 +177,8 @@ async def test_a_key_is_valid_for_its_seat_and_attempt_only(here: Agents) -> Non
         SeatKey(match.pk, match.attempt, match.player_b_id + 1000).text(),
     ]
     for key in wrong:
-        given = headers | {KEY_HEADER.lower(): key.encode().decode("latin1")}
-        assert (await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **given)).status == 404
+        with_key = headers | {KEY_HEADER.lower(): key.encode().decode("latin1")}
+        assert (await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **with_key)).status == 404
     await here.in_db(lambda: Match.objects.filter(pk=match.pk).update(attempt=match.attempt + 1))
     assert (await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)).status == 404
 
@@ -199,10 +200,11 @@ async def test_an_answer_that_is_too_large_after_encoding_is_not_passed_on(here:
     numbers = ",".join(["1e15"] * 12_000)
     body = f'{{"responses":[{{"id":{message["request"]["id"]},"result":[{numbers}]}}]}}'.encode()
     assert len(body) < MAX_ANSWER_BYTES
-    taken = await send("POST", "/inbox", body, content_type=JSON, authorization=f"Bearer {token}")
-    assert taken.json["accepted"] == 1
-    got = await asking
-    assert (got.status, got.all(OUTCOME_HEADER.lower()), got.json) == (504, ["too_large"], {})
+    receipt = await send("POST", "/inbox", body, content_type=JSON, authorization=f"Bearer {token}")
+    assert receipt.json["accepted"] == 1
+    response = await asking
+    assert (response.status, response.all(OUTCOME_HEADER.lower())) == (504, ["too_large"])
+    assert response.json == {}
 
 
 async def test_a_message_that_would_make_a_poll_unreadable_is_refused(here: Agents) -> None:

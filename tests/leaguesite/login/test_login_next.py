@@ -19,9 +19,9 @@ def instructor() -> None:
     User.objects.create_superuser(**WHO)
 
 
-def after_login(wanted: str | None) -> str:
+def after_login(target: str | None) -> str:
     """The redirect after a login with this ``next``, in the address and in the form."""
-    query = {} if wanted is None else {"next": wanted}
+    query = {} if target is None else {"next": target}
     address = f"{LOGIN}?{urlencode(query)}" if query else LOGIN
     answers = [Client().post(LOGIN, WHO | query), Client().post(address, WHO)]
     assert [answer.status_code for answer in answers] == [302, 302]

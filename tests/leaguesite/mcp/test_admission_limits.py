@@ -37,7 +37,7 @@ def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(
     make.open_league("fall", registration_code="cs101")
     seen: Counter[int] = Counter()
     attacker: Counter[int] = Counter()
-    given = []
+    tokens_of_class = []
     for number in range(students):
         params = wire.player_request(f"Agent {number}", endpoint=f"http://192.0.2.1:{9000 + number}/mcp", code="cs101")
         if number % 4 == 0:
@@ -45,11 +45,11 @@ def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(
             seen[send(client, "register_player", mistyped).status_code] += 1
         answer = send(client, "register_player", params)
         seen[answer.status_code] += 1
-        given.append(answer.json()["result"]["auth_token"])
+        tokens_of_class.append(answer.json()["result"]["auth_token"])
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 0.05
     for _ in range(2):
-        for token in given:
+        for token in tokens_of_class:
             seen[send(client, "get_games", {"auth_token": token}).status_code] += 1
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 1
@@ -125,12 +125,12 @@ def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(clie
     member = make.join("Ada", "fall")
     made_up = [f"tok_{number:032}" for number in range(6)]
     assert [standings(client, token).status_code for token in made_up] == [200] * 3 + [429] * 3
-    kept = [
+    row_counts = [
         (attempts._here["calls"].storage.get(key), attempts._here["same"].storage.get(same))
         for token in made_up
         for key, same in [counted(token)]
     ]
-    assert kept == [(1, 1)] * 3 + [(0, 0)] * 3
+    assert row_counts == [(1, 1)] * 3 + [(0, 0)] * 3
     # A known agent is answered at that address all the same, and has its own limit.
     assert [standings(client, member.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
 
@@ -141,8 +141,8 @@ def test_no_other_call_uses_up_the_registrations_of_the_class_behind_an_address(
     assert [send(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
     answer = {"auth_token": WRONG, "message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}
     assert send(client, "GAME_JOIN_ACK", answer).status_code == 429
-    wanted = [wire.player_request(f"Agent {n}", endpoint=f"http://192.0.2.1:{9000 + n}/mcp") for n in range(6)]
-    assert [send(client, "register_player", one).status_code for one in wanted] == [200] * 4 + [429] * 2
+    requests = [wire.player_request(f"Agent {n}", endpoint=f"http://192.0.2.1:{9000 + n}/mcp") for n in range(6)]
+    assert [send(client, "register_player", one).status_code for one in requests] == [200] * 4 + [429] * 2
     assert Agent.objects.count() == 4
 
 

@@ -17,7 +17,7 @@ from matches.inbox.hub import hub
 from tests import factories as make
 from tests.league_sdk.mcp.talking import handshake, stateless
 from tests.leaguesite.inbox.test_views import CHOOSE, JSON, registered, seat, waiting
-from tests.leaguesite.serving.asgi import Answer, answered, begin, send
+from tests.leaguesite.serving.asgi import Answer, answer_of, begin, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,7 +133,7 @@ async def test_a_waiting_call_occupies_no_thread(here: Agents) -> None:
     ping = json.dumps({"jsonrpc": "2.0", "method": "ping", "params": {}, "id": 1}).encode()
     assert (await send("POST", "/mcp", ping, content_type=JSON)).json["result"] == {"status": "ok"}
     await call("next_message", token, wait_s=0)
-    await answered(talk)
+    await answer_of(talk)
 
 
 @pytest.mark.parametrize("first", ["tool", "poll"])
@@ -142,12 +142,12 @@ async def test_tools_and_polls_take_each_other_over(here: Agents, first: str) ->
     older = await (held(token) if first == "tool" else waiting(token))
     if first == "tool":
         await send("GET", "/inbox?wait=0", authorization=f"Bearer {token}")
-        lost = (await answered(older)).json["result"]
+        lost = (await answer_of(older)).json["result"]
         assert lost["isError"]
         assert "took over" in lost["structuredContent"]["message"]
     else:
         await call("next_message", token, wait_s=0)
-        assert (await answered(older)).status == 409
+        assert (await answer_of(older)).status == 409
 
 
 async def test_an_answer_to_anothers_message_counts_for_nobody(here: Agents) -> None:
@@ -197,7 +197,7 @@ async def test_invalid_arguments_are_refused_and_take_over_no_line(
     assert (data["error_code"], data["context"]["field"]) == ("E002", field)
     assert hub.lines() == [line]
     await send("GET", "/inbox?wait=0", authorization=f"Bearer {token}")
-    await answered(talk)
+    await answer_of(talk)
 
 
 @pytest.mark.parametrize("sent", [None, "", 5, "even", [], {}, {"result": EVEN}])
@@ -223,7 +223,7 @@ async def test_a_waiting_call_ends_when_the_process_ends(here: Agents, monkeypat
     talk = await held(token)
     monkeypatch.setattr(hub, "closing", False)
     hub.close()
-    assert (await answered(talk)).json["result"]["structuredContent"] == {"messages": [], "next": "0"}
+    assert (await answer_of(talk)).json["result"]["structuredContent"] == {"messages": [], "next": "0"}
 
 
 async def test_clients_of_the_handshake_era_and_of_the_course_fetch_messages_too(here: Agents) -> None:
@@ -236,8 +236,8 @@ async def test_clients_of_the_handshake_era_and_of_the_course_fetch_messages_too
     body = {"jsonrpc": "2.0", "method": "next_message", "params": {"auth_token": token}, "id": 3}
     [message] = (await send("POST", "/mcp", json.dumps(body).encode(), content_type=JSON)).json["result"]["messages"]
     body = {"jsonrpc": "2.0", "method": "submit_response", "params": {"response": response(message)}, "id": 4}
-    taken = await send("POST", "/mcp", json.dumps(body).encode(), **_head(token))
-    assert taken.json["result"] == {"accepted": 1, "not_awaited": []}
+    receipt = await send("POST", "/mcp", json.dumps(body).encode(), **_head(token))
+    assert receipt.json["result"] == {"accepted": 1, "not_awaited": []}
     assert (await referee).json["result"] == EVEN
     refused = await send("POST", "/mcp", json.dumps(body | {"params": {"response": {}}}).encode(), **_head(token))
     assert refused.json["error"]["data"]["error_code"] == "E002"

@@ -260,8 +260,8 @@ def test_a_referees_id_is_fixed_by_name_and_port(client: Client) -> None:
 
 def test_a_referees_name_and_port_cannot_be_taken_over_from_another_machine(client: Client) -> None:
     enlist(client, code=settings.LEAGUE_REFEREE_KEY)
-    taken = enlist(client, caller="192.0.2.9", endpoint="http://192.0.2.9:8001/mcp")
-    assert (taken["status"], taken["referee_id"], taken["legacy_code"]) == ("REJECTED", None, "L003")
+    answer = enlist(client, caller="192.0.2.9", endpoint="http://192.0.2.9:8001/mcp")
+    assert (answer["status"], answer["referee_id"], answer["legacy_code"]) == ("REJECTED", None, "L003")
     assert Agent.objects.get().endpoint == "http://localhost:8001/mcp"
 
 

@@ -174,8 +174,8 @@ def test_an_address_completes_the_ids_of_leagues(client: Client) -> None:
 def test_every_prompt_says_where_its_facts_are(client: Client) -> None:
     filled = {"language": "Go", "match_id": "R1M1", "player_id": "P01"}
     for prompt in ask(client, "prompts/list")["prompts"]:
-        wanted = {one["name"]: filled[one["name"]] for one in prompt["arguments"] if one["required"]}
-        messages = ask(client, "prompts/get", name=prompt["name"], arguments=wanted)["messages"]
+        arguments = {one["name"]: filled[one["name"]] for one in prompt["arguments"] if one["required"]}
+        messages = ask(client, "prompts/get", name=prompt["name"], arguments=arguments)["messages"]
         words = messages[0]["content"]["text"]
         assert "league://" in words or "/protocol.md" in words, prompt["name"]
 

@@ -107,9 +107,9 @@ def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: 
 async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mounting, "TELL_INTERVAL_S", 0)
     uris, telling, others = [], mounting.Telling(), asyncio.Event()
-    wanted = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
+    uri_filter = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
     ways = [(lambda method, params: uris.append(params["uri"])), (lambda method, params: others.set())]
-    listeners = [mounting.server.listeners.add(wanted, HERE, way, print) for way in ways]
+    listeners = [mounting.server.listeners.add(uri_filter, HERE, way, print) for way in ways]
     running = asyncio.create_task(telling.run())
     try:
         for _ in range(50):

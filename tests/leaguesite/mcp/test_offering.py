@@ -16,7 +16,7 @@ from tests import wire
 from tests.league_sdk.mcp.talking import handshake, stateless
 from tests.leaguesite.mcp.holding import hold
 from tests.leaguesite.mcp.test_mounting import post
-from tests.leaguesite.serving.asgi import Held, answered, begin
+from tests.leaguesite.serving.asgi import Held, answer_of, begin
 from tests.matches.agent_server import Agents
 
 HOSTILE = [
@@ -107,10 +107,10 @@ async def test_an_answer_that_is_kept_waits_for_no_other_query(monkeypatch: pyte
         # To be made, it waits for its turn among the queries.
         waiting = await held.wait_for(await ask())
         held.end()
-        made = (await answered(waiting[0])).json["result"]["structuredContent"]
+        first = (await answer_of(waiting[0])).json["result"]["structuredContent"]
     held = Held()
     with monkeypatch.context() as patch:
         patch.setitem(threads.THREADS, threads.QUERIES, held.pool)
-        kept = (await answered(await ask())).json["result"]["structuredContent"]
+        second = (await answer_of(await ask())).json["result"]["structuredContent"]
         held.end()
-    assert kept["standings"] == made["standings"] != []
+    assert second["standings"] == first["standings"] != []

@@ -41,8 +41,8 @@ def referee(headers: dict[str, str], params: dict[str, Any]) -> asyncio.Task[Ans
 
 async def ask(token: str, *, can: Any = None, **more: Any) -> Answer:
     """One call of the tool in the stateless era."""
-    wanted = {"name": "play", "arguments": {}} | more
-    body, headers = stateless("tools/call", capabilities=CAN if can is None else can, **wanted)
+    params = {"name": "play", "arguments": {}} | more
+    body, headers = stateless("tools/call", capabilities=CAN if can is None else can, **params)
     head = headers | {"content_type": JSON, "authorization": f"Bearer {token}"}
     return await send("POST", "/mcp", json.dumps(body).encode(), **head)
 
@@ -101,17 +101,17 @@ async def test_an_answer_counts_once_and_for_its_own_player_only(here: Agents) -
     token, headers = await seat(here)
     call_of_referee = referee(headers, CHOOSE)
     name, _form, state = await question(token)
-    brought = clicked(name, state, action="accept", content={"move": "even"})
+    click = clicked(name, state, action="accept", content={"move": "even"})
     rival = await here.in_db(lambda: make.join("Rival", port=8190).token)
-    stolen = await ask(rival, **brought)
+    stolen = await ask(rival, **click)
     assert (stolen.status, stolen.json["error"]["code"]) == (400, -32602)
-    playing = asyncio.create_task(ask(token, **brought))
+    playing = asyncio.create_task(ask(token, **click))
     assert (await call_of_referee).json["result"]["parity_choice"] == "even"
     await referee(headers, OVER)
     assert not (await playing).json["result"]["isError"]
     # The state was used up: the answer is no answer to the next question.
     again = referee(headers, CHOOSE)
-    replayed = await ask(token, **brought)
+    replayed = await ask(token, **click)
     assert (replayed.status, replayed.json["error"]["code"]) == (400, -32602)
     assert (await question(token))[0] != name
     assert not again.done()

@@ -153,14 +153,16 @@ def test_a_tool_answers_as_the_query_does(client: Client, place: make.Setting, t
 
 
 @pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])
-@pytest.mark.parametrize("given", [{"player_id": "P99"}, {"player_id": "REF01"}, {"player_id": "Player 1"}])
-def test_an_unknown_player_is_e005(client: Client, place: make.Setting, query_type: str, given: dict[str, Any]) -> None:
-    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type=query_type, query_params=given)
+@pytest.mark.parametrize("query_params", [{"player_id": "P99"}, {"player_id": "REF01"}, {"player_id": "Player 1"}])
+def test_an_unknown_player_is_e005(
+    client: Client, place: make.Setting, query_type: str, query_params: dict[str, Any]
+) -> None:
+    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type=query_type, query_params=query_params)
     data = wire.refused(client, "league_query", params)
     assert (data["error_code"], data["error_name"]) == ("E005", "PLAYER_NOT_REGISTERED")
     assert data["context"] == {
         "field": "query_params.player_id",
-        "seen": f'"{given["player_id"]}"',
+        "seen": f'"{query_params["player_id"]}"',
         "expected": "a player_id of the league",
     }
 

@@ -61,7 +61,7 @@ async def begin(
     return talk
 
 
-async def answered(talk: ApplicationCommunicator) -> Answer:
+async def answer_of(talk: ApplicationCommunicator) -> Answer:
     """Wait for the complete answer to a request."""
     start = await talk.receive_output(PATIENCE_S)
     content, more = b"", True
@@ -75,7 +75,7 @@ async def answered(talk: ApplicationCommunicator) -> Answer:
 
 async def send(method: str, path: str, *parts: bytes, **headers: str) -> Answer:
     """One request and its answer."""
-    return await answered(await begin(method, path, *parts, **headers))
+    return await answer_of(await begin(method, path, *parts, **headers))
 
 
 class Held:

@@ -109,7 +109,7 @@ def frame(kind: int, content: bytes = b"") -> bytes:
     return header(kind, len(content)) + content
 
 
-def taken(connection: socket.socket, length: int) -> bytes:
+def read_bytes(connection: socket.socket, length: int) -> bytes:
     """Read exactly ``length`` bytes."""
     received = b""
     while len(received) < length:
@@ -121,7 +121,7 @@ def taken(connection: socket.socket, length: int) -> bytes:
 
 def answer(connection: socket.socket) -> bytes:
     """Read one frame whose header is two bytes, and return its payload."""
-    return taken(connection, taken(connection, 2)[1])
+    return read_bytes(connection, read_bytes(connection, 2)[1])
 
 
 def is_dropped(connection: socket.socket) -> bool:
@@ -200,8 +200,8 @@ def test_the_application_goes_on_when_the_browser_reads(server: tuple[int, subpr
     with connected(port) as browser:
         browser.sendall(frame(FINAL | TEXT, f"fill {PATIENCE_S}".encode()))
         for _ in range(PIECES):
-            assert taken(browser, 10) == bytes([0x82, 127]) + struct.pack("!Q", PIECE)
-            taken(browser, PIECE)
+            assert read_bytes(browser, 10) == bytes([0x82, 127]) + struct.pack("!Q", PIECE)
+            read_bytes(browser, PIECE)
         assert said_by(process) == "everything was taken"
 
 
@@ -236,14 +236,14 @@ def test_pings_are_not_read_while_the_browser_does_not_read_the_answers(port: in
             other.sendall(frame(FINAL | TEXT, b"here"))
             assert answer(other) == b"4"
         browser.settimeout(PATIENCE_S)
-        assert taken(browser, 127) == bytes([0x8A, 125]) + b"a" * 125
+        assert read_bytes(browser, 127) == bytes([0x8A, 125]) + b"a" * 125
 
 
 @pytest.mark.parametrize("code", [1000, 1013, 4404])
 def test_a_socket_is_closed_with_the_code_that_the_site_says(port: int, code: int) -> None:
     with connected(port) as browser:
         browser.sendall(frame(FINAL | TEXT, f"close {code}".encode()))
-        assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)
+        assert read_bytes(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)
 
 
 @pytest.mark.parametrize(("path", "max_bytes"), [("/mcp", MAX_BODY_BYTES), ("/check", MAX_FORM_BYTES)])
@@ -278,8 +278,8 @@ def test_a_server_that_stops_answers_open_requests_and_closes_sockets_with_1012(
             page.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
             assert said_by(process) == "asked"
             process.terminate()
-            assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", 1012)
-            assert taken(page, 12) == b"HTTP/1.1 200"
+            assert read_bytes(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", 1012)
+            assert read_bytes(page, 12) == b"HTTP/1.1 200"
         browser.close()
         assert process.wait(PATIENCE_S) == 0
 

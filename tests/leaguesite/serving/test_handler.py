@@ -116,7 +116,7 @@ async def test_a_stream_whose_reader_has_gone_before_it_begins_ends_at_once() ->
 
 
 async def test_a_stream_does_not_keep_its_request_in_memory() -> None:
-    kept: list[weakref.ref[Source]] = []
+    references: list[weakref.ref[Source]] = []
 
     class Noted(Source):
         """A source of which a test knows whether it is still kept."""
@@ -125,7 +125,7 @@ async def test_a_stream_does_not_keep_its_request_in_memory() -> None:
 
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
-            kept.append(weakref.ref(self))
+            references.append(weakref.ref(self))
 
     body, headers = stateless("subscriptions/listen", notifications={})
     with pytest.MonkeyPatch.context() as patch:
@@ -134,7 +134,7 @@ async def test_a_stream_does_not_keep_its_request_in_memory() -> None:
         assert (await talk.receive_output(PATIENCE_S))["status"] == 200
         assert b"acknowledged" in (await talk.receive_output(PATIENCE_S))["body"]
     gc.collect()
-    assert [source() for source in kept] == [None]
+    assert [source() for source in references] == [None]
     await talk.send_input({"type": "http.disconnect"})
     await talk.wait(PATIENCE_S)
     assert len(mounting.server.listeners) == 0

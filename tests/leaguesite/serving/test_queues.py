@@ -17,7 +17,7 @@ from leaguesite.serving import devices, queues, threads
 from leaguesite.serving.known_tokens import known_tokens
 from tests import factories as make
 from tests import wire
-from tests.leaguesite.serving.asgi import Held, answered, begin, send
+from tests.leaguesite.serving.asgi import Held, answer_of, begin, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,11 +44,11 @@ async def call(params: dict[str, Any], method: str, *, address: str = "192.0.2.7
 
 
 async def status(talk: ApplicationCommunicator) -> int:
-    return (await answered(talk)).status
+    return (await answer_of(talk)).status
 
 
 async def result(talk: ApplicationCommunicator) -> Any:
-    return (await answered(talk)).json["result"]
+    return (await answer_of(talk)).json["result"]
 
 
 async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
@@ -76,10 +76,10 @@ async def test_a_referee_of_ours_waits_for_no_agent(
 
 async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
     referee = await here.in_db(lambda: make.hire("Referee"))
-    await answered(await heartbeat(referee))
+    await answer_of(await heartbeat(referee))
     assert known_tokens.owner(referee.token) is not None
     await here.in_db(lambda: referee.agent.tokens.all().delete())
-    assert (await answered(await heartbeat(referee))).json["error"]["data"]["error_code"] == "E012"
+    assert (await answer_of(await heartbeat(referee))).json["error"]["data"]["error_code"] == "E012"
     assert known_tokens.owner(referee.token) is None
 
 

@@ -30,10 +30,12 @@ class _Reader(HTMLParser):
         self._open: list[tuple[str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        self.texts += [text for name, text in given.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")]
+        attributes = {name: value or "" for name, value in attrs}
+        self.texts += [
+            text for name, text in attributes.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")
+        ]
         if tag not in _VOID:
-            self._open.append((tag, tag in _APART or given.get("dir") in ("auto", "ltr")))
+            self._open.append((tag, tag in _APART or attributes.get("dir") in ("auto", "ltr")))
 
     def handle_endtag(self, tag: str) -> None:
         for number in reversed(range(len(self._open))):

@@ -42,16 +42,18 @@ class _Reader(HTMLParser):
         self._open: list[tuple[str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         foreign = (
-            given.get("lang") == "en" or given.get("translate") == "no" or "material-symbols" in given.get("class", "")
+            attributes.get("lang") == "en"
+            or attributes.get("translate") == "no"
+            or "material-symbols" in attributes.get("class", "")
         )
         if not self._is_silent() and not foreign:
             self.texts += [
-                text for name, text in given.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")
+                text for name, text in attributes.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")
             ]
-            if tag == "input" and given.get("type") in ("submit", "button"):
-                self.texts.append(given.get("value", ""))
+            if tag == "input" and attributes.get("type") in ("submit", "button"):
+                self.texts.append(attributes.get("value", ""))
         if tag not in _VOID:
             self._open.append((tag, foreign or tag in _NO_WORDS))
 

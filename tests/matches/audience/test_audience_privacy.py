@@ -55,7 +55,7 @@ def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
                 yield f"frame of {kind} {item}", json.dumps(fragments, ensure_ascii=False)
         yield "frame of the list", json.dumps(pages.fragments(PageKey(), language), ensure_ascii=False)
     for query in QUERIES:
-        yield query, json.dumps(answered(client, place, query), ensure_ascii=False)
+        yield query, json.dumps(answer_to(client, place, query), ensure_ascii=False)
 
 
 def body_of(answer: Any) -> str:
@@ -67,7 +67,7 @@ def body_of(answer: Any) -> str:
     return str(body.decode("utf-8", "replace"))
 
 
-def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
+def answer_to(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
     """The answer to an agent that asks about itself, from its own address."""
     params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
     return wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})

@@ -38,8 +38,8 @@ def test_links_for_staff_behind_a_freeze_keep_them_there(place: make.Setting, pa
     staff.force_login(User.objects.create_superuser("boss"))
     links = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
     # The projector and the student's own page are shown to others.
-    kept = {link for link in links if not link.endswith(("/screen/", "/mine/", "/join/"))}
-    assert kept and [link for link in kept if "as=staff" not in link] == []
+    league_links = {link for link in links if not link.endswith(("/screen/", "/mine/", "/join/"))}
+    assert league_links and [link for link in league_links if "as=staff" not in link] == []
 
 
 def test_links_for_the_public_never_lead_behind_a_freeze(client: Client, place: make.Setting) -> None:

@@ -26,16 +26,16 @@ def modules(svg: str) -> set[tuple[int, int]]:
 
 def test_the_drawn_modules_are_those_of_the_qr_code() -> None:
     drawn = svg(ADDRESS, "register here")
-    wanted = segno.make(ADDRESS, error="m", micro=False)
+    expected = segno.make(ADDRESS, error="m", micro=False)
 
     dark = {
         (x + qr.QUIET_MODULES, y + qr.QUIET_MODULES)
-        for y, row in enumerate(wanted.matrix)
+        for y, row in enumerate(expected.matrix)
         for x, module in enumerate(row)
         if module & 1
     }
     assert modules(drawn) == dark
-    side = len(wanted.matrix) + 2 * qr.QUIET_MODULES
+    side = len(expected.matrix) + 2 * qr.QUIET_MODULES
     assert f'viewBox="0 0 {side} {side}"' in drawn
 
 

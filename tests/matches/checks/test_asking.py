@@ -71,7 +71,7 @@ def test_a_league_token_does_not_allow_a_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("fields", "field"),
     [
         ({"endpoint": ""}, "endpoint"),
         ({"endpoint": "   "}, "endpoint"),
@@ -85,9 +85,9 @@ def test_a_league_token_does_not_allow_a_check() -> None:
         ({"game_type": "chess"}, "game_type"),
     ],
 )
-def test_an_unusable_request_is_refused_with_its_field(given: dict[str, Any], field: str) -> None:
+def test_an_unusable_request_is_refused_with_its_field(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as refused:
-        ask(**given)
+        ask(**fields)
     assert refused.value.field == field
 
 

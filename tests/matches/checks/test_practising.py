@@ -31,7 +31,7 @@ def over(check: Check, now: Any = NOW) -> None:
     assert runs.finish_practice(check_id=check.pk, run=job.run, report={"status": "WIN", "steps": []}, now=now)
 
 
-def taken(now: Any = NOW, room: int = taking.MAX_RUNNING) -> list[Any]:
+def claimed_ids(now: Any = NOW, room: int = taking.MAX_RUNNING) -> list[Any]:
     return [job.check_id for job in taking.take(now=now, room=room)]
 
 
@@ -173,11 +173,11 @@ def test_checks_come_first_and_practice_never_takes_the_last_place_that_they_cou
     place = make.setting(players=6)
     practices = [practise(player.agent) for player in place.players]
     check = asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=TEACHER, now=after(1))
-    assert taken(after(1), room=taking.RESERVED_FOR_CHECKS) == [check.pk]
-    assert taken(after(1)) == [one.pk for one in practices[:3]]
+    assert claimed_ids(after(1), room=taking.RESERVED_FOR_CHECKS) == [check.pk]
+    assert claimed_ids(after(1)) == [one.pk for one in practices[:3]]
     # Three run, and neither a place nor its checks wait for that.
     more = [asking.ask(endpoint=f"http://127.0.0.1:{9100 + n}/mcp", caller=TEACHER, now=after(1)) for n in range(2)]
-    assert taken(after(1), room=4) == [one.pk for one in more]
+    assert claimed_ids(after(1), room=4) == [one.pk for one in more]
 
 
 def test_one_at_a_time_while_a_round_is_played() -> None:
@@ -186,10 +186,10 @@ def test_one_at_a_time_while_a_round_is_played() -> None:
     first, second = (practise(player.agent) for player in place.players[:2])
     league_round = Round.objects.get(number=1)
     Round.objects.filter(pk=league_round.pk).update(state="RUNNING")
-    assert taken() == [first.pk]
-    assert taken() == []
+    assert claimed_ids() == [first.pk]
+    assert claimed_ids() == []
     Round.objects.filter(pk=league_round.pk).update(state="COMPLETED")
-    assert taken() == [second.pk]
+    assert claimed_ids() == [second.pk]
 
 
 def test_the_agent_that_has_played_less_is_first() -> None:
@@ -199,7 +199,7 @@ def test_the_agent_that_has_played_less_is_first() -> None:
         over(practise(often, now=after(number)), after(number))
     over(practise(seldom, now=after(4)), after(4))
     waiting = [practise(one, now=after(10)).pk for one in (often, seldom, never)]
-    assert taken(after(10)) == waiting[::-1]
+    assert claimed_ids(after(10)) == waiting[::-1]
 
 
 def test_none_starts_while_a_match_of_its_agent_is_due_and_one_that_runs_gives_way() -> None:
@@ -213,13 +213,13 @@ def test_none_starts_while_a_match_of_its_agent_is_due_and_one_that_runs_gives_w
     assert taking.overtaken([job], NOW) == {practice.pk}
     runs.yield_to_match(check_id=practice.pk, run=1)
     assert Check.practices.get().state == CheckState.WANTED
-    assert taken() == []
+    assert claimed_ids() == []
 
 
 def test_it_gives_way_three_times_and_is_then_over() -> None:
     practice = practise(make.setting(players=2).players[0].agent)
     for run in (1, 2, 3):
-        assert taken() == [practice.pk]
+        assert claimed_ids() == [practice.pk]
         runs.yield_to_match(check_id=practice.pk, run=run)
     known = Check.practices.get()
     assert (known.state, known.problem) == ("FAILED", "What the league asks of the agent came first, three times.")
@@ -233,7 +233,7 @@ def test_it_gives_way_to_a_check_that_waits_for_its_address_and_does_not_start_b
     assert taking.overtaken([job], NOW) == set()
     assert taking.overtaken([job], after(1)) == {practice.pk}
     runs.yield_to_match(check_id=practice.pk, run=1)
-    assert taken(after(1)) == [check.pk]
+    assert claimed_ids(after(1)) == [check.pk]
 
 
 def test_its_agent_gets_no_match_meanwhile() -> None:
@@ -250,7 +250,7 @@ def test_an_agent_that_has_moved_since_does_not_practise_at_its_new_address() ->
     practice = practise(player.agent)
     there = {"endpoint": "http://127.0.0.1:8999/mcp", "endpoint_key": "127.0.0.1|8999/mcp?"}
     Agent.objects.filter(pk=player.agent.pk).update(**there)
-    assert taken() == []
+    assert claimed_ids() == []
     known = Check.practices.get(pk=practice.pk)
     assert (known.state, known.problem) == ("FAILED", "The agent has registered anew since: ask again.")
 
@@ -289,14 +289,14 @@ def test_a_practice_match_of_an_agent_that_is_gone_is_over() -> None:
     player = make.setting(players=2).players[0]
     practise(player.agent)
     Agent.objects.filter(pk=player.agent.pk).delete()
-    assert taken() == []
+    assert claimed_ids() == []
     assert Check.practices.get().state == CheckState.FAILED
 
 
 def test_answers_by_post_reach_it() -> None:
     player = make.setting(players=2).players[0]
     practice = practise(player.agent)
-    assert taken() == [practice.pk]
+    assert claimed_ids() == [practice.pk]
     message = {"message_type": "GAME_JOIN_ACK", "match_id": "R7M1", "player_id": "P01", "accept": True}
     assert relaying.relay_answer(player=player.agent, message_type="GAME_JOIN_ACK", match_id="R7M1", message=message)
     [(check_id, kind, _message)] = relaying.take({practice.pk})
@@ -305,9 +305,9 @@ def test_answers_by_post_reach_it() -> None:
 
 def test_one_that_a_killed_process_left_is_played_again() -> None:
     practice = practise(make.setting(players=2).players[0].agent)
-    assert taken() == [practice.pk]
-    assert taken(NOW + timedelta(seconds=taking.CLAIM_TIMEOUT_S + 1)) == []
-    assert taken(NOW + timedelta(seconds=taking.PRACTICE_CLAIM_TIMEOUT_S + 1)) == [practice.pk]
+    assert claimed_ids() == [practice.pk]
+    assert claimed_ids(NOW + timedelta(seconds=taking.CLAIM_TIMEOUT_S + 1)) == []
+    assert claimed_ids(NOW + timedelta(seconds=taking.PRACTICE_CLAIM_TIMEOUT_S + 1)) == [practice.pk]
 
 
 # What it says of its agent: nothing ---------------------------------------------------------------

@@ -39,7 +39,7 @@ def refused(client: Client, token: str, **fields: Any) -> str:
     return str(wire.refused(client, "GAME_JOIN_ACK", JOIN | {"auth_token": token} | fields)["error_code"])
 
 
-def taken(*jobs: taking.Job) -> list[tuple[UUID, str]]:
+def answers_for(*jobs: taking.Job) -> list[tuple[UUID, str]]:
     return [(check_id, message_type) for check_id, message_type, _ in relaying.take({job.check_id for job in jobs})]
 
 
@@ -50,7 +50,7 @@ def test_an_answer_reaches_the_check_of_its_sender_once(client: Client) -> None:
     [(check_id, message_type, message)] = relaying.take({job.check_id})
     assert (check_id, message_type, message["match_id"]) == (job.check_id, "GAME_JOIN_ACK", JOIN["match_id"])
     assert token not in str(message)
-    assert taken(job) == []
+    assert answers_for(job) == []
 
 
 def test_without_a_check_that_runs_nothing_waits_for_an_answer(client: Client) -> None:
@@ -76,7 +76,7 @@ def test_a_sender_has_a_few_answers_on_their_way_and_keeps_nobody_else_out(clien
         post(client, place.players[0].token, number=number)
     assert refused(client, place.players[0].token) == "E002"
     assert post(client, place.players[1].token)["status"] == "RECEIVED"
-    both = taken(first, second)
+    both = answers_for(first, second)
     assert both == [(first.check_id, "GAME_JOIN_ACK")] * outbox.MAX_RELAYED_ANSWERS + [
         (second.check_id, "GAME_JOIN_ACK")
     ]
@@ -90,16 +90,16 @@ def test_an_agent_at_anothers_address_has_to_know_the_match(client: Client) -> N
     alias.save()
     job = under_check(place.players[0])
     assert refused(client, place.players[1].token, match_id=None) == "E003"
-    assert taken(job) == []
+    assert answers_for(job) == []
     # The program that listens there has registered from its own machine.
     assert job.own_tokens == {tokens.digest(place.players[0].token)}
     post(client, place.players[0].token, match_id=None)
-    assert taken(job) == [(job.check_id, "GAME_JOIN_ACK")]
+    assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")]
     # Readiness belongs to the address: the program there may be registered more than once.
     assert job.tokens == {tokens.digest(player.token) for player in place.players}
     for player in place.players:
         post(client, player.token)
-    assert taken(job) == [(job.check_id, "GAME_JOIN_ACK")] * 2
+    assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")] * 2
 
 
 def test_where_nobody_has_shown_to_be_there_both_have_to_know_the_match(client: Client) -> None:
@@ -114,7 +114,7 @@ def test_where_nobody_has_shown_to_be_there_both_have_to_know_the_match(client: 
     assert refused(client, place.players[0].token, match_id=None) == "E003"
     Agent.objects.filter(pk=place.players[1].agent.pk).delete()
     post(client, place.players[0].token, match_id=None)
-    assert taken(job) == [(job.check_id, "GAME_JOIN_ACK")]
+    assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")]
 
 
 def test_over_a_line_an_agent_answers_for_itself_alone(client: Client) -> None:
@@ -131,7 +131,7 @@ def test_answers_of_checks_that_are_over_are_deleted(client: Client) -> None:
     first, second = (under_check(player) for player in place.players)
     post(client, place.players[0].token)
     assert runs.finish(check_id=first.check_id, run=first.run, report=report(), now=NOW)
-    assert taken(second) == []
+    assert answers_for(second) == []
     assert CheckAnswer.objects.count() == 0
 
 

@@ -80,7 +80,7 @@ def test_the_outcome_notes_on_the_agent_whether_it_answers(reply: Any, problem: 
 
 
 @pytest.mark.parametrize(
-    ("reply", "found", "problem", "kept"),
+    ("reply", "found", "problem", "call_found"),
     [
         (None, note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS)),
         ("<html>", note(Code.WEB_PAGE, status=200), "", note(Code.WEB_PAGE, status=200)),
@@ -90,13 +90,13 @@ def test_the_outcome_notes_on_the_agent_whether_it_answers(reply: Any, problem: 
     ids=["nobody", "web page", "an agent"],
 )
 def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
-    reply: Any, found: Note | str, problem: Note | str, kept: Note | str
+    reply: Any, found: Note | str, problem: Note | str, call_found: Note | str
 ) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", port=8101)
     registration.note_ping(agent_id=member.agent.pk, problem="", found=str(note(Code.NO_AGENT, status=500)))
     run(ask(), found=found, passed=False, clauses=(clause(verdict="fails", came=reply),))
-    assert (member.fresh().problem, member.fresh().call_found) == (str(problem), str(kept))
+    assert (member.fresh().problem, member.fresh().call_found) == (str(problem), str(call_found))
     run(ask(), found=found)
     assert (member.fresh().problem, member.fresh().call_found) == ("", "")
 

@@ -22,7 +22,7 @@ from tests.matches.reports import report
 pytestmark = pytest.mark.django_db
 
 
-def taken(room: int = taking.MAX_RUNNING, now: datetime = NOW) -> list[str]:
+def claimed_endpoints(room: int = taking.MAX_RUNNING, now: datetime = NOW) -> list[str]:
     """Claim checks; returns their addresses in order."""
     return [job.endpoint for job in taking.take(now=now, room=room)]
 
@@ -50,7 +50,7 @@ def test_a_place_or_requester_has_two_running_checks_while_others_wait() -> None
     far = [ask(url, TEACHER).endpoint for url in at("198.51.100.4", 9000, 9001, 9002)]
     for url, number in zip(others, (20, 21), strict=True):
         ask(url, Caller(f"192.0.2.{number}"))
-    assert taken() == [*slow[:2], *far[:2], *others]
+    assert claimed_endpoints() == [*slow[:2], *far[:2], *others]
 
 
 @pytest.mark.parametrize(
@@ -64,20 +64,20 @@ def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(
     for host in hosts:
         ask(f"http://{host}:8101/mcp", TEACHER)
     last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
-    assert taken(room=5) == [*(f"http://{host}:8101/mcp" for host in hosts[:2]), last.endpoint]
+    assert claimed_endpoints(room=5) == [*(f"http://{host}:8101/mcp" for host in hosts[:2]), last.endpoint]
 
 
 def test_checks_that_a_league_demands_come_first_and_have_two_reserved_places() -> None:
     for number in range(20, 30):
         ask(f"http://192.0.2.{number}:8101/mcp", Caller(f"192.0.2.{number}"))
-    assert len(taken()) == 6
+    assert len(claimed_endpoints()) == 6
     make.open_league("fall", require_check=True)
     ada, bob = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
     tending.tend(now=NOW - timedelta(hours=1))
     Check.objects.filter(asked_by="").update(due_at=after(1))
     # Bob has asked himself meanwhile.
     Check.objects.filter(agent=bob.agent).update(asked_by="127.0.0.1")
-    assert taken(room=2, now=after(2)) == [ada.agent.endpoint, bob.agent.endpoint]
+    assert claimed_endpoints(room=2, now=after(2)) == [ada.agent.endpoint, bob.agent.endpoint]
 
 
 def test_the_database_allows_one_running_check_per_address() -> None:
@@ -132,9 +132,9 @@ def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(monkey
     make.playing_on(place)
     ask("", FAR, token=alias.token)
     # Where it leads to is not known yet; then, that it leads to a program that plays.
-    assert taken() == []
+    assert claimed_endpoints() == []
     known["alias.example"] = ("192.0.2.7",)
-    assert taken() == []
+    assert claimed_endpoints() == []
     results.cancel(league_id="fall", match_id="R1M1", why="over")
     [job] = taking.take(now=NOW)
     # Wherever the name leads a moment later: this is what is called.

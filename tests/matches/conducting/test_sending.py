@@ -156,9 +156,9 @@ def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() ->
         return Start(number, 1, referee, URL, limit_s, 8.0, b"x" * size, of_site=of_site)
 
     large = outgoing.MAX_STARTS_BYTES // 2 + 1
-    given = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, of_site=False), start(5, 3, of_site=False)]
-    given += [start(6, 2, large), start(7, 2, large), start(8, 2), start(9, 1, limit_s=0.05)]
-    calls = [[one.match_pk for one in call] for call in outgoing.in_calls(given)]
+    starts = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, of_site=False), start(5, 3, of_site=False)]
+    starts += [start(6, 2, large), start(7, 2, large), start(8, 2), start(9, 1, limit_s=0.05)]
+    calls = [[one.match_pk for one in call] for call in outgoing.in_calls(starts)]
     assert calls == [[1, 3], [2, 6], [4], [5], [7, 8], [9]]
     assert outgoing.in_calls([]) == []
 

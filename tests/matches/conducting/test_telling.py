@@ -50,8 +50,10 @@ class Player:
         reply = self.answer(body)
         if isinstance(reply, Exception):
             raise reply
-        given = {"mcp-session-id": f"s{self.methods.count('initialize')}"} if body["method"] == "initialize" else {}
-        return Reply(200, reply, "", 0.0, given)
+        reply_headers = (
+            {"mcp-session-id": f"s{self.methods.count('initialize')}"} if body["method"] == "initialize" else {}
+        )
+        return Reply(200, reply, "", 0.0, reply_headers)
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
         self.deleted.append(headers["mcp-session-id"])

@@ -134,22 +134,22 @@ def test_the_number_of_kept_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -
     assert [trials.of(pk) is not None for pk in (1, 2, 3)] == [False, True, True]
 
 
-def answered(**result: Any) -> dict[str, Any]:
+def reply_with(**result: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 9001, "result": result}
 
 
 ANSWERS = [
-    (CALL, answered(parity_choice="odd"), Understanding.ANSWERED, "good"),
-    (CALL, answered(choice="even"), Understanding.ANSWERED, "good"),
-    (CALL, answered(parity_choice="maybe"), Understanding.ANSWERED, "bad"),
-    (CALL, answered(status="received"), Understanding.RECEIPT, "vague"),
-    (CALL, answered(), Understanding.VAGUE, "vague"),
+    (CALL, reply_with(parity_choice="odd"), Understanding.ANSWERED, "good"),
+    (CALL, reply_with(choice="even"), Understanding.ANSWERED, "good"),
+    (CALL, reply_with(parity_choice="maybe"), Understanding.ANSWERED, "bad"),
+    (CALL, reply_with(status="received"), Understanding.RECEIPT, "vague"),
+    (CALL, reply_with(), Understanding.VAGUE, "vague"),
     (CALL, {"error": "unknown"}, Understanding.NOT_UNDERSTOOD, "bad"),
-    (INVITATION, answered(accept=True), Understanding.ANSWERED, "good"),
-    (INVITATION, answered(accept=False), Understanding.ANSWERED, "bad"),
-    (CALL | {"message_type": "GAME_OVER"}, answered(status="ok"), Understanding.ANSWERED, "good"),
-    (MOVE, answered(move="4"), Understanding.ANSWERED, "good"),
-    (MOVE, answered(move=5), Understanding.VAGUE, "vague"),
+    (INVITATION, reply_with(accept=True), Understanding.ANSWERED, "good"),
+    (INVITATION, reply_with(accept=False), Understanding.ANSWERED, "bad"),
+    (CALL | {"message_type": "GAME_OVER"}, reply_with(status="ok"), Understanding.ANSWERED, "good"),
+    (MOVE, reply_with(move="4"), Understanding.ANSWERED, "good"),
+    (MOVE, reply_with(move=5), Understanding.VAGUE, "vague"),
 ]  # fmt: skip
 
 
@@ -169,7 +169,7 @@ async def test_the_answer_is_read_as_a_referee_reads_it(
 
 async def test_a_trial_is_sent_in_the_dialect_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     async with sending(monkeypatch) as agents:
-        agents.answers["ada"] = answered(parity_choice="odd")
+        agents.answers["ada"] = reply_with(parity_choice="odd")
         ask(agent(agents.url("ada"), spoken={"CHOOSE_PARITY_CALL": "tools_call"}))
         trial = await outcome(agents)
     assert [body["method"] for body in agents.received["ada"]] == ["tools/call"]
@@ -206,7 +206,7 @@ async def test_a_trial_says_that_nobody_listens_or_that_the_address_is_refused(m
 async def test_the_time_is_limited_and_a_slow_agent_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     async with sending(monkeypatch) as agents:
         agents.gates["slow"] = asyncio.Event()
-        agents.answers["ada"] = answered(parity_choice="odd")
+        agents.answers["ada"] = reply_with(parity_choice="odd")
         ask(agent(agents.url("slow")), limit_s=0.2)
         ask(agent(agents.url("ada"), pk=2))
         assert (await outcome(agents, 2)).understanding is Understanding.ANSWERED
@@ -309,7 +309,7 @@ async def test_a_trial_goes_over_the_line_of_an_agent_that_dials_out(monkeypatch
             await agents.until(lambda: hub.waiting(77))
             [offer] = hub.due(line)
             assert offer.request["params"]["conversation_id"].startswith("trial-")
-            hub.answer(77, answered(parity_choice="odd") | {"id": offer.id})
+            hub.answer(77, reply_with(parity_choice="odd") | {"id": offer.id})
             done = await outcome(agents, 77)
         shown = shown_trial(done)
         assert (shown.word, shown.way) == ("good", "inbox")

@@ -124,7 +124,7 @@ def missed(game: Game, code: str) -> bool:
 
 
 def free_number(agents: list[Who], wanted: int | None) -> int:
-    taken = {one.number for one in agents}
-    if wanted is not None and wanted not in taken:
+    numbers = {one.number for one in agents}
+    if wanted is not None and wanted not in numbers:
         return wanted
-    return next(number for number in range(1, 100) if number not in taken)
+    return next(number for number in range(1, 100) if number not in numbers)

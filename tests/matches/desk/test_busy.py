@@ -42,11 +42,11 @@ def failing(
     """A verb that fails with these, one at a time, and is carried out after them; and a list with its calls."""
     left, calls = list(errors), []
 
-    def verb(*row: Any, **given: Any) -> Any:
+    def verb(*row: Any, **arguments: Any) -> Any:
         calls.append(1)
         if left:
             raise left.pop(0)
-        return then(*row, **given)
+        return then(*row, **arguments)
 
     return verb, calls
 

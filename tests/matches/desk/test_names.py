@@ -117,8 +117,8 @@ def test_a_similar_name_from_the_same_ip_address_is_refused(client: Client) -> N
 def test_a_similar_name_with_a_wrong_token_is_refused(client: Client, token: str) -> None:
     mine = ada(client)
     other = register(client, "Mallory", port=8105)
-    given = {"league_token": mine["league_token"], "another's": other["auth_token"]}.get(token, token)
-    assert register(client, CYRILLIC, auth_token=given)["status"] == "REJECTED"
+    auth_token = {"league_token": mine["league_token"], "another's": other["auth_token"]}.get(token, token)
+    assert register(client, CYRILLIC, auth_token=auth_token)["status"] == "REJECTED"
 
 
 def test_a_similar_name_with_the_registration_code_is_refused(client: Client) -> None:

@@ -50,7 +50,7 @@ def test_the_id_that_waiting_players_were_promised_is_proposed(desk: Client) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong"),
+    ("changes", "wrong"),
     [
         ({"max_players": "2", "min_players": "5"}, {"max_players": ["This is smaller than min_players."]}),
         ({"suspend_after": "9"}, {"shutdown_after": ["This is smaller than suspend_after."]}),
@@ -59,9 +59,9 @@ def test_the_id_that_waiting_players_were_promised_is_proposed(desk: Client) -> 
     ],
 )
 def test_a_section_with_an_error_is_open_and_the_error_is_at_its_field(
-    desk: Client, given: dict[str, str], wrong: dict[str, list[str]]
+    desk: Client, changes: dict[str, str], wrong: dict[str, list[str]]
 ) -> None:
-    answer = desk.post(ADD, FORM | {"league_id": "autumn"} | given)
+    answer = desk.post(ADD, FORM | {"league_id": "autumn"} | changes)
     assert answer.context["adminform"].form.errors == wrong
     assert answer.content.decode().count('<details class="settings" open>') == 1
     assert not League.objects.exists()

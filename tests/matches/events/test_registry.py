@@ -54,10 +54,10 @@ def test_public_words_use_stored_fields_and_no_field_is_both_public_and_private(
 
 @pytest.mark.parametrize("kind", [kind for kind in PUBLIC if kind not in CORRECTIONS])
 def test_every_kind_is_told_in_hebrew_with_its_fields(kind: EventKind) -> None:
-    given: dict[str, Any] = dict.fromkeys((*kind.public, *EVENTS[kind].private), "3") | {"winner_id": None}
-    given |= {"details": {}, "champion": {"display_name": "Ada"}, "champions": [], "status": "DRAW"}
+    data: dict[str, Any] = dict.fromkeys((*kind.public, *EVENTS[kind].private), "3") | {"winner_id": None}
+    data |= {"details": {}, "champion": {"display_name": "Ada"}, "champions": [], "status": "DRAW"}
     with translation.override("he"):
-        text = happened(kind, given)
+        text = happened(kind, data)
     assert "%(" not in text
     assert any("א" <= letter <= "ת" for letter in text)
 

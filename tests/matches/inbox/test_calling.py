@@ -86,10 +86,10 @@ async def test_the_report_is_that_of_every_agent_and_says_what_a_line_cannot_del
 
 
 async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side() -> None:
-    taken: list[str] = []
+    methods: list[str] = []
 
     def all_of_them(offer: Offer) -> bool:
-        taken.append(str(offer.request["method"]))
+        methods.append(str(offer.request["method"]))
         return True
 
     async with dialling(Agent(), ADA, all_of_them):
@@ -105,14 +105,14 @@ async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side(
         async with dialling(Agent(), 100 + step, breaks):
             return await checked(100 + step)
 
-    reports = await asyncio.gather(*(broken_at(step) for step in range(len(taken))))
+    reports = await asyncio.gather(*(broken_at(step) for step in range(len(methods))))
     sides = ("ook the message and did not answer within", "as not connected")
     for step, report in enumerate(reports):
         failed = [one.why for one in report.clauses if one.verdict is Verdict.FAILS]
         assert all(any(side in why for side in sides) for why in failed), (step, failed)
         assert failed or any("is not connected any more" in one.why for one in report.clauses), step
         assert hub.waiting(100 + step) == []
-    first_choice = taken.index("choose_parity")
+    first_choice = methods.index("choose_parity")
     assert not any(report.can_play for report in reports[: first_choice + 1])
 
 

@@ -78,9 +78,9 @@ def test_of_many_conductors_at_once_one_gets_the_lead(known: bool) -> None:
         take_lead(holder="before")
         lead_runs_out()
     names = [f"conductor-{number}" for number in range(6)]
-    got = at_once(*(lambda name=name: take_lead(holder=name) for name in names))
-    assert sorted(got) == [False] * 5 + [True]
-    assert Lead.objects.get().holder == names[got.index(True)]
+    leads = at_once(*(lambda name=name: take_lead(holder=name) for name in names))
+    assert sorted(leads) == [False] * 5 + [True]
+    assert Lead.objects.get().holder == names[leads.index(True)]
 
 
 def test_two_leaders_at_once_assign_no_match_twice() -> None:

@@ -185,6 +185,6 @@ def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_ot
     Match.objects.update(state="READY", attempt=0)
     [start] = make.look().starts
     start_message = json.loads(start.message)
-    given = {start_message[seat]["league_token"] for seat in ("player_A", "player_B")}
-    assert len(given) == 2
-    assert given.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)
+    tokens = {start_message[seat]["league_token"] for seat in ("player_A", "player_B")}
+    assert len(tokens) == 2
+    assert tokens.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)

@@ -25,8 +25,8 @@ ONE = {"choices": {A: "even", B: None}, "drawn_number": None}
 
 def result(winner: Any, score: Any = None, details: Any = None) -> dict[str, Any]:
     """A report's ``result``; what is None is left out."""
-    given = {"score": score, "details": details}
-    return {"result": {"winner": winner} | {name: value for name, value in given.items() if value is not None}}
+    fields = {"score": score, "details": details}
+    return {"result": {"winner": winner} | {name: value for name, value in fields.items() if value is not None}}
 
 
 def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
@@ -163,7 +163,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(
-    ("faults", "kept"),
+    ("faults", "expected"),
     [
         (None, []),
         ("E001", []),
@@ -197,8 +197,8 @@ UNKNOWN = {
         ),
     ],
 )
-def test_faults_of_strangers_are_kept_as_far_as_they_are_usable(faults: Any, kept: list[dict[str, Any]]) -> None:
-    assert read_verdict({"faults": faults} | result(A), PLAYERS).faults == kept
+def test_faults_of_strangers_are_kept_as_far_as_they_are_usable(faults: Any, expected: list[dict[str, Any]]) -> None:
+    assert read_verdict({"faults": faults} | result(A), PLAYERS).faults == expected
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_any_report_is_a_verdict_or_a_league_error(params: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("value", "kept"),
+    ("value", "expected"),
     [
         (None, {}),
         ("canonical", {}),
@@ -292,8 +292,8 @@ def test_any_report_is_a_verdict_or_a_league_error(params: dict[str, Any]) -> No
         ),
     ],
 )
-def test_how_players_speak_is_kept_as_far_as_it_is_known(value: Any, kept: dict[str, Any]) -> None:
-    assert read_spoken(value) == kept
+def test_how_players_speak_is_kept_as_far_as_it_is_known(value: Any, expected: dict[str, Any]) -> None:
+    assert read_spoken(value) == expected
 
 
 # -- progress ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from tests import factories as make
 pytestmark = pytest.mark.django_db
 
 
-def kept(place: make.Setting) -> Steering:
+def stored_steering(place: make.Setting) -> Steering:
     return steering(place.league.screen)
 
 
@@ -23,11 +23,11 @@ def test_turns_are_counted_and_a_hold_stays_until_it_is_released() -> None:
     screens.turn(league_id="fall", scenes=-1)
     screens.hold(league_id="fall")
     screens.feature(league_id="fall", match_id="R1M2")
-    assert kept(place) == Steering(1, True, "R1M2")
+    assert stored_steering(place) == Steering(1, True, "R1M2")
     screens.hold(league_id="fall", held=False)
-    assert kept(place) == Steering(1, False, "R1M2")
+    assert stored_steering(place) == Steering(1, False, "R1M2")
     screens.automatic(league_id="fall")
-    assert kept(place) == Steering(1)
+    assert stored_steering(place) == Steering(1)
     assert "screen" not in " ".join(place.events())
 
 
@@ -36,6 +36,6 @@ def test_only_a_match_of_the_league_is_featured(match_id: str) -> None:
     place = make.playing(players=4)
     with pytest.raises(NotFound):
         screens.feature(league_id="fall", match_id=match_id)
-    assert kept(place) == Steering()
+    assert stored_steering(place) == Steering()
     with pytest.raises(NotFound):
         screens.turn(league_id="none")

@@ -237,8 +237,8 @@ def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
     match = place.match("R1M1")
     seal = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal) == "sealed"
-    kept = place.match("R1M1").seal
-    assert (kept["reason"], kept["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
+    stored_seal = place.match("R1M1").seal
+    assert (stored_seal["reason"], stored_seal["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
 
 
 def test_nobody_sees_the_verdict_before_the_end_was_told() -> None:

@@ -86,8 +86,8 @@ def test_a_verdict_is_sealed_in_the_middle_of_another_action(
     first = tried(does)
     answer = other.is_done()
     assert answer in ("sealed", "lost", "refused")
-    kept = place.match("R1M1")
-    assert (answer == "sealed") == (kept.seal is not None)
+    stored_match = place.match("R1M1")
+    assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
         # The other action was refused, or left the sealed verdict alone: the players will hear no other result.
         assert first is None or isinstance(first, ActionRefused)
@@ -109,8 +109,8 @@ def test_another_action_comes_while_a_verdict_is_being_sealed(
     before(monkeypatch, progress, name, lambda: other.does(lambda: tried(does)))
     answer = make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
     other.is_done()
-    kept = place.match("R1M1")
-    assert (answer == "sealed") == (kept.seal is not None)
+    stored_match = place.match("R1M1")
+    assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
         settle()
         ended = place.match("R1M1")

@@ -208,7 +208,7 @@ async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
         return [choice for path in paths for choice in CHOICE.findall(client.get(path).content.decode())]
 
     call = make.line(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
-    answered = make.line(1, sender="player:P01", method="", body={"parity_choice": "odd"})
+    answer = make.line(1, sender="player:P01", method="", body={"parity_choice": "odd"})
     async with browsing(BOARD) as board, browsing(MATCH) as match:
         for browser in (board, match):
             await browser.frame()
@@ -218,7 +218,7 @@ async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
             assert CHOICE.findall(json.dumps(browser.frames)) == []
             assert "has locked in" in json.dumps(browser.fragments)
         assert shown == []
-        shown = await here.in_db(lambda: tell(state="DRAWING_NUMBER", transcript=[answered]))
+        shown = await here.in_db(lambda: tell(state="DRAWING_NUMBER", transcript=[answer]))
         await match.catch_up(await here.in_db(rendered(MATCH)))
         assert (set(shown), set(CHOICE.findall(json.dumps(match.frames)))) == ({"odd"}, {"odd"})
 

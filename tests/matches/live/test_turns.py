@@ -130,12 +130,12 @@ async def test_a_delayed_look_gets_its_turn_by_a_timer() -> None:
 
 async def test_a_cancelled_waiter_passes_its_turn_on(thread: Thread) -> None:
     waiting = await thread.wants(Page("gone"))
-    given = await thread.wants(Page("gone as well"))
+    turn = await thread.wants(Page("gone as well"))
     waiting.cancel()
     await settled()
     thread.turns.give_back()
     # It was given the turn, but its task has not run yet.
-    given.cancel()
+    turn.cancel()
     await thread.wants(Page("next"))
     assert thread.rendered == ["next"]
 

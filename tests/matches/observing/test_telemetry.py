@@ -37,12 +37,12 @@ class Kept(logging.Handler):
 
 @pytest.fixture
 def lines() -> Iterator[list[dict[str, Any]]]:
-    kept, level = Kept(), telemetry.logger.level
-    telemetry.logger.addHandler(kept)
+    handler, level = Kept(), telemetry.logger.level
+    telemetry.logger.addHandler(handler)
     telemetry.logger.setLevel(logging.DEBUG)
-    yield kept.lines
+    yield handler.lines
     telemetry.logger.setLevel(level)
-    telemetry.logger.removeHandler(kept)
+    telemetry.logger.removeHandler(handler)
 
 
 def count(outcome: str) -> float:

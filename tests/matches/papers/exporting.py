@@ -37,7 +37,7 @@ def emptied() -> None:
     sight._pasts.clear()
 
 
-def taken(data: bytes | dict[str, Any]) -> importing.Imported:
+def import_of(data: bytes | dict[str, Any]) -> importing.Imported:
     """Import a file or a document."""
     written = data if isinstance(data, bytes) else json.dumps(data).encode()
     return importing.import_league(file=io.BytesIO(written))
@@ -46,7 +46,7 @@ def taken(data: bytes | dict[str, Any]) -> importing.Imported:
 def refusal(data: bytes | dict[str, Any]) -> str:
     """Why it is not taken."""
     with pytest.raises(ActionRefused) as refused:
-        taken(data)
+        import_of(data)
     assert not League.objects.filter(pk="fall").exists()
     return str(refused.value)
 

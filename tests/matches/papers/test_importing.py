@@ -28,7 +28,7 @@ from matches.papers.files import Limits, NotALeague, read_document
 from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
-from tests.matches.papers.exporting import archived, emptied, exported, packed, refusal, taken, unpacked
+from tests.matches.papers.exporting import archived, emptied, exported, import_of, packed, refusal, unpacked
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: 
     before, seen = exported(people=people), shown()
     emptied()
 
-    done = taken(before)
+    done = import_of(before)
 
     assert (done.league.pk, done.matches, done.stopped) == ("fall", 6, False)
     assert exported(people=people) == before
@@ -68,7 +68,7 @@ def test_an_imported_archive_has_the_same_files_when_exported_again() -> None:
     before = archived()
     assert archived() == before
     emptied()
-    taken(before)
+    import_of(before)
     files, again = unpacked(before), unpacked(archived())
     assert list(again) == list(files)
     assert [name for name in files if again[name] != files[name]] == []
@@ -79,17 +79,17 @@ def test_an_import_verifies_the_chain_and_keeps_the_digests() -> None:
     head = League.objects.get(pk="fall").ledger_head
     whole, public = json.loads(exported()), json.loads(exported(people=False))
     emptied()
-    assert taken(whole).ledger == f"Its ledger holds, from the first event to the head {head}."
+    assert import_of(whole).ledger == f"Its ledger holds, from the first event to the head {head}."
     emptied()
     event = next(event for event in whole["events"] if event["kind"] == "match_finished")
     event["data"]["attempt"] += 1
-    sentence = taken(whole).ledger
+    sentence = import_of(whole).ledger
     assert sentence.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
-    kept = Event.objects.get(seq=event["seq"])
-    assert (kept.digest, kept.salt) == (event["digest"], event["salt"])
+    stored = Event.objects.get(seq=event["seq"])
+    assert (stored.digest, stored.salt) == (event["digest"], event["salt"])
     emptied()
     # An export without people has nobody's role or e-mail; what it leaves out of an event is in it as a hash.
-    assert taken(public).ledger == f"Its ledger holds, from the first event to the head {head}."
+    assert import_of(public).ledger == f"Its ledger holds, from the first event to the head {head}."
 
 
 def test_a_document_without_digests_gets_digests() -> None:
@@ -100,10 +100,10 @@ def test_a_document_without_digests_gets_digests() -> None:
     for event in old["events"]:
         del event["digest"], event["salt"]
     emptied()
-    assert taken(old).ledger.startswith("The file is older than the ledger")
+    assert import_of(old).ledger.startswith("The file is older than the ledger")
     again = exported()
     emptied()
-    assert taken(again).ledger.startswith("Its ledger holds")
+    assert import_of(again).ledger.startswith("Its ledger holds")
 
 
 def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
@@ -112,7 +112,7 @@ def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
     events = list(Event.objects.order_by("seq").values_list("seq", "kind"))
     emptied()
 
-    assert taken(before).stopped is True
+    assert import_of(before).stopped is True
 
     assert list(Event.objects.order_by("seq").values_list("seq", "kind")) == [
         *events,
@@ -132,7 +132,7 @@ def test_a_replayed_match_of_a_completed_league_is_stopped_by_the_import() -> No
     do("replay", match_id="R2M1", reason="the referee erred")
     before = exported()
     emptied()
-    assert taken(before).stopped is True
+    assert import_of(before).stopped is True
     assert make.look() == due.Plan()
 
 
@@ -140,7 +140,7 @@ def test_an_agent_at_the_address_of_an_imported_agent_is_a_new_agent() -> None:
     rich.over()
     before = exported()
     emptied()
-    taken(before)
+    import_of(before)
     make.open_league("winter")
     newcomer = make.join("Player 1", "winter", port=8101)
     assert (newcomer.agent.code, Agent.objects.filter(code="P01").count()) == ("P01", 2)
@@ -320,14 +320,14 @@ def test_an_import_never_changes_an_existing_league(document: Any) -> None:
     make.open_league("fall")
     make.join("Alpha", "fall")
     with pytest.raises(ActionRefused, match="has a league fall already"):
-        taken(document)
+        import_of(document)
     assert not Match.objects.exists()
     assert Agent.objects.count() == 1
 
 
 def test_an_import_replaces_an_untouched_league_with_the_same_id(document: Any) -> None:
     make.open_league("fall")
-    taken(document)
+    import_of(document)
     assert League.objects.get().state == "COMPLETED"
 
 

@@ -19,7 +19,7 @@ from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
 from tests.matches.league.test_sealing import seal_of
-from tests.matches.papers.exporting import emptied, exported, packed, refusal, taken
+from tests.matches.papers.exporting import emptied, exported, import_of, packed, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_the_zip64_list_of_files_is_bounded_too() -> None:
 def test_only_the_document_of_an_archive_is_read(document: Any) -> None:
     """Paths that lead elsewhere are names like others: nothing is ever unpacked."""
     whole = json.dumps(document).encode()
-    taken(packed(whole, "../../league.json", "/etc/passwd", "league.json"))
+    import_of(packed(whole, "../../league.json", "/etc/passwd", "league.json"))
     assert League.objects.get().pk == "fall"
 
 
@@ -83,7 +83,7 @@ def test_a_changed_document_is_refused_or_its_chain_does_not_hold(
     if expected:
         assert refusal(document).startswith(expected)
     else:
-        assert taken(document).ledger.startswith("Its ledger DOES NOT HOLD. ")
+        assert import_of(document).ledger.startswith("Its ledger DOES NOT HOLD. ")
 
 
 def test_a_result_without_an_event_is_refused(document: Any) -> None:
@@ -108,7 +108,7 @@ def test_an_export_during_a_round_contains_no_seed_and_no_sealed_verdict(people:
     assert [secret for secret in (*seeds, "a sealed reason") if secret.encode() in before] == []
     emptied()
 
-    done = taken(before)
+    done = import_of(before)
 
     assert (done.stopped, done.ledger.startswith("Its ledger holds")) == (True, True)
     assert {match.state for match in Match.objects.filter(match_id__in=(first.match_id, second.match_id))} == {

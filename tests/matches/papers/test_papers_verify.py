@@ -19,7 +19,7 @@ from matches.models import Event, League
 from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
-from tests.matches.papers.exporting import archived, emptied, exported, taken
+from tests.matches.papers.exporting import archived, emptied, exported, import_of
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -50,13 +50,13 @@ def played() -> None:
 def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys: Any) -> None:
     played()
     league = League.objects.get(pk="fall")
-    kept = Event.objects.get(kind="round_completed", data__round_id=1).digest
+    head = Event.objects.get(kind="round_completed", data__round_id=1).digest
     (tmp_path / "league.json").write_text(json.dumps(document()))
     (tmp_path / "league.zip").write_bytes(archived())
     for name in ("league.json", "league.zip"):
-        verified = verify(reading.read(str(tmp_path / name)), head=kept)
+        verified = verify(reading.read(str(tmp_path / name)), head=head)
         assert (verified.head, verified.events) == (league.ledger_head, league.events.count())
-        assert main(["verify", str(tmp_path / name), "--head", kept]) == 0
+        assert main(["verify", str(tmp_path / name), "--head", head]) == 0
         output = capsys.readouterr().out
         assert output.startswith("HOLDS: league fall")
         assert "added up they give the results that are listed with them" in output
@@ -68,7 +68,7 @@ def test_verify_accepts_the_export_of_a_league_before_and_after_its_import(peopl
     before = document(people=people)
     assert verify(before).events == len(before["events"])
     emptied()
-    taken(before)
+    import_of(before)
     verify(document(people=people))
 
 

@@ -141,13 +141,13 @@ def test_one_more_agent_changes_no_share_visibly() -> None:
 @pytest.mark.django_db
 def test_the_shares_are_computed_at_most_once_a_minute() -> None:
     now = [0.0]
-    kept = KeptMost(lambda: now[0])
+    shares = KeptMost(lambda: now[0])
     make.open_league()
     make.crowd("fall", 6)
     costs: list[int] = []
     for seconds, expected in ((0, 0), (1, 0), (61, 1)):
         now[0] = float(seconds)
         with make.counting(costs):
-            assert len(kept.rows()) == expected
+            assert len(shares.rows()) == expected
         Agent.objects.update(spoken={INVITED: "canonical"})
     assert [cost for cost in costs if cost] == [costs[0], costs[2]]

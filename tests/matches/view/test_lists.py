@@ -18,7 +18,7 @@ from tests import factories as make
 from tests import wire
 from tests.clock import Clock
 from tests.leaguesite.script import Script
-from tests.leaguesite.serving.asgi import Held, answered, begin
+from tests.leaguesite.serving.asgi import Held, answer_of, begin
 from tests.matches.agent_server import Agents
 from tests.sizes import sampled
 
@@ -209,7 +209,7 @@ async def test_neither_a_ping_nor_a_cached_list_waits_for_a_list_being_made(monk
         return await begin("POST", "/mcp", raw, content_type="application/json")
 
     async def result(talk: ApplicationCommunicator) -> Any:
-        return (await answered(talk)).json["result"]
+        return (await answer_of(talk)).json["result"]
 
     known = await result(await call("get_standings", {"league_id": "fall"}))
     monkeypatch.setattr(kept, "KEPT_S", 3600.0)

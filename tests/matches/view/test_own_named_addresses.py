@@ -84,7 +84,7 @@ def run() -> None:
             assert runs.finish(check_id=job.check_id, run=job.run, report=quoting())
 
 
-def answered(client: Client, caller: str) -> str:
+def token_after_an_answer(client: Client, caller: str) -> str:
     """An agent is registered at the address by a caller, and has answered in a match; its token."""
     referee = make.hire()
     make.open_league("fall")
@@ -101,7 +101,7 @@ def answered(client: Client, caller: str) -> str:
 
 
 def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client: Client) -> None:
-    show(client, answered(client, STRANGER))
+    show(client, token_after_an_answer(client, STRANGER))
     text = text_of(client)
     assert (SECRET in text, SENTENCE in text) == (False, True)
     # What is the league's own, and what everybody reads: it was asked, and chose.
@@ -112,14 +112,14 @@ def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client
 
 
 def test_a_person_who_registers_from_the_machine_of_the_agent_reads_everything(client: Client) -> None:
-    show(client, answered(client, INNER))
+    show(client, token_after_an_answer(client, INNER))
     text = text_of(client)
     assert (SECRET in text, SENTENCE in text, 'name="entry"' in text) == (True, False, True)
     assert client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"}).status_code == 409
 
 
 def test_a_stranger_that_named_an_address_first_reads_nothing_after_the_owner_registers(client: Client) -> None:
-    named = answered(client, STRANGER)
+    named = token_after_an_answer(client, STRANGER)
     show(client, named)
     own = register(client, INNER)
     assert "not valid any more" in text_of(client)
@@ -131,7 +131,7 @@ def test_a_stranger_that_named_an_address_first_reads_nothing_after_the_owner_re
 @pytest.mark.parametrize("player", ["P01", "P02"])
 def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client, ours: bool, player: str) -> None:
     """One of the site's own referees saw it; a student's may say what it likes."""
-    token = answered(client, STRANGER)
+    token = token_after_an_answer(client, STRANGER)
     Agent.objects.filter(kind="referee").update(site_key=ours)
     match = Match.objects.get()
     start = outgoing.starts_of([outgoing.Chosen(match, match.referee, named=True)])[0]

@@ -34,7 +34,7 @@ def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("body", "kept"),
+    ("body", "fields"),
     [
         ({"result": {"accept": True, "key": SECRET}}, {"accept": True}),
         ({"result": {"parity_choice": "odd", "key": SECRET}}, {"parity_choice": "odd"}),
@@ -50,7 +50,7 @@ def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> Non
         (SECRET, {}),
     ],
 )
-def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, kept: dict[str, Any]) -> None:
+def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, fields: dict[str, Any]) -> None:
     problem = note(Code.NO_ANSWER_IN_REPLY, seen=str(body)).to_json()
     ours = [note(Code.ASKED_AS, shape="tools_call", method="tools/call").to_json(), note(Code.NESTED).to_json()]
     quoting = [
@@ -63,7 +63,7 @@ def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, kept: 
         note(Code.NOT_WANTED, sentence=SECRET).to_json(),
     ]
     line = shown(body, notes=[*quoting, *ours], message_type=SECRET, problem=problem)
-    assert line["body"] == kept | {"withheld": WITHHELD}
+    assert line["body"] == fields | {"withheld": WITHHELD}
     assert (line["notes"], line["message_type"]) == (ours, "reply")
     assert in_words(line["problem"]) == "its reply holds no answer, and none followed"
     assert SECRET not in str(line)

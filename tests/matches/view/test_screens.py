@@ -9,9 +9,9 @@ import pytest
 from matches.view.screens import Steering, steering
 
 
-@pytest.mark.parametrize("kept", [{}, {"turned": "3", "held": "yes", "featured": 4}, {"turned": None, "else": 1}])
-def test_what_is_missing_or_wrong_is_automatic(kept: dict[str, Any]) -> None:
-    assert steering(kept) == Steering()
+@pytest.mark.parametrize("stored", [{}, {"turned": "3", "held": "yes", "featured": 4}, {"turned": None, "else": 1}])
+def test_what_is_missing_or_wrong_is_automatic(stored: dict[str, Any]) -> None:
+    assert steering(stored) == Steering()
 
 
 def test_it_is_read_as_it_was_kept() -> None:

@@ -42,10 +42,10 @@ def budgets(clock: Clock) -> Budgets:
 
 def used_up(budgets: Budgets, caller: str, address: str = HERE) -> int:
     """How many requests are taken at once."""
-    taken = 0
+    count = 0
     while budgets.take_request(caller, address):
-        taken += 1
-    return taken
+        count += 1
+    return count
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_seat_is_served_while_its_address_floods(budgets: Budgets) -> None:
 
 
 def test_strangers_share_a_budget_and_no_address_uses_all_of_it(budgets: Budgets) -> None:
-    taken = [used_up(budgets, STRANGER, f"192.0.2.{n}") for n in range(8)]
-    assert taken[0] == ADDRESS_LIMITS.requests.burst
-    assert sum(taken) == STRANGERS_LIMITS.requests.burst
+    counts = [used_up(budgets, STRANGER, f"192.0.2.{n}") for n in range(8)]
+    assert counts[0] == ADDRESS_LIMITS.requests.burst
+    assert sum(counts) == STRANGERS_LIMITS.requests.burst
 
 
 def test_a_refused_request_uses_up_no_other_budget(budgets: Budgets) -> None:

@@ -246,9 +246,9 @@ async def test_course_agents_are_answered_in_league_v2(host: Host) -> None:
     assert (status, answer["error"]["code"], answer["error"]["data"]["error_code"]) == (200, -32001, "E011")
     status, answer = await host.post({"jsonrpc": "2.0", "id": 1, "method": "no_such_method"})
     assert (status, answer["error"]["code"]) == (200, -32601)
-    for method, wanted in (("GET", 404), ("DELETE", 404), ("PUT", 404)):
+    for method, expected in (("GET", 404), ("DELETE", 404), ("PUT", 404)):
         async with host.send(b"", method=method) as reply:
-            assert (reply.status, await reply.json()) == (wanted, {"error": "Messages are sent by POST to /mcp."})
+            assert (reply.status, await reply.json()) == (expected, {"error": "Messages are sent by POST to /mcp."})
 
 
 async def test_a_request_of_one_era_is_not_carried_out_in_the_other(host: Host) -> None:

@@ -102,10 +102,10 @@ async def test_a_match_that_is_only_being_reported_takes_no_place(referee: Refer
     """The league manager has the report, and may start the next match, before the referee knows that."""
     referee.start_match(START)
     await begin(referee, START | {"match_id": "R1M2"})
-    taken: list[dict[str, Any]] = []
-    link.on_report = lambda: taken.append(referee.start_match(START | {"match_id": "R1M3"}))
+    answers: list[dict[str, Any]] = []
+    link.on_report = lambda: answers.append(referee.start_match(START | {"match_id": "R1M3"}))
     await stage.over(WIN)
-    assert taken == [TAKEN]
+    assert answers == [TAKEN]
 
 
 async def test_a_full_referee_refuses_new_matches_and_accepts_repeated_ones(referee: Referee, stage: Stage) -> None:

@@ -15,14 +15,14 @@ from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link
 async def test_several_matches_are_taken_in_one_call_each_with_its_own_answer(
     referee: Referee, stage: Stage, link: Link
 ) -> None:
-    given = [
+    starts = [
         START,
         START | {"match_id": "R1M2", "game_type": "chess"},
         START | {"match_id": "R1M3", "auth_token": "tok_" + "0" * 32},
         {name: value for name, value in START.items() if name != "player_A"} | {"match_id": "R1M4"},
         START,
     ]
-    answers = referee.start_matches({"auth_token": LEAGUE_TOKEN, "matches": given})["matches"]
+    answers = referee.start_matches({"auth_token": LEAGUE_TOKEN, "matches": starts})["matches"]
     assert [(one["accepted"], one.get("error_code")) for one in answers] == [
         (True, None),
         (False, None),

@@ -71,9 +71,9 @@ async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: 
 
 
 async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
-    given = tokens.digest(OURS["auth_token"])
+    digest = tokens.digest(OURS["auth_token"])
     start = with_tokens()
-    start["player_A"] = start["player_A"] | {"unproven_sha256": [given]}
+    start["player_A"] = start["player_A"] | {"unproven_sha256": [digest]}
     await begin(referee, start)
     running = referee._running[KEY]
     await stage.over(WIN)
@@ -88,7 +88,7 @@ async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee,
     # An answer from the address carried it.
     await begin(referee, start | {"attempt": 2, "conversation_id": "conv-again"})
     again = (*KEY[:2], 2)
-    stage.logs[again].proofs["P01"] = given
+    stage.logs[again].proofs["P01"] = digest
     await stage.over(WIN, again)
     assert referee.shown.ended_match(OURS).attempt == 2
 

@@ -115,17 +115,17 @@ def test_nothing_after_the_freeze_is_on_the_slider_of_the_public(admin_client: C
     assert "as=staff&" in admin_client.get(PAGE, {"as": "staff"}).context["replay"].address
 
 
-def kept(client: Client, at: int, version: str) -> str:
+def cache_control(client: Client, at: int, version: str) -> str:
     return client.get(PARTS, {"at": at, "v": version}).headers["Cache-Control"]
 
 
 def test_only_past_moments_with_the_right_version_are_cached(client: Client, place: make.Setting) -> None:
     version = client.get(PAGE).context["replay"].version
-    assert kept(client, 5, version) == "private, max-age=3600, immutable"
-    assert kept(client, 5, "other") == "no-cache"
-    assert kept(client, place.league.event_seq, version) == "no-cache"
+    assert cache_control(client, 5, version) == "private, max-age=3600, immutable"
+    assert cache_control(client, 5, "other") == "no-cache"
+    assert cache_control(client, place.league.event_seq, version) == "no-cache"
     Agent.objects.filter(code="P01").update(display_name="Another name")
-    assert kept(client, 5, version) == "no-cache"
+    assert cache_control(client, 5, version) == "no-cache"
 
 
 def test_an_unchanged_moment_is_answered_with_304(client: Client, place: make.Setting) -> None:

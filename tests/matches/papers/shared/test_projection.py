@@ -446,10 +446,10 @@ def test_a_restored_backup_is_another_history(root: Path) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     projection(root).update()
-    kept = json.loads((root / ".written.json").read_text())
-    fall = kept["written"]["leagues"]["fall"]
+    record = json.loads((root / ".written.json").read_text())
+    fall = record["written"]["leagues"]["fall"]
     fall |= {"upto": fall["upto"] - 1, "head": "f" * 64}
-    (root / ".written.json").write_text(json.dumps(kept))
+    (root / ".written.json").write_text(json.dumps(record))
     projection(root).update()
     assert_like_new(root)
 
