@@ -96,7 +96,7 @@ async def test_a_poll_gets_a_referees_message_and_the_referee_gets_the_answer(he
     response = {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": message["request"]["id"]}
     assert (await respond(token, response)).json == {"accepted": 1, "not_awaited": []}
     outcome = await asking
-    assert (outcome.status, response.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
+    assert (outcome.status, outcome.all(OUTCOME_HEADER.lower())) == (200, ["answered"])
     assert outcome.json == {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": 1001}
     assert (await respond(token, response)).json == {"accepted": 0, "not_awaited": [response["id"]]}
 
