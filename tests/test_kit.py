@@ -28,13 +28,13 @@ class Writes(io.RawIOBase):
     """Keeps each write by itself."""
 
     def __init__(self) -> None:
-        self.kept: list[bytes] = []
+        self.chunks: list[bytes] = []
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self.kept.append(bytes(data))
+        self.chunks.append(bytes(data))
         return len(data)
 
 
@@ -62,7 +62,7 @@ def ask(verb: str, path: str, body: bytes = b"") -> tuple[Connection, dict[str, 
     head = f"{verb} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     connection = Connection(head.encode() + body)
     kit().Handler(connection, ("127.0.0.1", 1), None)
-    return connection, json.loads(b"".join(connection.writes.kept).partition(b"\r\n\r\n")[2])
+    return connection, json.loads(b"".join(connection.writes.chunks).partition(b"\r\n\r\n")[2])
 
 
 def test_the_kit_answers_in_one_write_without_delay() -> None:
@@ -70,7 +70,7 @@ def test_the_kit_answers_in_one_write_without_delay() -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": "choose_parity", "params": message, "id": 7}).encode()
     connection, answer = ask("POST", "/mcp", body)
     assert answer["result"]["parity_choice"] in ("even", "odd")
-    assert len(connection.writes.kept) == 1
+    assert len(connection.writes.chunks) == 1
     assert connection.options == [(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)]
 
 

@@ -53,10 +53,10 @@ async def _push(receive: Any, send: Any) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bare", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     raise_file_limit()
     Server(
         application,
-        endpoints=[f"tcp:port={wanted.port}:interface=127.0.0.1"],
+        endpoints=[f"tcp:port={options.port}:interface=127.0.0.1"],
         ready_callable=lambda: print("READY", flush=True),
     ).run()

@@ -148,8 +148,8 @@ class Bench(Instructor):
 
     def wait_for_checks(self) -> dict[str, int]:
         """Wait until every check is over; how many of the reports that the site has kept passed, and did not."""
-        left = "SELECT count(*) FROM matches_check WHERE state IN ('WANTED', 'RUNNING')"
-        wait_for("the players are checked", lambda: self.rows(left) == [(0,)], CHECKING_S)
+        sql = "SELECT count(*) FROM matches_check WHERE state IN ('WANTED', 'RUNNING')"
+        wait_for("the players are checked", lambda: self.rows(sql) == [(0,)], CHECKING_S)
         counts = "SELECT CASE WHEN passed THEN 'passed' ELSE 'did not pass' END, count(*) FROM matches_check GROUP BY 1"
         return dict(self.rows(counts))
 

@@ -81,8 +81,8 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         with psycopg.connect(site.environment["DATABASE_URL"], autocommit=True) as database:
 
             def over() -> bool:
-                left = "SELECT count(*) FROM matches_league WHERE league_id LIKE 'scale%' AND state != 'COMPLETED'"
-                return database.execute(left).fetchone() == (0,)
+                sql = "SELECT count(*) FROM matches_league WHERE league_id LIKE 'scale%' AND state != 'COMPLETED'"
+                return database.execute(sql).fetchone() == (0,)
 
             wait_for("the leagues are over", over, LIMIT_S)
             wall = time.perf_counter() - begun

@@ -94,15 +94,15 @@ class Run:
             for cutter in cutters:
                 await cutter.open()
             site.start()
-            left, number = self._kills, 0
-            while left > 0:
-                kills = min(left, KILLS_PER_EPISODE)
+            kills_left, number = self._kills, 0
+            while kills_left > 0:
+                kills = min(kills_left, KILLS_PER_EPISODE)
                 episode = Episode(
                     site, journal, room, cutters, number=number, seed=self._seed, kills=kills, within_s=self._within_s
                 )
                 report = await episode.play()
                 summary.reports.append(report)
-                left, number = left - report.kills, number + 1
+                kills_left, number = kills_left - report.kills, number + 1
                 self._say(f"  {report.text()}")
                 for violation in report.violations:
                     self._say(f"    VIOLATION: {violation}")

@@ -107,8 +107,8 @@ def test_my_agent_says_why_a_player_that_dials_out_lost_and_sends_a_request_agai
         players = at_the_end.enter_context(cast)
         options = ("--dial", "websocket", "--delay-choice", "9", "--league-id", "sides")
         players.append(Player(site, "Slow", tmp_path, *options))
-        good, gone, slow = players
-        gone.close()
+        good, absent, slow = players
+        absent.close()
         site.post("/leagues/sides/start", {"auto_advance": True})
 
         def faults_of_both() -> dict[str, dict[str, Any]]:
@@ -128,7 +128,7 @@ def test_my_agent_says_why_a_player_that_dials_out_lost_and_sends_a_request_agai
         }
         browser = httpx.Client(base_url=site.url, follow_redirects=True, timeout=20, trust_env=False)
         at_the_end.enter_context(browser)
-        for player, sentence in ((gone, "was not connected: it had no poll"), (slow, "took the message and did not")):
+        for player, sentence in ((absent, "was not connected: it had no poll"), (slow, "took the message and did not")):
             page = Student(browser, "sides", player).load(match=faults[player.player_id]["match_id"])
             assert sentence in page
             assert "Over its own line." in page

@@ -129,9 +129,9 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
             wait_for("the match is in play", lambda: len(in_play(site)) == 1)
             children = site.children()
             code = site.stop()
-            left, log = [pid for pid in children if is_running(pid)], site.log()
+            survivors, log = [pid for pid in children if is_running(pid)], site.log()
             site.start()
-            yield Stopped(site, code, left, log)
+            yield Stopped(site, code, survivors, log)
     finally:
         site.close()
 

@@ -163,11 +163,11 @@ def test_the_kit_outlives_broken_bodies(language: str) -> None:
             with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
                 connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n{}")
         with (
-            socket.create_connection(("127.0.0.1", port)) as left,
+            socket.create_connection(("127.0.0.1", port)) as garbage,
             socket.create_connection(("127.0.0.1", port)) as short,
         ):
             short.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{")
-            left.sendall(b"\x16\x03\x01garbage\r\n\r\n")
+            garbage.sendall(b"\x16\x03\x01garbage\r\n\r\n")
             # It answers others while one has not sent its body.
             assert ask(player, INVITATION)["result"]["accept"] is True
         assert ask(player, CHOICE)["result"]["parity_choice"] in ("even", "odd")

@@ -33,7 +33,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         wait_for("SHARED has the match", (site.data / "SHARED" / "data" / "matches" / LEAGUE / "R1M1.json").exists)
         referees = [int(port) for port in json.loads((site.data / "ports.json").read_text()).values()]
         key = (site.data / "keys" / "referee_key").read_text()
-        left = {
+        traces = {
             "web": read_metrics(f"{site.url}/metrics", API_KEY),
             "referees": [read_metrics(f"http://127.0.0.1:{port}/metrics", key) for port in referees[:2]],
             "health": [httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False).json() for port in referees[:2]],
@@ -41,14 +41,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
             "keys": [(site.data / "keys" / name).read_text() for name in ("referee_key", "secret_key", "demo_key")],
         }
     files = sorted((site.data / "logs").rglob("*.log.jsonl"))
-    left["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
-    left["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
+    traces["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
+    traces["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
     # Only the ends of lines separate records, as for any tool that reads them.
-    left["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
-    left["terminal"] = site.log()
+    traces["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    traces["terminal"] = site.log()
     shared = sorted((site.data / "SHARED" / "logs" / "agents").glob("REF*"))
-    left["shared"] = [json.loads(line) for path in shared for line in path.read_text().splitlines()]
-    yield left
+    traces["shared"] = [json.loads(line) for path in shared for line in path.read_text().splitlines()]
+    yield traces
 
 
 def send_secrets(site: Site) -> None:

@@ -69,11 +69,11 @@ def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) ->
 
 
 def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    gone = Place(lambda call: None)
-    gone.close()
+    absent = Place(lambda call: None)
+    absent.close()
     league = League([message()])
-    relayed(places(league), gone.url)
-    assert league.delivered[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
+    relayed(places(league), absent.url)
+    assert league.delivered[0]["http"] == {"problem": f"{absent.url}: nobody listens there", "sent": False}
     assert "did not answer: http" in capsys.readouterr().out
 
 

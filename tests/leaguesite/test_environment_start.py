@@ -97,10 +97,10 @@ def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path:
     command = ("host", "--port", "0", "--no-demo", "--referees", "0")
     (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')
     refused(manage(tmp_path, *command), "ports.json is damaged")
-    held = lock_data_folder(tmp_path, "process 1234, port 8000")
+    lock_fd = lock_data_folder(tmp_path, "process 1234, port 8000")
     try:
         refused(manage(tmp_path, *command), "in use by another host (process 1234, port 8000)", "--data")
-        assert os.get_inheritable(held) is False
+        assert os.get_inheritable(lock_fd) is False
     finally:
-        os.close(held)
+        os.close(lock_fd)
     os.close(lock_data_folder(tmp_path, "the next one"))

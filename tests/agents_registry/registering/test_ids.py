@@ -148,10 +148,10 @@ def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_
     Agent.objects.filter(name="Quiet").update(code="p2")
     assert places.join_league(league_id="fall", game_type="even_odd", room=3) == 2
     assert [codes("fall"), codes(None)] == [["P01", "P03", "p2"], ["P02"]]
-    left = Agent.objects.get(league__isnull=True)
-    assert left.notes[-1] == "stayed in the lobby: fall has an agent of this id or name already"
+    lobby_agent = Agent.objects.get(league__isnull=True)
+    assert lobby_agent.notes[-1] == "stayed in the lobby: fall has an agent of this id or name already"
     moved = register("Early 2", "fall", port=8102, code="sesame", player_id="P02")
-    assert (moved.pk, moved.code, moved.notes) == (left.pk, "P04", ["asked for P02, which is taken; is P04"])
+    assert (moved.pk, moved.code, moved.notes) == (lobby_agent.pk, "P04", ["asked for P02, which is taken; is P04"])
 
 
 def test_copies_of_a_name_are_numbered_in_each_league() -> None:

@@ -137,19 +137,19 @@ async def test_three_tries_of_a_match_are_excused_and_the_fourth_counts(kind: st
 
 async def test_a_match_is_handed_back_for_a_missing_network_in_its_first_attempt_only() -> None:
     """A healthy referee may play it; in the second attempt the same failure counts."""
-    gone = replace(EXCUSED, connected=False)
+    no_network = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed, match="Too many open files"):
-        await ScriptedMatch(joins={B: [gone] * 4}).play()
+        await ScriptedMatch(joins={B: [no_network] * 4}).play()
     again = replace(brief(attempt=2, max_retries=0), excused=3)
-    assert (await ScriptedMatch(joins={B: [gone] * 4}, brief=again).play()).winner == A
+    assert (await ScriptedMatch(joins={B: [no_network] * 4}, brief=again).play()).winner == A
 
 
 async def test_a_sealed_match_is_handed_back_when_the_network_fails_at_game_over() -> None:
-    gone = replace(EXCUSED, connected=False)
+    no_network = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed):
-        await ScriptedMatch(ends={B: [gone] * 2}, brief=replace(brief(), seals=True)).play()
+        await ScriptedMatch(ends={B: [no_network] * 2}, brief=replace(brief(), seals=True)).play()
     # Where nothing is sealed the report is all there is.
-    assert (await ScriptedMatch(ends={B: [gone] * 2}).play()).status == "WIN"
+    assert (await ScriptedMatch(ends={B: [no_network] * 2}).play()).status == "WIN"
 
 
 async def test_excuses_are_limited_per_match_and_not_per_request() -> None:

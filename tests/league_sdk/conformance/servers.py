@@ -95,7 +95,7 @@ class WithSessions(Server):
 
     def __init__(self) -> None:
         super().__init__()
-        self.given: list[str] = []
+        self.session_ids: list[str] = []
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         named = request.headers.get("Mcp-Session-Id")
@@ -104,19 +104,19 @@ class WithSessions(Server):
         body = await request.read()
         method = json.loads(body).get("method") if body.startswith(b"{") and body.endswith(b"}") else ""
         if method == "initialize":
-            self.given.append(f"s{len(self.given) + 1}")
+            self.session_ids.append(f"s{len(self.session_ids) + 1}")
         elif not self.knows(named):
             return web.json_response(self.lost(named), status=400 if named is None else 404)
         reply = await super().serve(request)
         if method == "initialize":
-            reply.headers["Mcp-Session-Id"] = self.given[-1]
+            reply.headers["Mcp-Session-Id"] = self.session_ids[-1]
         if method == "tools/call" and isinstance(reply, web.Response) and reply.text:
             return web.Response(text=f"event: message\ndata: {reply.text}\n\n", content_type="text/event-stream")
         return reply
 
     def knows(self, session_id: str | None) -> bool:
         """Whether a session is open."""
-        return session_id in self.given and session_id not in self.deleted
+        return session_id in self.session_ids and session_id not in self.deleted
 
     def lost(self, session_id: str | None) -> Any:
         """The answer to a call without an open session."""

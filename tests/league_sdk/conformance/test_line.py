@@ -79,10 +79,10 @@ async def test_a_check_leaves_no_session_open() -> None:
     verbs: list[str] = []
 
     async def serve(request: web.Request) -> web.StreamResponse:
-        held = request.headers.get("Mcp-Session-Id", "")
+        session = request.headers.get("Mcp-Session-Id", "")
         verbs.append(request.method)
         if request.method == "DELETE":
-            open_sessions.discard(held)
+            open_sessions.discard(session)
             return web.Response()
         body = await request.json()
         if body["method"] == "initialize":
@@ -90,7 +90,7 @@ async def test_a_check_leaves_no_session_open() -> None:
             agreed = {"protocolVersion": "2025-06-18", "capabilities": {}}
             reply = {"jsonrpc": "2.0", "id": body["id"], "result": agreed}
             return web.json_response(reply, headers={"Mcp-Session-Id": "s1"})
-        if held not in open_sessions:
+        if session not in open_sessions:
             refused = {"code": -32600, "message": "Missing session ID"}
             return web.json_response({"jsonrpc": "2.0", "id": None, "error": refused}, status=400)
         return web.json_response({"jsonrpc": "2.0", "result": {"accept": True}, "id": body.get("id")})

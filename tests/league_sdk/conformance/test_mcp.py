@@ -31,7 +31,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     assert ("mcp.session" in {one.id for one in report.clauses}) == (kind is WithSessions)
     assert (having(report, Verdict.CONFORMS) >= OF_MCP) == (kind is WithSessions)
     # Every session is ended.
-    sessions = agent.given if isinstance(agent, WithSessions) else []
+    sessions = agent.session_ids if isinstance(agent, WithSessions) else []
     assert (set(agent.deleted), len(agent.deleted)) == (set(sessions), len(sessions))
 
 

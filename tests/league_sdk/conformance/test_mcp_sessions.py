@@ -62,7 +62,7 @@ class Forgets(Noted):
     """Forgets a session after one call."""
 
     def after(self, session_id: str, reply: web.StreamResponse) -> None:
-        self.given = [one for one in self.given if one != session_id] + [NOT_LISTED]
+        self.session_ids = [one for one in self.session_ids if one != session_id] + [NOT_LISTED]
 
 
 async def test_a_session_that_is_forgotten_after_one_call_is_reported() -> None:
@@ -76,7 +76,7 @@ class Renews(Noted):
     """Gives a new session with each answer, and takes no other."""
 
     def after(self, session_id: str, reply: web.StreamResponse) -> None:
-        self.given = [NOT_LISTED]
+        self.session_ids = [NOT_LISTED]
         reply.headers["Mcp-Session-Id"] = NOT_LISTED
 
 
@@ -139,7 +139,7 @@ class Ends(Noted):
         return await super().serve(request)
 
     def knows(self, session_id: str | None) -> bool:
-        return session_id in self.given
+        return session_id in self.session_ids
 
     async def or_never(self, status: int | None) -> int:
         if status is None:

@@ -53,7 +53,7 @@ async def test_a_driver_sends_nothing_after_its_time_limit() -> None:
     line = Line(*[unknown()] * 9)
     driver = line.driver(limit_s=2.5)
     steps = [step async for step in driver]
-    assert [left for _, left in line.sent] == [2.5, 1.5, 0.5]
+    assert [limit_s for _, limit_s in line.sent] == [2.5, 1.5, 0.5]
     assert (len(steps), line.turns, driver.elapsed_s, driver.left_s) == (3, 2, 3.0, -0.5)
 
 

@@ -35,8 +35,8 @@ UNKNOWN = reply(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "mess
 
 def in_turn(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
     """Give these answers one after the other, and then the last one for ever."""
-    left = list(answers)
-    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+    remaining = list(answers)
+    return lambda _: remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
 
 class Agent:

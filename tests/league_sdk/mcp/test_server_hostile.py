@@ -92,14 +92,14 @@ def test_sessions_are_opened_and_ended_in_several_threads_at_once() -> None:
     opened = Sessions(lambda: 0.0)
 
     def opens(caller: int) -> int:
-        gone = 0
+        lost_sessions = 0
         for _ in range(1_500):
             session = opened.open(str(caller), "2025-11-25", {})
             try:
                 opened.end(session.id)
             except SessionGone:
-                gone += 1
-        return gone
+                lost_sessions += 1
+        return lost_sessions
 
     for _ in range(500):
         opened.open("idle", "2025-11-25", {})

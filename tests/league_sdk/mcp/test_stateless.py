@@ -249,7 +249,7 @@ async def test_a_stream_begins_with_what_will_be_told_and_tells_that_alone() -> 
     assert notification["params"]["_meta"] == {f"{META}subscriptionId": 7}
     talk.server.close()
     assert (await anext(stream))["result"] == {"resultType": "complete", "_meta": {f"{META}subscriptionId": 7}}
-    assert [left async for left in stream] == []
+    assert [message async for message in stream] == []
     assert len(talk.server.listeners) == 0
 
 

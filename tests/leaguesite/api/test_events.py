@@ -99,8 +99,8 @@ def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
                 assert feed["reset"] is False
                 read += numbers(feed)
                 token = feed["next"]
-                left = Event.objects.filter(kind__in=PUBLIC, seq__gt=max(read, default=0))
-                assert feed["more"] == left.exists()
+                unread = Event.objects.filter(kind__in=PUBLIC, seq__gt=max(read, default=0))
+                assert feed["more"] == unread.exists()
         assert read == list(
             Event.objects.exclude(kind=EventKind.START_CALLED_OFF).order_by("seq").values_list("seq", flat=True)
         )

@@ -74,9 +74,9 @@ def test_a_notice_to_one_player_is_shown_to_its_owner_alone(place: make.Setting,
 
 
 def test_a_notice_that_is_withdrawn_is_shown_nowhere_any_more(place: make.Setting, client: Client) -> None:
-    gone = say("the password is 1234")
+    notice = say("the password is 1234")
     say("We begin at six")
-    notices.withdraw(league_id="fall", number=gone.pk)
+    notices.withdraw(league_id="fall", number=notice.pk)
     assert "1234" not in board() + feed(client) + client.get("/leagues/fall/").content.decode()
     assert "1234" not in client.get("/api/leagues/fall/notices").content.decode()
     assert list(Event.objects.filter(kind__startswith="notice").order_by("seq").values_list("kind", flat=True)) == [
@@ -84,9 +84,9 @@ def test_a_notice_that_is_withdrawn_is_shown_nowhere_any_more(place: make.Settin
         "notice",
     ]
     with pytest.raises(ActionRefused, match="already"):
-        notices.withdraw(league_id="fall", number=gone.pk)
+        notices.withdraw(league_id="fall", number=notice.pk)
     with pytest.raises(NotFound):
-        notices.withdraw(league_id="other", number=gone.pk)
+        notices.withdraw(league_id="other", number=notice.pk)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 501, "a\x00b", "a\ud800b", None, 7])

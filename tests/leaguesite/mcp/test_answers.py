@@ -37,12 +37,12 @@ def seen(client: Client) -> dict[str, Any]:
     make.finish_round(place)
     make.setting("open", players=2)
     player, referee = place.players[0].token, place.referees[0].token
-    held: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
 
     def say(name: str, token: str = "", **arguments: Any) -> Any:
         answer = call(client, name, token, **arguments)
         hold(name, answer, strict=True)
-        held[name] = answer
+        answers[name] = answer
         return answer
 
     say("register_player", **ADA | {"league_id": "open"})
@@ -67,7 +67,7 @@ def seen(client: Client) -> dict[str, Any]:
     say("next_message", player, wait_s=0, responses=[{"id": 7}])
     say("submit_response", player, response={"id": 7, "result": {}})
     params = {"name": "play", "arguments": {"wait_s": 0}, "capabilities": {"elicitation": {}}}
-    held["play"] = ask(client, "tools/call", player, **params)["structuredContent"]
+    answers["play"] = ask(client, "tools/call", player, **params)["structuredContent"]
     _check(say, player)
     say("create_league", KEY, league_id="spring")
     say("create_schedule", KEY, league_id="open")
@@ -76,7 +76,7 @@ def seen(client: Client) -> dict[str, Any]:
     say("start_round", KEY, league_id="open")
     say("freeze", KEY, league_id="fall", from_round=3)
     say("replay_match", KEY, league_id="fall", match_id="R1M1", reason="the projector failed")
-    return held
+    return answers
 
 
 def _reported(match: Any) -> dict[str, Any]:

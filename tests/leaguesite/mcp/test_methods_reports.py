@@ -144,11 +144,11 @@ def test_the_report_of_a_lost_attempt_is_ignored(client: Client, place: make.Set
     Agent.objects.filter(pk=judge.agent.pk).update(state="SUSPENDED")
     make.look()
     assert place.referee_of("R1M1") != judge
-    gone = {"status": "IGNORED", "reason": "attempt 1 was lost; the match went on without it"}
-    assert report(client, place, attempt=1, who=judge) == gone
+    expected = {"status": "IGNORED", "reason": "attempt 1 was lost; the match went on without it"}
+    assert report(client, place, attempt=1, who=judge) == expected
     assert report(client, place, attempt=1) == over
     assert report(client, place, "P02", attempt=2) == ACCEPTED
-    assert report(client, place, attempt=1, who=judge) == gone
+    assert report(client, place, attempt=1, who=judge) == expected
     assert points(place) == {"P02": 3, "P01": 0}
 
 

@@ -195,8 +195,8 @@ def test_a_client_of_the_handshake_era_has_a_session_and_the_answers_of_its_era(
     assert (answer["isError"], answer["structuredContent"]["player_id"]) == (False, "P01")
     unknown = post(client, handshake("tools/call", name="no_such_tool"), **session)
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (200, -32602)
-    gone = post(client, handshake("ping"), **session | {"mcp_session_id": "gone"})
-    assert gone.status_code == 404
+    reply = post(client, handshake("ping"), **session | {"mcp_session_id": "gone"})
+    assert reply.status_code == 404
 
 
 def test_course_clients_are_answered_as_before(client: Client) -> None:

@@ -56,8 +56,8 @@ async def begin(
         "server": ("127.0.0.1", 8000),
     }
     talk, parts = ApplicationCommunicator(application, scope), parts or (b"",)
-    for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
-        await talk.send_input({"type": "http.request", "body": part, "more_body": left > 0 or not whole})
+    for parts_left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
+        await talk.send_input({"type": "http.request", "body": part, "more_body": parts_left > 0 or not whole})
     return talk
 
 

@@ -199,8 +199,8 @@ async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_del
         # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
         assert await status(await log_in("instructor", guesser, own)) == 403
         # From many addresses the line is filled, and still it is.
-        left = queues.MAX_WAITING["logins"] - len(waiting)
-        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
+        room = queues.MAX_WAITING["logins"] - len(waiting)
+        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(room)])
         assert await status(await log_in("nobody", "203.0.113.1")) == 429
         assert await status(await log_in("instructor", guesser, own)) == 403
         # A cookie that we did not sign does not count.

@@ -64,6 +64,6 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
         for _ in range(6):
             await made.look()
             troubles.append(made.trouble)
-    full, gone = "the disk is full", "the database cannot be written to"
-    assert troubles == [full, full, gone, "the conductor fails: its log says why", "", ""]
+    full, unwritable = "the disk is full", "the database cannot be written to"
+    assert troubles == [full, full, unwritable, "the conductor fails: its log says why", "", ""]
     assert looks == [True, True, True, True, True, False]

@@ -129,16 +129,16 @@ async def test_a_start_that_a_referee_does_not_answer_is_blamed_on_the_referee()
 def test_a_player_that_is_shut_down_loses_with_the_cause_of_its_last_fault() -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
-    gone = match.player_a
-    changes = make.silent(match, gone.code)
+    player = match.player_a
+    changes = make.silent(match, player.code)
     changes["faults"][0] |= {"error_code": "E009", "cause": "NAME_LOOKUP"}
     make.report(match, None, **changes)
     make.finish_round(place)
-    registration.retire(agent_ids=[gone.pk])
+    registration.retire(agent_ids=[player.pk])
     lifecycle.start_round(league_id="fall")
     decided = Match.objects.get(round__number=2, status="TECHNICAL_LOSS")
     (fault,) = decided.faults
-    assert (fault["player_id"], fault["cause"], fault["error_code"]) == (gone.code, "NAME_LOOKUP", "E005")
+    assert (fault["player_id"], fault["cause"], fault["error_code"]) == (player.code, "NAME_LOOKUP", "E005")
 
 
 def test_a_player_that_is_shut_down_without_a_fault_loses_with_the_cause_deadline() -> None:

@@ -23,14 +23,14 @@ class Server(Agent):
 
     def reply(self, body: dict[str, Any]) -> Reply:
         if body.get("method") == "initialize":
-            held = f"s{self.methods.count('initialize')}"
-            self.sessions.add(held)
+            session_id = f"s{self.methods.count('initialize')}"
+            self.sessions.add(session_id)
             answer = {
                 "jsonrpc": "2.0",
                 "id": body["id"],
                 "result": {"protocolVersion": "2025-03-26", "capabilities": {}},
             }
-            return Reply(200, answer, "", 0, {"mcp-session-id": held})
+            return Reply(200, answer, "", 0, {"mcp-session-id": session_id})
         if self.stubborn or self.headers.get("mcp-session-id") not in self.sessions:
             return FORGOTTEN
         return reply(202, None) if str(body.get("method")).startswith("notifications/") else ok({"accept": True})

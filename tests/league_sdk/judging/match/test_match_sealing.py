@@ -25,15 +25,15 @@ from tests.league_sdk.judging.starts import START, Link
 
 
 @dataclass
-class Kept(Board):
-    """A match whose league manager keeps what it is given.
+class RecordedMatch(Board):
+    """A match whose league manager records moves and verdicts.
 
     Attributes:
-        kept: what was kept, and what was sent to the players and published by then.
+        records: what was recorded, and what was sent to the players and published by then.
         broken: at which step the league manager is not there any more.
     """
 
-    kept: list[tuple[str, Any, int, str]] = field(default_factory=list)
+    records: list[tuple[str, Any, int, str]] = field(default_factory=list)
     broken: str = ""
 
     async def play(self) -> Verdict:
@@ -47,36 +47,36 @@ class Kept(Board):
 
     def _keep(self, what: str, value: Any) -> None:
         self._publish()
-        self.kept.append((what, value, len(self.sent), str(self.published)))
+        self.records.append((what, value, len(self.sent), str(self.published)))
         if self.broken == what:
             raise ConnectionError("the league manager is gone")
 
 
 async def test_each_move_is_recorded_before_the_other_player_is_asked() -> None:
-    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = RecordedMatch(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     played = await scripted.play()
-    assert [value for what, value, _, _ in scripted.kept if what == "moves"] == [
+    assert [value for what, value, _, _ in scripted.records if what == "moves"] == [
         [[A, 4]],
         [[A, 4], [B, 1]],
         [[A, 4], [B, 1], [A, 0]],
         [[A, 4], [B, 1], [A, 0], [B, 2]],
     ]
     # Two invitations and one call more each time.
-    assert [sent for what, _, sent, _ in scripted.kept] == [3, 4, 5, 6, 7]
-    assert scripted.kept[-1][:2] == ("seal", played)
+    assert [sent for what, _, sent, _ in scripted.records] == [3, 4, 5, 6, 7]
+    assert scripted.records[-1][:2] == ("seal", played)
 
 
 async def test_the_last_move_is_hidden_before_the_seal() -> None:
-    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = RecordedMatch(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     await scripted.play()
-    before = scripted.kept[-1][3]
+    before = scripted.records[-1][3]
     assert "'choice': 2" in before
     assert "'choice': 8" not in before
 
 
 @pytest.mark.parametrize("broken", ["moves", "seal"])
 async def test_no_player_is_told_anything_that_could_not_be_stored(broken: str) -> None:
-    scripted = Kept(moves={A: moves(4, 0, 8), B: moves(1, 2)}, broken=broken)
+    scripted = RecordedMatch(moves={A: moves(4, 0, 8), B: moves(1, 2)}, broken=broken)
     with pytest.raises(ConnectionError):
         await scripted.play()
     types = [one.type for one in scripted.sent]
@@ -86,23 +86,23 @@ async def test_no_player_is_told_anything_that_could_not_be_stored(broken: str) 
 
 @pytest.mark.parametrize("absent", [[SILENCE] * 4, [REFUSED] * 4])
 async def test_a_technical_loss_before_the_first_move_is_sealed(absent: list[Any]) -> None:
-    scripted = Kept(joins={B: absent})
+    scripted = RecordedMatch(joins={B: absent})
     played = await scripted.play()
-    assert [(what, value) for what, value, _, _ in scripted.kept] == [("seal", played)]
+    assert [(what, value) for what, value, _, _ in scripted.records] == [("seal", played)]
     assert (played.winner, scripted.to(B, OVER)[-1].message["game_result"]["winner_player_id"]) == (A, A)
 
 
 async def test_the_next_attempt_continues_from_the_recorded_moves() -> None:
     earlier = ((A, 4), (B, 1), (A, 0), (B, 2))
-    scripted = Kept(moves={A: moves(8)}, brief=replace(brief(attempt=2), moves=earlier))
+    scripted = RecordedMatch(moves={A: moves(8)}, brief=replace(brief(attempt=2), moves=earlier))
     played = await scripted.play()
     assert (played.winner, [one.player_id for one in scripted.to(A, CALL) + scripted.to(B, CALL)]) == (A, [A])
-    assert scripted.kept[-1][0] == "seal"
+    assert scripted.records[-1][0] == "seal"
 
 
 async def test_an_attempt_with_all_moves_on_record_asks_for_none() -> None:
     earlier = ((A, 4), (B, 1), (A, 0), (B, 2), (A, 8))
-    scripted = Kept(brief=replace(brief(attempt=2), moves=earlier))
+    scripted = RecordedMatch(brief=replace(brief(attempt=2), moves=earlier))
     assert (await scripted.play()).winner == A
     assert scripted.to(A, CALL) + scripted.to(B, CALL) == []
 
@@ -160,10 +160,10 @@ Line = tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]
 
 def answering(link: Link, *answers: str) -> None:
     """The league manager gives these answers in turn; for an empty one it does not answer."""
-    left = list(answers)
+    remaining = list(answers)
 
     async def answer(matches: list[dict[str, Any]]) -> list[Any]:
-        status = left.pop(0) if len(left) > 1 else left[0]
+        status = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         if not status:
             raise TimedOut("no answer", connected=True)
         return [

@@ -180,9 +180,9 @@ def test_messages_are_fetched_separately_with_masked_addresses(client: Client, a
     assert re.findall(r'<a href="(messages\?[^"]+)">', page) == ["messages?message=1-0", "messages?message=1-1"]
     assert client.get(f"{PATH}messages?message=1-1").json() == {"at": "[address]"}
     assert client.get(f"{PATH}messages").json() == {"1-0": {"at": "[address]"}, "1-1": {"at": "[address]"}}
-    for gone in (f"{PATH}messages?message=1-2", f"{PATH}messages?message=", "/leagues/fall/matches/R9M9/messages",
+    for address in (f"{PATH}messages?message=1-2", f"{PATH}messages?message=", "/leagues/fall/matches/R9M9/messages",
                  "/leagues/nowhere/matches/R1M1/messages"):  # fmt: skip
-        assert client.get(gone).status_code == 404
+        assert client.get(address).status_code == 404
     assert ADDRESS not in page
     assert ADDRESS in page_of(admin_client, f"{PATH}?as=staff")
     assert admin_client.get(f"{PATH}messages?message=1-1&as=staff").json() == {"at": ADDRESS}

@@ -80,10 +80,10 @@ def a_season() -> tuple[make.Setting, list[Match]]:
     make.finish_round(place)
     make.playing_on(place)
     second = mine(place, 2)
-    gone = make.silent(second, "P01")
-    gone["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
+    changes = make.silent(second, "P01")
+    changes["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
     late = times(second, *[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
-    make.report(second, opponent(second), transcript=late, **gone)
+    make.report(second, opponent(second), transcript=late, **changes)
     make.finish_round(place)
     make.playing_on(place)
     return place, [first, second, mine(place, 3)]

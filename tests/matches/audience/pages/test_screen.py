@@ -191,8 +191,10 @@ def test_the_projectors_chart_shows_only_finished_rounds() -> None:
 def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> None:
     make.setting(players=2)
     now = timezone.now()
-    for text, gone in (("Old", None), (f"We begin at six {HOSTILE}", None), ("Taken down", now)):
-        Notice.objects.create(league_id="fall", text=text, made_by="Dr. Real Name", made_at=now, withdrawn_at=gone)
+    for text, withdrawn_at in (("Old", None), (f"We begin at six {HOSTILE}", None), ("Taken down", now)):
+        Notice.objects.create(
+            league_id="fall", text=text, made_by="Dr. Real Name", made_at=now, withdrawn_at=withdrawn_at
+        )
     agent = Agent.objects.get(code="P01")
     Notice.objects.create(league_id="fall", agent=agent, text="For you alone", made_by="x", made_at=now)
     text = client.get(PATH).content.decode()

@@ -278,7 +278,7 @@ def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
 def test_my_agent_shows_notices_to_everybody_and_to_its_owner_only(client: Client) -> None:
     place = make.setting()
     now = timezone.now()
-    for text, agent, gone in (
+    for text, agent, withdrawn_at in (
         ("for the room", None, None),
         ("for you", place.players[0].agent, None),
         ("for another", place.players[1].agent, None),
@@ -286,7 +286,7 @@ def test_my_agent_shows_notices_to_everybody_and_to_its_owner_only(client: Clien
         (HOSTILE, None, None),
     ):
         Notice.objects.create(
-            league_id="fall", agent=agent, text=text, made_by="i", made_at=now, withdrawn_at=gone
+            league_id="fall", agent=agent, text=text, made_by="i", made_at=now, withdrawn_at=withdrawn_at
         )  # fmt: skip
     show(client, place.players[0].token)
     text = text_of(client)
