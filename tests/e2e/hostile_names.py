@@ -27,18 +27,18 @@ ON_ROSTER = 60
 
 FIND_CUT_OFF_JS = r"""() => {
   const wrong = [];
-  const told = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.innerText ?? "").slice(0, 20)}"`;
+  const describe = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.innerText ?? "").slice(0, 20)}"`;
   const hides = (how) => how === "hidden" || how === "clip";
   for (const e of document.querySelectorAll("body *:not(svg, svg *, input)")) {
     const box = e.getBoundingClientRect(), style = getComputedStyle(e);
     if (!e.checkVisibility({ visibilityProperty: true }) || box.width < 2 || box.height < 2) continue;
     const wide = e.scrollWidth - e.clientWidth, high = e.scrollHeight - e.clientHeight;
-    const said = style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none" || e.title;
-    if (hides(style.overflowX) && !said && wide > 1) wrong.push(`${told(e)} hides ${wide} px of its width`);
-    if (hides(style.overflowY) && !said && high > 2) wrong.push(`${told(e)} hides ${high} px of its height`);
+    const isMarked = style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none" || e.title;
+    if (hides(style.overflowX) && !isMarked && wide > 1) wrong.push(`${describe(e)} hides ${wide} px of its width`);
+    if (hides(style.overflowY) && !isMarked && high > 2) wrong.push(`${describe(e)} hides ${high} px of its height`);
     const writes = [...e.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim());
     const spills = style.overflowX === "visible" && style.display !== "inline" && e.clientWidth && wide > 2;
-    if (writes && spills) wrong.push(`${told(e)} spills ${wide} px`);
+    if (writes && spills) wrong.push(`${describe(e)} spills ${wide} px`);
   }
   return wrong;
 }"""

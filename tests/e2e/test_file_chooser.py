@@ -66,7 +66,7 @@ def opened(page: Page, act: Callable[[], None]) -> FileChooser:
 
 
 @pytest.mark.parametrize(("language", "width"), [("en", 1280), ("he", 390)])
-def test_a_file_is_chosen_and_what_is_wrong_with_it_is_said_beside(
+def test_a_file_is_chosen_and_its_problem_is_shown_beside_the_field(
     site: Site, browser: Browser, tmp_path: Path, language: str, width: int
 ) -> None:
     errors: list[str] = []

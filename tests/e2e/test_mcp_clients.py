@@ -138,8 +138,8 @@ def test_clients_of_every_sdk_list_read_subscribe_register_and_play(sdks: Path, 
         assert seen["prompts"] == PROMPTS, name
         assert "how I take part" in seen["prompt"], name
         assert all(row["played"] == 0 for row in seen["before"]["standings"]), name
-        assert [kind for kind in seen["heard"] if kind in OF_A_MATCH] == OF_A_MATCH * (len(CAST) - 1), name
-        assert (seen["heard"][-1], seen["told"]) == ("LEAGUE_COMPLETED", "league://sdk-clients/standings"), name
+        assert [kind for kind in seen["received"] if kind in OF_A_MATCH] == OF_A_MATCH * (len(CAST) - 1), name
+        assert (seen["received"][-1], seen["change"]) == ("LEAGUE_COMPLETED", "league://sdk-clients/standings"), name
         assert seen["after"]["standings"] == table, name
 
 

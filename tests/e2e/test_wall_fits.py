@@ -17,15 +17,15 @@ OTHERS = ("tic_tac_toe", "even_odd", "even_odd_numbers")
 SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}
 MISFITS = """() => {
   const misfits = [];
-  const said = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent}`.slice(0, 90));
+  const report = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent}`.slice(0, 90));
   for (const element of document.querySelectorAll("main, main *")) {
     if (element.closest("svg, .visually-hidden") || !element.checkVisibility()) continue;
     const style = getComputedStyle(element);
     if (style.display === "inline") continue;
-    if (element.scrollWidth > element.clientWidth + 1) said(element, "cut sideways");
-    if (style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1) said(element, "cut below");
+    if (element.scrollWidth > element.clientWidth + 1) report(element, "cut sideways");
+    if (style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1) report(element, "cut below");
     const box = element.getBoundingClientRect();
-    if (box.bottom > innerHeight + 1 || box.right > innerWidth + 1 || box.left < -1) said(element, "beyond the edge");
+    if (box.bottom > innerHeight + 1 || box.right > innerWidth + 1 || box.left < -1) report(element, "beyond the edge");
   }
   const { scrollHeight, scrollWidth } = document.documentElement;
   if (scrollHeight > innerHeight || scrollWidth > innerWidth) misfits.push("the page scrolls");

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import * as z from 'zod/v4';
-import { PORT, heard, joinTheLeague } from './student.mjs';
+import { PORT, joinTheLeague, record } from './student.mjs';
 
 const ok = () => ({ status: 'ok' });
 
@@ -11,7 +11,7 @@ function makeServer() {
     const server = new McpServer({ name: 'StatelessOnly', version: '1.0.0' });
     const tool = (name, arguments_, answer) =>
         server.registerTool(name, { description: name, inputSchema: z.strictObject(arguments_) }, async args => {
-            heard(name, args);
+            record(name, args);
             return { content: [{ type: 'text', text: JSON.stringify(answer(args)) }] };
         });
     const match = { match_id: z.string(), conversation_id: z.string() };

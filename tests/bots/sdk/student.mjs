@@ -1,9 +1,9 @@
-// What the players in JavaScript share: they keep what they heard, and register once their server listens.
+// What the players in JavaScript share: they record the calls of their tools, and register once their server listens.
 import { appendFileSync } from 'node:fs';
 
 export const PORT = Number(process.env.PORT);
 
-export function heard(tool, args) {
+export function record(tool, args) {
     appendFileSync(process.env.HEARD, JSON.stringify({ tool, arguments: args }) + '\n');
 }
 

@@ -5,16 +5,16 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod/v4';
-import { PORT, heard, joinTheLeague } from './student.mjs';
+import { PORT, joinTheLeague, record } from './student.mjs';
 
-const text = said => ({ content: [{ type: 'text', text: JSON.stringify(said) }] });
+const text = value => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 const ok = () => text({ status: 'ok' });
 
 function getServer() {
     const server = new McpServer({ name: 'TypeScript1', version: '1.0.0' });
     const tool = (name, inputSchema, answer) =>
         server.registerTool(name, { description: name, inputSchema }, async args => {
-            heard(name, args);
+            record(name, args);
             return answer(args);
         });
     tool('handleGameInvitation', { matchId: z.string(), roundId: z.number(), opponentId: z.string() }, ({ matchId }) =>

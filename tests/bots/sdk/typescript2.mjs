@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import * as z from 'zod/v4';
-import { PORT, heard, joinTheLeague } from './student.mjs';
+import { PORT, joinTheLeague, record } from './student.mjs';
 
 const inputSchema = z.object({ message: z.looseObject({ message_type: z.string(), league_id: z.string() }) });
 const choice = () => (Math.random() < 0.5 ? 'even' : 'odd');
@@ -26,7 +26,7 @@ function makeServer() {
     const server = new McpServer({ name: 'TypeScript2', version: '1.0.0' });
     for (const [name, answer] of Object.entries(tools)) {
         server.registerTool(name, { description: name, inputSchema }, async ({ message }) => {
-            heard(name, message);
+            record(name, message);
             return { content: [{ type: 'text', text: JSON.stringify(answer(message)) }] };
         });
     }

@@ -113,7 +113,7 @@ def test_sessions_are_opened_and_ended_in_several_threads_at_once() -> None:
     assert len(opened) == 500
 
 
-async def test_other_work_goes_on_between_the_listeners_that_are_told() -> None:
+async def test_other_work_goes_on_between_the_notifications_of_listeners() -> None:
     order: list[str] = []
     listeners = listening.Listeners()
     for name in ("first", "second"):

@@ -35,7 +35,7 @@ def test_any_other_public_url_is_refused_with_what_is_expected(setting: str) -> 
         public_url("127.0.0.1", 8000, setting)
 
 
-def test_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_command_refuses_an_unusable_public_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_PUBLIC_URL", "league.example.org")
     with pytest.raises(CommandError, match=r"^The public URL league\.example\.org cannot be used"):
         call_command("host", port=0)

@@ -281,7 +281,7 @@ def test_the_instructors_host_connects_and_reads_however_often_the_class_calls(c
     assert post(client, listing, KEY, **headers).status_code == 200
 
 
-def test_the_instructor_keeps_a_session_whoever_opens_more_behind_the_same_address(
+def test_the_instructor_keeps_a_session_when_others_behind_the_same_address_open_more(
     client: Client, place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 3 + len(mounting.server.sessions))

@@ -55,7 +55,7 @@ def test_a_call_of_no_tool_counts_as_a_call(client: Client) -> None:
     assert status(client, "tools/call") == 429
 
 
-def test_an_agent_keeps_its_session_whoever_opens_more_behind_its_address(
+def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 3 + len(mounting.server.sessions))
@@ -128,7 +128,7 @@ async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(mon
 
 @pytest.mark.parametrize("singly", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["all", "singly"])
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_no_tool_fails_whatever_it_is_told(
+def test_no_tool_fails_at_any_arguments(
     client: Client, tool: DeclaredTool, singly: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether one argument alone is hostile or all of them are."""

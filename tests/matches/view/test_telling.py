@@ -78,7 +78,7 @@ def test_a_correction_changes_what_is_told_and_its_undoing_changes_it_back() -> 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("kept")
-def test_nothing_behind_a_freeze_is_told_or_changes_what_is_told() -> None:
+def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
     place = make.setting(players=4)
     freeze.plan(league_id="fall", from_round=3)
     play(place, "P01")

@@ -22,23 +22,24 @@ function answer(params, mine) {
 
 async function play(call, mine) {
     const token = { auth_token: mine.auth_token };
-    const heard = [];
+    const received = [];
     let after = '';
-    while (!heard.includes('LEAGUE_COMPLETED')) {
+    while (!received.includes('LEAGUE_COMPLETED')) {
         const found = await call('next_message', { after, ...token });
         after = found.next;
         for (const { request } of found.messages) {
-            heard.push(request.params.message_type);
+            received.push(request.params.message_type);
             const response = { jsonrpc: '2.0', id: request.id, result: answer(request.params, mine) };
             await call('submit_response', { response, ...token });
         }
     }
-    show({ heard });
+    show({ received });
 }
 
-// List, read, register, play, and be told of a change. `client` is one of either SDK: their methods have the same names.
-// `told` is a promise that is kept when the server says that the standings have changed.
-export async function takePart(client, told) {
+// List, read, register, play, and hear of a change of the standings. `client` is one of either SDK: their methods have
+// the same names.
+// `change` is a promise that is kept when the server says that the standings have changed.
+export async function takePart(client, change) {
     const read = async () => JSON.parse((await client.readResource({ uri: STANDINGS })).contents[0].text);
     const call = async (name, args) => {
         const result = await client.callTool({ name, arguments: args });
@@ -56,7 +57,7 @@ export async function takePart(client, told) {
     const mine = await call('register_player', { display_name: NAME, league_id: LEAGUE_ID, delivery: 'poll' });
     show({ registered: mine.player_id });
     await play(call, mine);
-    await told;
-    show({ told: STANDINGS });
+    await change;
+    show({ change: STANDINGS });
     show({ after: await read() });
 }

@@ -49,11 +49,11 @@ async def play(call, mine):
             seen.append(request["params"]["message_type"])
             response = {"jsonrpc": "2.0", "id": request["id"], "result": answer(request["params"], mine)}
             await call("submit_response", {"response": response} | token)
-    show(heard=seen)
+    show(received=seen)
 
 
 async def take_part(client, change):
-    """All that a client does: list, read, register, play, and be told of a change.
+    """All that a client does: list, read, register, play, and hear of a change of the standings.
 
     Args:
         client: has the coroutines ``lists``, ``read``, ``prompt`` and ``call`` of its SDK.
@@ -65,5 +65,5 @@ async def take_part(client, change):
     mine = await register(client.call)
     await play(client.call, mine)
     await asyncio.wait_for(change.wait(), 30)
-    show(told=STANDINGS)
+    show(change=STANDINGS)
     show(after=json.loads(await client.read(STANDINGS)))

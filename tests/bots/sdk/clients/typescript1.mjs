@@ -5,7 +5,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
 
 const client = new Client({ name: 'TypeScript1', version: '1.0.0' });
-const told = new Promise(resolve =>
+const change = new Promise(resolve =>
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
         if (params.uri === STANDINGS) resolve();
     })
@@ -14,6 +14,6 @@ const transport = new StreamableHTTPClientTransport(LEAGUE);
 await client.connect(transport);
 show({ version: transport.protocolVersion });
 await client.subscribeResource({ uri: STANDINGS });
-await takePart(client, told);
+await takePart(client, change);
 await transport.terminateSession();
 await client.close();

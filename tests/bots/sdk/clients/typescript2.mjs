@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
 
 const client = new Client({ name: 'TypeScript2', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
-const told = new Promise(resolve =>
+const change = new Promise(resolve =>
     client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
         if (params.uri === STANDINGS) resolve();
     })
@@ -11,6 +11,6 @@ const told = new Promise(resolve =>
 await client.connect(new StreamableHTTPClientTransport(LEAGUE));
 show({ version: client.getNegotiatedProtocolVersion() });
 const subscription = await client.listen({ resourceSubscriptions: [STANDINGS] });
-await takePart(client, told);
+await takePart(client, change);
 await subscription.close();
 await client.close();

@@ -20,7 +20,7 @@ def committed(play: int = 1, **changes: Any) -> Brief:
 
 
 @pytest.mark.parametrize("play", [1, 2])
-async def test_the_players_can_check_a_draw_by_what_they_are_told(play: int) -> None:
+async def test_the_players_can_check_a_draw_by_the_messages_that_they_receive(play: int) -> None:
     scripted = ScriptedMatch(brief=committed(play))
     await scripted.play()
     for player in (A, B):

@@ -55,7 +55,7 @@ async def test_a_match_that_is_sealed_and_not_told_shows_nothing(referee: Refere
 
 
 @pytest.mark.parametrize("token", [7, [OURS["auth_token"]], "tok_" + "9" * 32, LEAGUE_TOKEN, "f" * 64])
-async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: Any) -> None:
+async def test_only_the_players_of_a_match_see_its_end(referee: Referee, stage: Stage, token: Any) -> None:
     await begin(referee, with_tokens())
     with pytest.raises(TokenInvalid):
         referee.shown.ended_match(OURS | {"auth_token": token})
@@ -70,7 +70,9 @@ async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: 
         assert referee.shown.ended_match(OURS | {"auth_token": tell("league_2" + player)}).end()["attempt"] == 1
 
 
-async def test_a_caller_that_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
+async def test_a_caller_that_only_named_an_address_does_not_see_the_end_of_a_match(
+    referee: Referee, stage: Stage
+) -> None:
     digest = tokens.digest(OURS["auth_token"])
     start = with_tokens()
     start["player_A"] = start["player_A"] | {"unproven_sha256": [digest]}
