@@ -1,4 +1,4 @@
-"""The address of an agent that other agents are told."""
+"""The address of an agent that the site passes on to other agents."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.e2e.site import ROOT, Instructor, wait_for
 
 CANCELLED = "CANCELLED"
 OUTCOME_FIELDS = ("status", "winner_player_id", "drawn_number", "choices")
-"""The fields of a GAME_OVER that must be the same each time it is told."""
+"""The fields that must be the same in all GAME_OVER messages of a match."""
 
 
 class Losers:

@@ -42,7 +42,7 @@ def test_the_league_plays_with_those_that_are_there(tmp_path: Path) -> None:
         address = f"http://{HOME}:{port}/mcp"
         thieves = [steal(site, f"Thief {number}", address) for number in range(3)]
         assert [thief["status"] for thief in thieves] == ["ACCEPTED"] * 3
-        # The next league has the id that the lobby was told.
+        # The next league has the id that the lobby promised to its agents.
         league = thieves[0]["league_id"]
         site.create(league)
         agents = site.get(f"/leagues/{league}/agents")

@@ -1,4 +1,4 @@
-"""The league manager as an MCP server over real sockets: both eras are told of a league while it is played."""
+"""The league manager as an MCP server over real sockets: clients of both eras follow a league while it is played."""
 
 from __future__ import annotations
 

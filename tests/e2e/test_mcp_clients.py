@@ -32,7 +32,7 @@ CAST = {
     "TypeScript1": ("typescript1.mjs", "", HANDSHAKE),
     "TypeScript2": ("typescript2.mjs", "", STATELESS),
 }
-"""Name of the player: its program, the mode that the program is told, the version that has to be agreed on."""
+"""Name of the player: its program, the mode that is its argument, the version that has to be agreed on."""
 ERAS = ("legacy", "modern")
 PROMPTS = ["how_to_play", "write_an_agent", "explain_a_match", "what_is_wrong_with_my_agent"]
 OF_A_MATCH = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]

@@ -133,7 +133,7 @@ async def test_players_learn_of_their_match_by_mcp_what_they_may_and_when(tmp_pa
 
             report = await _over(referee, "R1M1")
             assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
-            # Both were asked at the sharpest moments, and nothing was told.
+            # Both agents looked at the sharpest moments, and the referee showed them nothing.
             assert players.early == [[], []]
             assert [state["view"] for state in players.states] == [{}] * 4
             assert [state["locked_in"] for state in players.states[:2]] == [["P02"]] * 2

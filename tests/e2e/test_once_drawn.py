@@ -65,7 +65,7 @@ def start(site: Site, league_id: str) -> None:
 
 
 def check_results_stand(site: Site, league_id: str, cast: Losers) -> None:
-    """Check that the league ends, and that each match was told with one outcome only, which is the one that counts."""
+    """Check that the league ends, and that all GAME_OVER messages of a match name the one outcome that counts."""
     league = site.wait_until(league_id, "COMPLETED", 45)
     assert league["matches_done"] == league["matches"]
     assert cast.told_outcomes() == {match: [outcome] for match, outcome in counted_outcomes(site, league_id).items()}
@@ -79,7 +79,7 @@ def cast_of(trick: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("trick", ANSWERS)
 def test_no_answer_to_game_over_makes_the_site_play_a_match_again(arena: Site, tmp_path: Path, trick: str) -> None:
     league_id = f"answers-{trick}"[:32]
-    # A player that answers everything with an HTML page loses technically; that, too, is told once.
+    # A player that answers everything with an HTML page loses technically; of that, too, GAME_OVER names one outcome.
     open_league(arena, league_id)
     with losers(arena, league_id, tmp_path, *cast_of(trick)) as cast:
         start(arena, league_id)

@@ -1,4 +1,4 @@
-"""The site's address as a page shows it, and as a program that has reached the site is told it."""
+"""The site's address as a page shows it, and as the site tells it to a program that has reached it."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ HANDSHAKE = CallResult(error_code="E001", problem="x", cause=Cause.CONNECT, deta
             [CallResult(message={"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choise": "eve"}, http_status=200)],
             "WRONG_MESSAGE",
             "The answer has no parity_choice (it has message_type, parity_choise)",
-            # What came is for its owner: both players, and everybody, are told without it.
+            # What the player answered is for its owner: both players and the public get the fault without it.
             "P02 gave no valid answer to CHOOSE_PARITY_CALL (tries: 1): The answer has no parity_choice",
         ),
         (

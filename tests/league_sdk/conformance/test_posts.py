@@ -71,7 +71,7 @@ async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: st
 
 
 async def test_answers_to_the_league_manager_count() -> None:
-    """The agent posts to the league manager, whatever address it was told, and the league manager passes that on."""
+    """The agent posts to the league manager, whatever address the referee named; the league manager passes that on."""
     handed: list[Any] = []
 
     class ToTheManager(Posting):

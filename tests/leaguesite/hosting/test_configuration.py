@@ -1,4 +1,4 @@
-"""The configuration of a site in the files of chapter 9: what it becomes, and how a mistake is told."""
+"""The configuration of a site in the files of chapter 9: what it becomes, and the sentence that names a mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Referees that students wrote: how they are started, and what they are told (ruling, 9 and 10)."""
+"""Referees that students wrote: how they are started, and the messages that they get (ruling, 9 and 10)."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_an_agent_in_the_lobby_enters_no_league_under_a_similar_name(client: Cli
     assert shown_names() == ["Ada", "Bob"]
     left = Agent.objects.get(league=None)
     assert (left.name, left.notes[-1].split(",")[0]) == (CYRILLIC, "stayed in the lobby: in fall")
-    # It may ask for the league itself, and is told.
+    # It may register in the league itself; the refusal has a code.
     assert register(client, CYRILLIC)["legacy_code"] == "L003"
     assert click(desk, "Let “") == f"“{CYRILLIC}” is in."
     assert sorted(shown_names()) == ["Ada", "Bob", CYRILLIC]

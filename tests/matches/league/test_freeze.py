@@ -1,4 +1,4 @@
-"""A freeze is planned, begins, and is unveiled from the last place up; agents are told what the public sees."""
+"""A freeze is planned, begins, and is unveiled from the last place up; agents' messages show what the public sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a round flows: announced, opened, played, closed, and what agents are told (004 4.3, 4.7, 4.8, 8.6 to 8.9)."""
+"""How a round flows: announced, opened, played, closed, and the messages to agents (004 4.3, 4.7, 4.8, 8.6 to 8.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person who registers another's address reads its answers only as the public does, and is told why."""
+"""A person who registers another's address reads its answers only as the public does, and why."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_check_that_could_not_be_run_keeps_the_earlier_verdict() -> None:
 
 
 def mend(**words: Sentence) -> str:
-    """What a player is told in Hebrew to mend first."""
+    """The sentence in Hebrew that names what a student must mend first."""
     [member] = make.setting(players=1).players
     check = ask(member.agent.endpoint)
     [job] = taking.take(now=after(0))

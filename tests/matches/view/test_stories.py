@@ -1,4 +1,4 @@
-"""What is told of a result: the stories by rule, and that they are told the same however they are counted."""
+"""The stories about results: which rule makes which, and that they are the same however they are counted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def outcome(number: int, result: str, *, seq: int = 0, correction: int | None = 
 
 
 def teller_of(*rounds: str, players: int = 4, matches_each: int = 99) -> Teller:
-    """All results of these rounds are told; each round is a line such as ``Ada>Bo Cem=Dot``."""
+    """A teller that has received all results of these rounds; each round is a line such as ``Ada>Bo Cem=Dot``."""
     teller, seq = Teller(PLAYERS[:players], Scoring(), matches_each), 0
     for number, results in enumerate(rounds, start=1):
         for result in results.split():

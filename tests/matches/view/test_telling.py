@@ -87,7 +87,7 @@ def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
     play(place, "P04", "P02")
     assert stories(staff=True)[0].round_number == 3
     assert stories() == public
-    # The freeze itself is told, and no lead after a hidden round.
+    # The feed has the freeze itself, and no lead after a hidden round.
     now = parts.feed(sight.public(place.league), 20)
     assert [line for line in now if line.seq > feed[0].seq] == [line for line in now if "frozen" in line.text]
     freeze.unveil(league_id="fall")
@@ -112,7 +112,7 @@ def test_the_end_of_a_round_says_who_leads() -> None:
     texts = [line.text for line in parts.feed(sight.public(place.league), 20)]
     assert "Round 2 is over. Player 1 leads with 6 points, 4 ahead." in texts
     assert "Round 1 is over. Player 1 leads with 3 points, 2 ahead." in texts
-    # That it started is told until it is over.
+    # The feed says that a round has started until the round is over.
     assert [text for text in texts if "started" in text] == []
     make.playing_on(place)
     texts = [line.text for line in parts.feed(sight.public(place.league), 20)]

@@ -63,7 +63,7 @@ async def test_a_start_is_taken_only_while_its_sender_waits(referee: Referee, li
         secrets = referee.open_seats
         assert len(secrets) == 2 and [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == list(secrets)
         referee._give_up((START["league_id"], START["match_id"], START["attempt"]))
-        # What was told before an answer is known before it.
+        # Seats that were given up before a call of the line are given up when it is answered.
         await line.perform("health", {}, there)
         assert [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == [STRANGER, STRANGER]
     assert [key[1] for key in stage.begun] == ["R1M1"]

@@ -55,7 +55,7 @@ class Host:
             return reply.status, json.loads(raw) if raw else None
 
     async def listed(self, era: str) -> dict[str, Any]:
-        """The tools by name, as a client of an era is told them."""
+        """The tools by name, as the referee lists them to a client of an era."""
         if era == "stateless":
             body, headers = stateless("tools/list")
             _, answer = await self.post(body, **headers)

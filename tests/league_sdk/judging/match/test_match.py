@@ -103,7 +103,7 @@ async def test_no_choice_is_public_before_the_draw() -> None:
     assert scripted.drawn_after is not None
     before = json.dumps(scripted.published[: scripted.drawn_after])
     assert [word for word in ('"even"', '"odd"', '"evens"', '\\"odd\\"') if word in before] == []
-    # The whole of it is told afterwards, in order and without a gap.
+    # The transcript has all choices after the draw, in order and without a gap.
     entries = scripted.entries()
     assert [entry["n"] for entry in entries] == list(range(len(entries)))
     answers = [entry["body"] for entry in entries if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"]

@@ -1,4 +1,4 @@
-"""What a referee shows of its matches once GAME_OVER was told, and for how long (004 5.4.1; ruling, section 12)."""
+"""What a referee shows of its matches once it has sent GAME_OVER, and for how long (004 5.4.1; ruling, section 12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_the_steps_are_those_of_the_last_game_over(referee: Referee, stage
     assert match.end()["game_result"] == DETAILS | {
         "status": "WIN", "winner_player_id": "P01", "reason": WIN.reason, "draw_seed": SEED, "play": 1,
     }  # fmt: skip
-    # The instructor has it played again: it has no result until that one was told.
+    # The instructor has it played again: it has no result until GAME_OVER of the new match is sent.
     again = (*KEY[:2], 2)
     await begin(referee, with_tokens(attempt=2, play=2, conversation_id="conv-again"))
     with pytest.raises(InvalidFormat, match="after GAME_OVER"):

@@ -1,4 +1,4 @@
-"""The page to share: when there is one, what previews are told, its picture, and the page as one file."""
+"""The page to share: when there is one, what it contains for previews, its picture, and the page as one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents that are told of a correction, the messages that they get, and their cost."""
+"""The agents that get a message about a correction, these messages, and their cost."""
 
 from __future__ import annotations
 
