@@ -320,9 +320,9 @@ class Hub:
         if not call.answer.done():
             call.answer.set_result(response)
 
-    def forget(self) -> None:
-        """Forget agents whose last line was closed long ago. To be called now and then."""
-        oldest = time.monotonic() - max(LINGER_S, TAKEOVER_INTERVAL_S)
+    def forget(self, after_s: float = max(LINGER_S, TAKEOVER_INTERVAL_S)) -> None:
+        """Forget agents whose last line was closed so many seconds ago. To be called now and then."""
+        oldest = time.monotonic() - after_s
         self._seen = {agent: seen for agent, seen in self._seen.items() if seen[0] > oldest}
         self._takeovers = {agent: times for agent, times in self._takeovers.items() if times[-1] > oldest}
         self._strays = {agent: times for agent, times in self._strays.items() if times[-1] > oldest}
