@@ -20,7 +20,7 @@ option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
 run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
     $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
 
-.PHONY: help setup setup-run run test lint bench docs wheels chaos fuzz messages lock clean
+.PHONY: help setup setup-run run test unit e2e lint bench docs wheels chaos fuzz messages lock clean
 
 help:  ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,15 +40,22 @@ run: setup-run  ## run the whole site in one command: web, conductor, referees
 
 # In a fresh clone every worker would compile all tests anew, so they are compiled once, beside mypy, which keeps only one
 # processor busy. The run itself reports errors in them.
-# Tests wait now and then, so there is one worker more than processors. A whole file goes to one worker: its tests share
-# what they look at. Of those with real processes three files at a time keep two processors busy.
-# 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
 test: setup  ## check the style, the types and the import arrows, then run all tests but the long ones
 	[ -d tests/__pycache__ ] || $(BIN)/python -m pytest --collect-only -qq $(TESTS) >/dev/null 2>&1 & \
 	    $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
-	.ci/pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile \
+	$(MAKE) --no-print-directory -j2 unit e2e
+
+# A whole file goes to one worker: its tests share what they look at.
+# 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those with real processes.
+unit: setup
+	.ci/pytest -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile \
 	    -m "not long and not exhaustive and not e2e" $(TESTS) || [ $$? = 5 ]
-	.ci/pytest -n 3 --dist loadfile -m "e2e and not long" $(E2E_TESTS) || [ $$? = 5 ]
+
+# Tests with real processes often wait, so they run beside the others. What they print is shown in one piece at their end.
+e2e: setup
+	@mkdir -p build
+	@.ci/pytest -n 2 --dist loadfile -m "e2e and not long" $(E2E_TESTS) >build/e2e.log 2>&1; status=$$?; \
+	    cat build/e2e.log; [ $$status = 0 ] || [ $$status = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -87,6 +87,7 @@ def test_an_evening_ends_with_an_unveiling_and_a_page_to_share(site: Site, brows
 
         phone.goto(f"{site.url}/leagues/{LEAGUE}/")
         phone.get_by_role("link", name="Podium, path and figures on one page to share").click()
+        expect(phone).to_have_url(f"{site.url}/leagues/{LEAGUE}/story/")
         expect(phone.locator(".podium .step")).to_have_count(3)
         expect(phone.locator("[data-figure=fastest]")).to_be_visible()
         assert too_wide(phone) == 0
