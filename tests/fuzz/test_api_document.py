@@ -111,6 +111,7 @@ def run(site: Site, operation: str, key: str, count: int) -> int:
     return sent
 
 
+@pytest.mark.exhaustive
 def test_every_operation_conforms_to_the_document(site: Site, world: World, api_key: str) -> None:
     for operation in OPERATIONS:
         assert run(site, operation, api_key, QUICK) > 0, operation

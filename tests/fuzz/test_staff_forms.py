@@ -209,6 +209,7 @@ def run(site: Site, staff: Staff, count: int, shard: int = 0) -> int:
     return for_each_input(filled_in(staff), act, count, "staff", shard)
 
 
+@pytest.mark.exhaustive
 def test_any_form_of_the_staff(site: Site, staff: Staff) -> None:
     assert len({one.action for one in staff.forms}) > 30
     assert run(site, staff, QUICK) >= QUICK

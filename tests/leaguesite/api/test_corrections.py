@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str | None]] = {
 
 
 @pytest.mark.parametrize(("body", "status", "field"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("preview", [False, True])
+@pytest.mark.parametrize("preview", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_a_correction_that_is_refused_names_the_field(
     client: Client, place: make.Setting, body: dict[str, Any], status: int, field: str | None, preview: bool
 ) -> None:

@@ -81,7 +81,7 @@ OPERATIONS = st.lists(st.tuples(st.booleans(), st.integers(1, 5)), min_size=1, m
 
 
 @given(operations=OPERATIONS)
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
     client: Client, operations: list[tuple[bool, int]]
 ) -> None:

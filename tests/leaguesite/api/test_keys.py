@@ -47,6 +47,7 @@ def come(client: Client, door: tuple[str, str], key: str) -> int:
     return int(answer.status_code)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.django_db
 def test_every_route_that_takes_the_key_refuses_a_caller_that_tries_too_many(client: Client, api_key: str) -> None:
     make.open_league("fall")

@@ -239,7 +239,7 @@ def test_what_cannot_be_used_is_named_and_changes_nothing(
     assert state() == before
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", sampled(TOOLS), ids=lambda tool: tool.name)
 def test_no_tool_fails_whatever_the_instructor_says(client: Client, place: Any, tool: DeclaredTool) -> None:
     for field in tool.properties.keys() - {"auth_token"}:
         for value in HOSTILE:

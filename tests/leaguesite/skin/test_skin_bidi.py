@@ -80,6 +80,7 @@ def pages(client: Client, addresses: Iterable[tuple[str, str]]) -> Iterable[tupl
             yield path, answer.content.decode()
 
 
+@pytest.mark.exhaustive
 def test_names_are_isolated_on_every_page_in_hebrew(place: make.Setting) -> None:
     names = named()
     shown = hebrew.PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}

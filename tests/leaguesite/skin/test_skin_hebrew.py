@@ -172,6 +172,7 @@ def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
     yield "GET", reverse("admin:matches_league_correction_undo", args=["fall", 1])
 
 
+@pytest.mark.exhaustive
 def test_no_page_of_the_desk_has_english_in_hebrew(place: make.Setting) -> None:
     client, own, wrong = instructor(), written(), []
     for method, path in dict.fromkeys(addresses_of_the_desk(place)):
@@ -179,6 +180,7 @@ def test_no_page_of_the_desk_has_english_in_hebrew(place: make.Setting) -> None:
     assert wrong == [], "\n".join(wrong)
 
 
+@pytest.mark.exhaustive
 def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
     client, own, wrong = reader(), written(), []
     shown = PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}

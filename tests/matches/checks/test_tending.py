@@ -119,6 +119,7 @@ def test_no_check_is_asked_for_where_none_is_wanted(why: str, settings: Any) -> 
     assert not Check.objects.exists()
 
 
+@pytest.mark.exhaustive
 def test_a_thousand_registrations_of_one_agent_cost_a_few_checks() -> None:
     make.open_league("fall")
     agent = player()

@@ -218,6 +218,7 @@ def test_registrations_have_two_at_a_time_checked_in_the_turn_of_their_places() 
     assert take(11) == []
 
 
+@pytest.mark.exhaustive
 def test_hundreds_of_wishes_for_a_check_are_one() -> None:
     make.open_league("fall")
     ada = dialler()
