@@ -45,7 +45,7 @@ def test_the_table_after_round_1_of_chapter_8() -> None:
             "technical_losses": 0,
             "points": points,
             "form": [form],
-            "given": 0,
+            "corrected": 0,
             "out": None,
         }
         for rank, player_id, form, points in (

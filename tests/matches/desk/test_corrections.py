@@ -199,3 +199,13 @@ def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client
         do("points", player_id=f"P0{number % 4 + 1}", points=1, reason="why")
     desk.get(LIST)
     assert count_queries(desk, LIST) == few
+
+
+def test_pages_say_how_many_points_are_by_correction(desk: Client, place: make.Setting) -> None:
+    do("points", player_id="P02", points=7, reason="wrong game started")
+    sheets = desk.get("/admin/matches/league/fall/papers/evidence/").content.decode()
+    assert sheets.count("by correction</span>") == sheets.count("including 7 by correction") == 1
+    player = desk.get("/leagues/fall/players/P02/").content.decode()
+    assert "7 of the points are by corrections of the instructor." in player
+    board = desk.get("/leagues/fall/").content.decode()
+    assert "+7 by a correction: wrong game started" in board
