@@ -38,7 +38,7 @@ class CorrectionPages(LeagueAccess):
         league = self.league_for(request, object_id, Action.WATCH)
         may = roles.allowed(request.user, league.pk)
         made = queries.corrections_made(league)
-        events = queries.told_by_number(league)
+        events = queries.event_data_by_number(league)
         lines = [(correction, correction_event(events[correction.number])) for correction in made]
         return self.desk_page(
             request,
@@ -110,7 +110,7 @@ class CorrectionPages(LeagueAccess):
         except ActionRefused as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
             return self._to_list(league)
-        event = queries.told_by_number(league)[number]
+        event = queries.event_data_by_number(league)[number]
         preview = queries.preview(league, plan)
         shown = {"number": number, "sentence": correction_event(event), "preview": preview, **_changes(preview)}
         title = _("Undo correction #%(number)d") % {"number": number}

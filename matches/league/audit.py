@@ -1,7 +1,7 @@
 """WRITES: the log of who did what.
 
-``matches.desk.acting.carry_out`` writes the entries of the table of actions; logins, exports and accounts in the admin,
-which are not rows of it, have calls of their own.
+``matches.desk.acting.carry_out`` writes the entries for the actions in ``matches/desk/actions.py``. For what has no row
+there (logins, exports, and accounts in the admin) the code that does it calls :func:`note`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def note(
         league_id: the league that it was done in, if there is one.
         target: what it was done to besides the league.
         asked: what was asked for, without secrets.
-        changes: what it changed: by name, what was before and what is now.
+        changes: for each thing that was changed, by its name, the value before and the value after.
     """
     AuditEntry.objects.create(
         at=timezone.now(),

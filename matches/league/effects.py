@@ -1,4 +1,4 @@
-"""What every change does besides: it records an event, and after commit tells browsers and wakes the conductor."""
+"""What every change of a league does, too: record an event, and after commit tell browsers and wake the conductor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from matches.push import notify
 from matches.push.nudge import nudge
 from storage.prepared import Prepared, Sql, insert, swap
 
-_SAME = Sql("event_seq")
+_UNCHANGED_SEQ = Sql("event_seq")
 _HEAD = Prepared(lambda *, pk: League.objects.filter(pk=pk).only("event_seq", "ledger_head"), pk=str)
 
 
@@ -34,8 +34,8 @@ def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
     at, salt = timezone.now(), os.urandom(chain.SALT_BYTES).hex()
     link = _append(league_id, salt, kind, at, data)
     if link is None:
-        # PostgreSQL only: another transaction recorded an event meanwhile. Lock the row, then no other one can.
-        swap(League, {"event_seq": _SAME}, pk=league_id)
+        # PostgreSQL only: another transaction recorded an event meanwhile. Lock the league's row, so that none can now.
+        swap(League, {"event_seq": _UNCHANGED_SEQ}, pk=league_id)
         link = _append(league_id, salt, kind, at, data)
     if link is None:
         raise League.DoesNotExist(league_id)
@@ -52,15 +52,16 @@ def _append(league_id: str, salt: str, kind: str, at: datetime, data: dict[str, 
     # A corrupt head must not stop the league: start a new chain, and the verification of the ledger will report it.
     before = head.ledger_head if chain.is_hash(head.ledger_head) else ""
     link = chain.link(before, salt, league_id=league_id, seq=head.event_seq + 1, kind=kind, at=at, data=data)
-    news = {"event_seq": head.event_seq + 1, "ledger_head": link.digest}
-    return link if swap(League, news, pk=league_id, event_seq=head.event_seq) else None
+    new_head = {"event_seq": head.event_seq + 1, "ledger_head": link.digest}
+    return link if swap(League, new_head, pk=league_id, event_seq=head.event_seq) else None
 
 
 def changed(league_id: str, *match_ids: str, urgent: bool = True, result: bool = False) -> None:
     """After commit, tell browsers that show this league or these matches, and wake the conductor.
 
     Args:
-        result: a match has ended.
+        urgent: whether the conductor looks at once.
+        result: whether a match has ended.
     """
     shown(league_id, *match_ids, result=result)
     transaction.on_commit(lambda: nudge(urgent=urgent))

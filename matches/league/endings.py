@@ -89,7 +89,7 @@ def announce_end(league: League) -> None:
         league,
         MessageType.LEAGUE_COMPLETED,
         conversation_id=f"conv-{league.pk}-complete",
-        # The last round: some agents expect a round in every message.
+        # The number of the last round: some agents expect a round in every message.
         round_number=league.rounds.count(),
         referees=outbox.referees_of(league),
         total_rounds=league.rounds.count(),
@@ -123,8 +123,8 @@ def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> No
         tag: makes the conversation_id of the messages about this correction unique.
     """
     with transaction.atomic():
-        for one in rounds:
-            close_round_if_done(one)
+        for round_ in rounds:
+            close_round_if_done(round_)
         league.refresh_from_db()
         _send_table_again(league, tag=tag)
 

@@ -45,12 +45,12 @@ class Entry:
 
 
 def next_league_id() -> str:
-    """The id of the next league, as the lobby is told: the default id, or the default id and a number."""
+    """The id that players in the lobby are told for the next league: the default id, or the default id and a number."""
     return _free_id(str(settings.LEAGUE_DEFAULT_ID))
 
 
 def id_from_name(name: str) -> str:
-    """An id for a new league, made from its name: of "Autumn 2026!" ``autumn_2026``.
+    """An id for a new league, made from its name: "Autumn 2026!" gives ``autumn_2026``.
 
     A name without a Latin letter or digit gives :func:`next_league_id`; an id that is taken, or is kept for the demo
     league, gets a number.
@@ -138,7 +138,7 @@ def _register_player(request: Request, named: str | None) -> Entry:
         league = _locked(chosen) if chosen is not None else None
         known = registration.find_known(request, league.pk if league is not None else None)
         if league is None and known is None:
-            known = _in_mid_league(request)
+            known = _find_in_a_league(request)
             league = known.league if known is not None else None
         home = league.pk if league is not None else None
         promised = next_league_id() if league is None else ""
@@ -166,14 +166,14 @@ def _follow(agent: Agent, named: str | None) -> None:
         opening.take_in(league_id=league.pk, only=agent.pk)
 
 
-def _in_mid_league(request: Request) -> Agent | None:
-    """The player that registers again without naming a league, or that came through the lobby into a league."""
-    same = {"endpoint_key": request.endpoint_key}
+def _find_in_a_league(request: Request) -> Agent | None:
+    """The player of a league that registers again without naming it, as one that came into it from the lobby does."""
+    identity = {"endpoint_key": request.endpoint_key}
     if request.has_inbox_only:
-        # A name alone shows nobody: only the token says which league's player of this name it is.
-        same = {"tokens__sha256": tokens.digest(request.token)}
+        # A player without an address has only its name, which others may have: its token says which player it is.
+        identity = {"tokens__sha256": tokens.digest(request.token)}
     return (
-        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, **same)
+        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, **identity)
         .filter(league__isnull=False, league__demo=False)
         .exclude(league__state=LeagueState.STOPPED)
         .exclude(league__state=LeagueState.COMPLETED, league__frozen_seq__isnull=True)
@@ -213,8 +213,8 @@ def _not_the_same(agent: Agent) -> str:
 def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
     """Add a player that never registers by itself (our choice: the instructor gives its name and address).
 
-    It plays like any other. If the agent registers later with the same name and address, and proves that it is the
-    same, it is this player; it needs neither a registration code nor a personal code.
+    It plays like any other. An agent that registers later with the same name and address, and proves that it is the
+    same agent, becomes this player; it needs neither a registration code nor a personal code.
 
     Changes: the agent, an event.
 
@@ -244,16 +244,16 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             field = str(error.context["field"])
             wrong, expected = sentence_of(error.message.rstrip(".")), sentence_of(error.context["expected"])
             raise Invalid(f"{wrong}. {_('Expected:')} {expected}", field=field) from None
-        except places.NameTaken as same:
-            raise ActionRefused(_("%(player)s has this name and this address already.") % {"player": same}) from None
+        except places.NameTaken as player:
+            raise ActionRefused(_("%(player)s has this name and this address already.") % {"player": player}) from None
         record(league.pk, EventKind.PLAYER_ADDED, player_id=agent.code, name=agent.display_name)
         changed(league.pk)
         return agent
 
 
 TOO_OLD = (
-    "This referee is too old: with the site's key it must have verdicts sealed before it tells them "
-    "(referee_meta.seals is true). Start the one that came with this site."
+    "This referee is too old: a referee with the site's key must seal a verdict before it tells the players "
+    "(referee_meta.seals is true). Start the referee that came with this site."
 )
 
 

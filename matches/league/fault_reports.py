@@ -23,8 +23,8 @@ _CAUSES = frozenset(Cause)
 def read_faults(value: object, *, status: str, winner: str | None, players: tuple[str, str]) -> list[dict[str, Any]]:
     """Read the faults of a result report, each with a cause; malformed ones are left out.
 
-    A student's referee may leave fields out. A missing cause follows from the error code. A player that lost without
-    play and has no fault gets one whose cause is the referee.
+    A student's referee may leave fields out. A missing cause is derived from the error code. A player that lost without
+    play and has no fault gets a fault whose cause is the referee.
 
     Args:
         value: ``faults`` as reported.
@@ -33,31 +33,31 @@ def read_faults(value: object, *, status: str, winner: str | None, players: tupl
         players: the ids of PLAYER_A and PLAYER_B.
     """
     reported = value[:MAX_FAULTS] if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else []
-    faults = [_read(one) for one in reported if isinstance(one, Mapping) and one.get("player_id") in players]
+    faults = [_read(fault) for fault in reported if isinstance(fault, Mapping) and fault.get("player_id") in players]
     if status == ResultStatus.TECHNICAL_LOSS:
-        explained = {one["player_id"] for one in faults}
-        faults += [_read({"player_id": one, "tries": 0}) for one in players if one != winner and one not in explained]
+        blamed = {fault["player_id"] for fault in faults} | {winner}
+        faults += [_read({"player_id": player, "tries": 0}) for player in players if player not in blamed]
     return faults
 
 
 def _read(fault: Mapping[str, Any]) -> dict[str, Any]:
     cause, tries, limit_s = fault.get("cause"), fault.get("tries"), fault.get("limit_s")
-    counted = isinstance(tries, int) and not isinstance(tries, bool) and 0 <= tries <= MAX_TRIES
-    timed = isinstance(limit_s, (int, float)) and not isinstance(limit_s, bool) and 0 < limit_s <= MAX_LIMIT_S
+    valid_tries = isinstance(tries, int) and not isinstance(tries, bool) and 0 <= tries <= MAX_TRIES
+    valid_limit = isinstance(limit_s, (int, float)) and not isinstance(limit_s, bool) and 0 < limit_s <= MAX_LIMIT_S
     return {
         "player_id": fault["player_id"],
         "error_code": _words(fault, "error_code", 8),
         "message_type": _words(fault, "message_type", 40),
-        "tries": tries if counted else 1,
+        "tries": tries if valid_tries else 1,
         "cause": cause if isinstance(cause, str) and cause in _CAUSES else of_error(fault.get("error_code")),
-        "limit_s": limit_s if timed else None,
+        "limit_s": limit_s if valid_limit else None,
         **_detail(fault),
         "sentence": _words(fault, "sentence", 300),
         **({"said": own_words} if (own_words := clean_words(_words(fault, "said", MAX_RAW_CHARS))) else {}),
     }
 
 
-def apart(faults: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def split_own_words(faults: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Split faults into what everybody may read, and the players' own words by id, for owner and staff only."""
     own_words = {str(fault["player_id"]): str(fault["said"]) for fault in faults if fault.get("said")}
     return [{name: value for name, value in fault.items() if name != "said"} for fault in faults], own_words

@@ -1,4 +1,4 @@
-"""The freeze: from a round on the public sees no more of the table, until it is unveiled place by place."""
+"""The freeze: from a certain round on the public sees no new results, until the table is unveiled place by place."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan(*, league_id: str, from_round: int | None) -> None:
 
 def _refuse_round(league: League, from_round: int) -> None:
     started = max(sight.moment(league).rounds, default=0)
-    # While the schedule is being made, its length is not known.
+    # Before the schedule is complete, the number of its rounds is not known.
     planned = league.rounds.count() if league.state != LeagueState.REGISTRATION else 0
     if from_round <= started:
         raise ActionRefused(

@@ -39,22 +39,22 @@ def mark(*, host: object, gateway: bool, league_id: str | None = None, by: Any =
 
     Raises:
         Invalid: this is not a host.
-        ActionRefused: no player of the league is at the host, or players of a league are that the user may not edit.
+        ActionRefused: no player of this league is at the host, or a player of a league that the user may not edit.
     """
     try:
         stored_host = programs.read_host(host)
     except InvalidFormat as error:
         raise Invalid(f"{error.message} Expected: {error.context['expected']}", field="host") from None
     with transaction.atomic():
-        there = leagues_at(stored_host)
+        affected = leagues_at(stored_host)
         if by is not None and not by.is_superuser:
-            _refuse_others(stored_host, there, gateway, league_id, by)
+            _refuse_others(stored_host, affected, gateway, league_id, by)
         if programs.mark_gateway(host=stored_host, gateway=gateway):
             user = by.get_username() if by is not None else BY_SCRIPT
-            for one in sorted(there | ({league_id} if league_id is not None else set())):
-                record(one, EventKind.GATEWAY_CHANGED, host=stored_host, gateway=gateway, user=user)
-                changed(one)
-            # Also if only leagues that are over have players there: their matches may be replayed.
+            for pk in sorted(affected | ({league_id} if league_id is not None else set())):
+                record(pk, EventKind.GATEWAY_CHANGED, host=stored_host, gateway=gateway, user=user)
+                changed(pk)
+            # Wake the conductor even if only leagues that are over have players at the host: matches may be replayed.
             transaction.on_commit(nudge)
     return stored_host
 
@@ -70,11 +70,11 @@ def leagues_at(host: str) -> set[str]:
     return {str(agent.league_id) for agent in players.iterator() if is_at(agent, host)}
 
 
-def _refuse_others(host: str, there: set[str], gateway: bool, league_id: str | None, by: Any) -> None:
-    if gateway and league_id not in there:
+def _refuse_others(host: str, affected: set[str], gateway: bool, league_id: str | None, by: Any) -> None:
+    if gateway and league_id not in affected:
         raise ActionRefused(_("No player of this league answers at %(host)s: look again.") % {"host": isolated(host)})
-    own = set(roles.leagues(by, roles.Action.EDIT).values_list("pk", flat=True))
-    if not there <= own:
+    editable = set(roles.leagues(by, roles.Action.EDIT).values_list("pk", flat=True))
+    if not affected <= editable:
         raise ActionRefused(
             _("Players of other leagues answer at %(host)s, too: ask a superuser to decide.") % {"host": isolated(host)}
         )

@@ -19,18 +19,18 @@ from matches.models import Event, Match
 
 MIN_BACKOFF_S, MAX_BACKOFF_S = 3.0, 600.0
 QUIET_S = 3.0
-"""Retry only after no attempt was lost in any league for this long: what failed then is likely to work again."""
+"""Retry only when no attempt was lost in any league for this long: then what had failed is likely to work again."""
 SIMULTANEOUS_S = 2.0
 """Attempts lost within this time of each other may have one cause."""
 RECENT_S = 15.0
-"""Losses of other matches so long before a match was held are evidence that it did not cause its own loss."""
+"""If other matches were lost at most so long before a match was held, the match probably did not cause its own loss."""
 MAX_LOSSES_READ = 200
 
 
 def backoff_s(lost_attempts: int) -> float:
     """Seconds that a match with this many lost attempts is held before it is retried."""
-    again = max(0, lost_attempts - MAX_LOST_ATTEMPTS)
-    return min(MAX_BACKOFF_S, MIN_BACKOFF_S * 2.0 ** min(again, 16))
+    lost_retries = max(0, lost_attempts - MAX_LOST_ATTEMPTS)
+    return min(MAX_BACKOFF_S, MIN_BACKOFF_S * 2.0 ** min(lost_retries, 16))
 
 
 def retry_held(*, now: datetime) -> int:
@@ -43,11 +43,11 @@ def retry_held(*, now: datetime) -> int:
     losses = _losses() if due else []
     if any(abs(now - loss.at) < timedelta(seconds=QUIET_S) for loss in losses):
         return 0
-    over = [match for match, since in due if abs(now - since) >= timedelta(seconds=_backoff_of(match, since, losses))]
-    if not over:
+    ready = [match for match, since in due if abs(now - since) >= timedelta(seconds=_backoff_of(match, since, losses))]
+    if not ready:
         return 0
     with transaction.atomic():
-        return sum(release_held(match, now=now) for match in over)
+        return sum(release_held(match, now=now) for match in ready)
 
 
 def _held() -> list[tuple[Match, datetime]]:
@@ -67,10 +67,12 @@ def _backoff_of(match: Match, held_at: datetime, losses: list[Event]) -> float:
 
     A match that was lost at the same moment as this one is not unrelated: this one may have crashed their referee.
     """
-    own = [one.at for one in losses if (one.league_id, one.data["match_id"]) == (match.league_id, match.match_id)]
-    together, lately = timedelta(seconds=SIMULTANEOUS_S), timedelta(seconds=RECENT_S)
-    for one in losses:
-        alone = all(abs(one.at - moment) > together for moment in own)
-        if alone and held_at - lately < one.at < held_at + together:
+    own_times = [
+        loss.at for loss in losses if (loss.league_id, loss.data["match_id"]) == (match.league_id, match.match_id)
+    ]
+    simultaneous, recent = timedelta(seconds=SIMULTANEOUS_S), timedelta(seconds=RECENT_S)
+    for loss in losses:
+        is_unrelated = all(abs(loss.at - own_time) > simultaneous for own_time in own_times)
+        if is_unrelated and held_at - recent < loss.at < held_at + simultaneous:
             return MIN_BACKOFF_S
     return backoff_s(match.lost_attempts)

@@ -55,7 +55,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
                 if matches_of(league.agents.filter(kind=Kind.PLAYER).count()) > making.MAX_MATCHES_AT_ONCE:
                     # Refuse now what would be refused when the schedule is complete.
                     refuse_paused(league)
-                    _judges(league, begun)
+                    _referees_or_refuse(league, begun)
                 league = opening.close_registration(league_id=league_id)
             if making.is_being_made(league):
                 League.objects.filter(pk=league.pk).update(starts_at=begun, starts_all=False)
@@ -90,15 +90,15 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
     with transaction.atomic():
         league = get_league(league_id)
         _refuse_start(league)
-        referees = _judges(league, alive_at)
-        coming = _coming(league)
-        freeze.begin_before(league, coming.number)
+        referees = _referees_or_refuse(league, alive_at)
+        next_round = _next_round(league)
+        freeze.begin_before(league, next_round.number)
         # Any start, by hand or by the clock, carries out a planned start.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
         now = timezone.now()
         begun = {"state": RoundState.ANNOUNCING, "started_at": now}
-        if not swap(Round, begun, pk=coming.pk, state=RoundState.PENDING):
-            raise ActionRefused(_("Round %(number)s has just been started.") % {"number": coming.number})
+        if not swap(Round, begun, pk=next_round.pk, state=RoundState.PENDING):
+            raise ActionRefused(_("Round %(number)s has just been started.") % {"number": next_round.number})
         if league.state == LeagueState.SCHEDULED:
             move(league, LeagueState.SCHEDULED, LeagueState.RUNNING)
             League.objects.filter(pk=league.pk).update(started_at=now)
@@ -106,28 +106,28 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
                 for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
                     stop(league_id=demo.pk)
         waiting = league.agents.filter(kind=Kind.PLAYER, state=AgentState.REGISTERED).values_list("pk", flat=True)
-        judges = [one.pk for one in referees if one.state == AgentState.REGISTERED]
-        registration.activate(agent_ids=[*waiting, *judges])
-        announced = _assign_referees(league, coming, referees)
+        new_referees = [referee.pk for referee in referees if referee.state == AgentState.REGISTERED]
+        registration.activate(agent_ids=[*waiting, *new_referees])
+        announced = _assign_referees(league, next_round, referees)
         outbox.queue(
             league,
             MessageType.ROUND_ANNOUNCEMENT,
-            conversation_id=f"conv-{league.pk}-round-{coming.number}-announce",
-            round_number=coming.number,
+            conversation_id=f"conv-{league.pk}-round-{next_round.number}-announce",
+            round_number=next_round.number,
             referees=referees,
             matches=announced,
         )
-        record(league.pk, EventKind.ROUND_STARTED, round_id=coming.number, **_committed(coming))
+        record(league.pk, EventKind.ROUND_STARTED, round_id=next_round.number, **_commitments(next_round))
         # Recording the event locked the league's row: a stop or pause that came meanwhile has committed by now.
         if not League.objects.filter(pk=league.pk, state=LeagueState.RUNNING, paused=False).exists():
             raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
         changed(league.pk)
-        coming.state, coming.started_at = RoundState.ANNOUNCING, now
-        return coming
+        next_round.state, next_round.started_at = RoundState.ANNOUNCING, now
+        return next_round
 
 
 def refuse_start(league: League) -> None:
-    """Refuse what :func:`start_league` would refuse now; nothing is changed. So the desk says what a start would do.
+    """Refuse what :func:`start_league` would refuse now, without changing anything: the desk shows it beforehand.
 
     Raises:
         ActionRefused: with what to do.
@@ -137,21 +137,21 @@ def refuse_start(league: League) -> None:
             return
         opening.refuse_close(league)
         refuse_paused(league)
-        _judges(league, None)
+        _referees_or_refuse(league, None)
         return
     _refuse_start(league)
-    _judges(league, None)
-    _coming(league)
+    _referees_or_refuse(league, None)
+    _next_round(league)
 
 
-def _coming(league: League) -> Round:
-    coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
-    if coming is None:
+def _next_round(league: League) -> Round:
+    next_round = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
+    if next_round is None:
         raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
-    return coming
+    return next_round
 
 
-def _judges(league: League, alive_at: datetime | None) -> list[Agent]:
+def _referees_or_refuse(league: League, alive_at: datetime | None) -> list[Agent]:
     referees = outbox.referees_of(league, at=alive_at)
     if not referees:
         raise ActionRefused(
@@ -183,13 +183,13 @@ def _refuse_start(league: League) -> None:
         )
 
 
-_DRAWN = Prepared(
+_MATCHES_OF_ROUND = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).select_related("player_a", "player_b").order_by("pk"),
     round_id=int,
 )
 
 
-def _assign_referees(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
+def _assign_referees(league: League, next_round: Round, referees: list[Agent]) -> list[dict[str, Any]]:
     """Give each match of a round to the least loaded referee, and decide the matches of absent players.
 
     Returns the lines of ROUND_ANNOUNCEMENT.
@@ -197,10 +197,10 @@ def _assign_referees(league: League, coming: Round, referees: list[Agent]) -> li
     load = {referee.pk: 0.0 for referee in referees}
     matches_of_referee: dict[int, list[int]] = {referee.pk: [] for referee in referees}
     announced = []
-    for match in _DRAWN.all(round_id=coming.pk):
-        # Share the objects, or each match would load its own.
-        match.league, match.round = league, coming
-        referee = min(referees, key=lambda one: (load[one.pk], one.pk))
+    for match in _MATCHES_OF_ROUND.all(round_id=next_round.pk):
+        # Set both by hand, or each match would load its league and its round from the database.
+        match.league, match.round = league, next_round
+        referee = min(referees, key=lambda candidate: (load[candidate.pk], candidate.pk))
         load[referee.pk] += 1 / referee.max_concurrent
         announced.append(
             {
@@ -216,16 +216,16 @@ def _assign_referees(league: League, coming: Round, referees: list[Agent]) -> li
     for referee_pk, matches_pk in matches_of_referee.items():
         ready = {"state": MatchState.READY, "referee_id": referee_pk}
         # Filter by round too, or SQLite scans every PENDING match.
-        swap(Match, ready, pk=matches_pk, round=coming.pk, state=MatchState.PENDING)
+        swap(Match, ready, pk=matches_pk, round=next_round.pk, state=MatchState.PENDING)
         for pk in matches_pk if get_game(league.game_type).draws else ():
             # Also in a round that was stopped and starts again: the earlier seed may have been seen.
             swap(Match, {"draw_seed": fresh_seed()}, pk=pk, state=MatchState.READY)
     return announced
 
 
-def _committed(coming: Round) -> dict[str, Any]:
+def _commitments(next_round: Round) -> dict[str, Any]:
     """The commitments to the draws of a round, by match, as fields of its event."""
-    seeds = coming.matches.exclude(draw_seed="").order_by("pk").values_list("match_id", "draw_seed")
+    seeds = next_round.matches.exclude(draw_seed="").order_by("pk").values_list("match_id", "draw_seed")
     commitments = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds}
     return {"draw_commitments": commitments} if commitments else {}
 

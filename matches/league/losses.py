@@ -1,7 +1,7 @@
 """Attempts that are lost: their referee failed, left, or sends no heartbeat (ruling, sections 8, 10 and 12).
 
-A match without a verdict is played again, or HELD after three lost attempts. One whose verdict is sealed is never
-played again: another referee tells the end, or the verdict counts untold.
+A match without a verdict is played again, or HELD after three lost attempts. A match whose verdict is sealed is never
+played again: another referee tells the players the end, or the verdict counts without that.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class UntakenStart:
     """A start that a referee did not take.
 
     Attributes:
-        lease_until: the end of the lease in which it was sent. If the match has a later lease, its referee has reported
-            progress, or another conductor has sent a start again: then this outcome is outdated.
+        lease_until: the end of the match's lease when the start was sent. If the match has a later lease, its referee
+            has reported progress, or another conductor has sent a start again: then this outcome is outdated.
         problem: the reason; a text if a library or the operating system worded it.
         refused: the referee answered with an error. This counts as a lost attempt, so that a match that no referee
             can take is HELD in the end. A referee that was not reached has not lost the match.
@@ -62,7 +62,7 @@ def lose_attempt(
         matches: the matches; those not in play are left alone.
         why: the reason, for the record; everybody reads it without what it quotes.
         cause: whose side failed, REFEREE or LEAGUE; never a player's.
-        counts: false if the referee gave the match back without having failed.
+        counts: false if the referee handed the match back without having failed.
 
     Returns how many matches were lost.
     """
@@ -71,8 +71,8 @@ def lose_attempt(
     with transaction.atomic():
         # Lock all of them first and by primary key, as a correction does, or the two could deadlock. The query reads
         # them again after waiting for the locks: a lease that had run out may have been renewed.
-        held_by = matches.filter(state__in=IN_PLAY).select_related("referee", "league", "round", "player_a", "player_b")
-        for match in held_by.order_by("pk").select_for_update(no_key=True, of=("self",)):
+        in_play = matches.filter(state__in=IN_PLAY).select_related("referee", "league", "round", "player_a", "player_b")
+        for match in in_play.order_by("pk").select_for_update(no_key=True, of=("self",)):
             if match.seal is not None:
                 lost += _lose_sealed(match, match.seal, why=why, cause=cause, now=now)
                 continue
@@ -134,10 +134,10 @@ def expect_again(*, names: Collection[str]) -> int:
 
     Returns how many matches were taken back.
     """
-    theirs = Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=names)
+    own_referees = Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=names)
     with transaction.atomic():
         registration.expect_again(names=names)
-        matches = Match.objects.filter(referee__in=theirs)
+        matches = Match.objects.filter(referee__in=own_referees)
         return lose_attempt(matches=matches, why=note(Code.SITE_RESTARTED), counts=False, cause=Cause.LEAGUE)
 
 

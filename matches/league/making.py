@@ -31,9 +31,9 @@ from matches.view import sight
 from storage.prepared import Prepared, insert
 
 MAX_MATCHES_AT_ONCE = 10_000
-"""Matches that one transaction may write: those of 141 players, in a third of a second on a laptop."""
+"""How many matches one transaction may write: those of 141 players, in a third of a second on a laptop."""
 MATCHES_PER_PIECE = 500
-"""Matches in a piece, which is at least one round; takes about 15 ms."""
+"""A piece ends with the round that reaches this number of matches; it takes about 15 ms to write."""
 
 _HALF_MADE = Prepared(
     lambda: League.objects.filter(Exists(Round.objects.filter(league=OuterRef("pk"))), state=LeagueState.REGISTRATION)
@@ -90,10 +90,10 @@ def write_round(league: League, seats: Sequence[int], number: int) -> int:
     made = Round.objects.create(league=league, number=number, bye_id=seats[plan.bye] if plan.bye is not None else None)
     names = [field.attname for field in Match._meta.concrete_fields if not field.primary_key]
     blank = Match(league=league, round=made)
-    same = {name: getattr(blank, name) for name in names}
+    defaults = {name: getattr(blank, name) for name in names}
     rows = [
-        same | {"match_id": one.match_id, "player_a_id": seats[one.a], "player_b_id": seats[one.b]}
-        for one in plan.pairings
+        defaults | {"match_id": pairing.match_id, "player_a_id": seats[pairing.a], "player_b_id": seats[pairing.b]}
+        for pairing in plan.pairings
     ]
     insert(Match, names, [list(row.values()) for row in rows])
     return len(rows)
@@ -148,12 +148,16 @@ def _seats(league: League) -> list[int] | None:
     first = league.rounds.filter(number=1).first()
     if first is None:
         return None
-    drawn = {row[0]: row[1:] for row in first.matches.values_list("match_id", "player_a_id", "player_b_id")}
-    count = 2 * len(drawn) + (first.bye_id is not None)
+    players_of = {row[0]: row[1:] for row in first.matches.values_list("match_id", "player_a_id", "player_b_id")}
+    count = 2 * len(players_of) + (first.bye_id is not None)
     plan = planned_round(count, 1) if count >= 2 else None
-    if plan is None or set(drawn) != {one.match_id for one in plan.pairings}:
+    if plan is None or set(players_of) != {pairing.match_id for pairing in plan.pairings}:
         return None
-    seats = {seat: pk for one in plan.pairings for seat, pk in zip((one.a, one.b), drawn[one.match_id], strict=True)}
+    seats = {
+        seat: pk
+        for pairing in plan.pairings
+        for seat, pk in zip((pairing.a, pairing.b), players_of[pairing.match_id], strict=True)
+    }
     if plan.bye is not None and first.bye_id is not None:
         seats[plan.bye] = first.bye_id
     return [seats[seat] for seat in range(count)]

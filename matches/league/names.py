@@ -22,7 +22,7 @@ def find_refused(*, league_id: str, number: int) -> NameRefused:
         NotFound: there is no such name any more.
     """
     rows = lookalikes.refused(league_id=league_id, everywhere=True)
-    name = next((one for one in rows if one.pk == number), None)
+    name = next((row for row in rows if row.pk == number), None)
     if name is None:
         raise NotFound(_("This name is not waiting any more: it has come in, or somebody else has decided."))
     return name

@@ -50,7 +50,7 @@ def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
 
 
 def withdraw(*, league_id: str, number: int) -> Notice:
-    """Withdraw a notice: it is not shown any more, in the feed neither.
+    """Withdraw a notice: it is not shown any more, not even in the feed.
 
     Changes: the notice; if it was to everybody also its event, from which the text is removed.
 

@@ -71,7 +71,7 @@ def create_league(
     """Open a league for registration; the players of the lobby come in, unless it has a roster.
 
     Args:
-        people: those on its roster, not stored yet.
+        people: the people on its roster, as entries that are not stored yet.
 
     Raises:
         Invalid: an id, game or setting that is not usable.
@@ -112,7 +112,7 @@ def create_league(
 
 
 def _with_usual(own: Any, usual: dict[str, Any]) -> Any:
-    """The settings of a new league: those that were given, and the site's own for the others."""
+    """The settings of a new league: those that were given, and for the others the usual values of this site."""
     return {**usual, **own} if isinstance(own, dict) else own or dict(usual)
 
 
@@ -162,10 +162,10 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
 
 
 def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
-    """Change a league's name and settings; they hold from the next match on.
+    """Change a league's name and settings; the new settings apply from the next match on.
 
     Args:
-        settings: all that differ from the defaults.
+        settings: all settings that differ from the defaults.
 
     Raises:
         NotFound: no such league.
@@ -231,7 +231,7 @@ def refuse_close(league: League) -> None:
 
 
 def _entering(league: League) -> tuple[list[Agent], list[Agent], dict[str, Any]]:
-    """The players that get matches if registration is closed now, those that are left out, and why by their ids."""
+    """The players that get matches if registration is closed now, those that are left out, and by their ids why."""
     players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
     left_out = readiness.not_ready(league, players)
     absent = [player for player in players if player.code in left_out]

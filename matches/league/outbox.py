@@ -23,12 +23,12 @@ from matches.push.nudge import nudge
 from storage.prepared import Prepared, insert, swap
 
 MIN_ALIVE_WINDOW_S = 10.0
-"""A referee that sends heartbeats counts as alive for at least so long after its last one."""
+"""A referee that sends heartbeats counts as alive for at least this long after its last one."""
 MAX_RELAYED_ANSWERS = 4
 """How many answers of one player may wait to be passed on to its referee."""
 MAX_RELAYED_BYTES = 16 * 1024
 _NOT_RELAYED = ("auth_token", "league_token", "envelope", *CONTAINERS)
-"""Fields that are removed: secrets, and containers, whose fields would override those that we set."""
+"""Fields that are removed from an answer: secrets, and containers, whose fields would override those that we set."""
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
 
 
@@ -53,10 +53,12 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
     alive_since = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
     trusted = _REFEREES.all(league_id=league.pk)
     alive = [
-        one for one in trusted if not one.sends_progress or (one.heard_at is not None and one.heard_at >= alive_since)
+        referee
+        for referee in trusted
+        if not referee.sends_progress or (referee.heard_at is not None and referee.heard_at >= alive_since)
     ]
     # Filter in Python: SQLite has no lookup in JSON lists, and referees are few. A referee without games judges any.
-    return [one for one in alive if not one.game_types or league.game_type in one.game_types]
+    return [referee for referee in alive if not referee.game_types or league.game_type in referee.game_types]
 
 
 def _players(*, league_id: str, states: Sequence[AgentState] = _RECEIVING) -> QuerySet[Agent]:
@@ -103,19 +105,19 @@ def queue(
     retired = _players(league_id=league.pk, states=(*_RECEIVING, AgentState.SHUTDOWN)) if to_retired else None
     players = _PLAYERS.all(league_id=league.pk) if retired is None else retired
     receivers = [player.pk for player in players if player.code not in league.out]
-    receivers += [one.pk for one in referees]
+    receivers += [referee.pk for referee in referees]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
     insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)
 
 
-def _overtake(league: League, message_type: MessageType, **which: Any) -> None:
-    """Drop the undelivered messages of a type."""
-    older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **which)
+def _overtake(league: League, message_type: MessageType, **conditions: Any) -> None:
+    """Drop the undelivered messages of a type, as the message that is queued now takes their place."""
+    older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **conditions)
     _drop(older, "overtaken")
 
 
 def announced(league_id: str, round_number: int) -> bool:
-    """Whether every announcement of a round is settled."""
+    """Whether no announcement of a round waits for delivery any more."""
     announcements = Broadcast.objects.filter(
         league_id=league_id, message_type=MessageType.ROUND_ANNOUNCEMENT, round_number=round_number
     )
@@ -125,11 +127,11 @@ def announced(league_id: str, round_number: int) -> bool:
 def settle(outcomes: Sequence[tuple[int, str]]) -> None:
     """Store the outcomes of deliveries: pairs of delivery id and problem; an empty problem means delivered."""
     now = timezone.now()
-    good = [pk for pk, problem in outcomes if not problem]
+    delivered = [pk for pk, problem in outcomes if not problem]
     pending = Delivery.objects.filter(state=DeliveryState.PENDING)
-    if good:
+    if delivered:
         settled = {"state": DeliveryState.SETTLED, "settled_at": now}
-        swap(Delivery, settled, pk=good, state=DeliveryState.PENDING)
+        swap(Delivery, settled, pk=delivered, state=DeliveryState.PENDING)
     for pk, problem in outcomes:
         if problem:
             pending.filter(pk=pk).update(state=DeliveryState.FAILED, settled_at=now, problem=problem[:200])
@@ -148,8 +150,8 @@ def _drop(deliveries: QuerySet[Delivery], problem: str) -> None:
 def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> str:
     """Queue an answer that a player sent to the league manager for the referee of its match (ruling, section 9).
 
-    Changes: a row of the outbox; earlier ones of this player that are settled are deleted. The answer will be sent to
-    the referee of the current attempt, without the player's token.
+    Changes: a row of the outbox; this player's earlier answers that no longer wait for delivery are deleted. The answer
+    will be sent to the referee of the current attempt, without the player's token.
 
     Args:
         player: the sender, proven by its auth_token.
@@ -192,7 +194,7 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
 
 
 def relayed(message: Mapping[str, Any], **fields: str) -> dict[str, Any]:
-    """A player's answer as it is passed on: without secrets, and with these fields.
+    """A player's answer as it is passed on: without secrets, and with ``fields`` in place of its own.
 
     Raises:
         InvalidFormat: E002, it is too long.
@@ -207,9 +209,9 @@ def relayed(message: Mapping[str, Any], **fields: str) -> dict[str, Any]:
 
 
 def _make_room(league: League, player: Agent) -> None:
-    """Delete the settled answers of a player, and refuse one more if too many wait to be sent.
+    """Delete a player's answers that no longer wait for delivery, and refuse another one if too many still wait.
 
-    So a player that posts without end fills neither the table nor its referee's queue.
+    So a player that posts without end fills neither the outbox nor its referee's queue.
     """
     relayed = Broadcast.objects.filter(league=league, message_type__in=ANSWERS, payload__relayed_for=player.code)
     relayed.exclude(deliveries__state=DeliveryState.PENDING).delete()

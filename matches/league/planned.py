@@ -15,7 +15,7 @@ from matches.league.leagues import get_league, named, refuse_over, refuse_paused
 from matches.models import League
 
 MAX_DELAY = timedelta(minutes=10)
-"""A start that is later than this, because the site was down, is not carried out: nobody expects it any more."""
+"""A start that is late by more than this, because the site was down, is not carried out: nobody expects it any more."""
 MAX_AHEAD = timedelta(days=366)
 
 
@@ -31,7 +31,7 @@ def plan_start(*, league_id: str, at: datetime, all_rounds: bool, now: datetime)
 
     Raises:
         NotFound: no such league.
-        Invalid: the time is over, or more than a year ahead.
+        Invalid: the time is past, or more than a year ahead.
         ActionRefused: the league is over, paused, or the demo.
     """
     with transaction.atomic():

@@ -1,6 +1,6 @@
 """One match between the league and its referee: assigning it, its lease, its transcript (ruling, section 10).
 
-Every change is a compare-and-swap on state, referee and attempt: of two that come at once the second changes nothing.
+Every change is a compare-and-swap on state, referee and attempt: of two changes at once the second one does nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     """
     now = timezone.now()
     attempt = match.attempt + 1
-    news: dict[str, Any] = {
+    values: dict[str, Any] = {
         "state": MatchState.ASSIGNED,
         "attempt": attempt,
         "referee_id": referee.pk,
@@ -65,24 +65,24 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     # A look assigns many matches in one transaction: a savepoint for each would cost two more statements.
     with transaction.atomic(savepoint=False):
         if not match.draw_seed and get_game(match.league.game_type).draws:
-            news |= _late_seed(match)
-        if not swap(Match, news, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
+            values |= _late_seed(match)
+        if not swap(Match, values, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
             return None
-        if "play" in news:
-            committed = {match.match_id: commitment(bytes.fromhex(news["draw_seed"]))}
-            plays = {match.match_id: news["play"]}
+        if "play" in values:
+            committed = {match.match_id: commitment(bytes.fromhex(values["draw_seed"]))}
+            plays = {match.match_id: values["play"]}
             kind = EventKind.DRAW_COMMITTED
             record(match.league_id, kind, match_id=match.match_id, draw_commitments=committed, plays=plays)
         shown(match.league_id, match.match_id)
     # Not refresh_from_db, which would drop the loaded players and league.
-    for name, value in news.items():
+    for name, value in values.items():
         setattr(match, name, value)
     match.referee = referee
     telemetry.assigned(match)
     return match
 
 
-_COMMIT = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED, *CORRECTIONS)
+_COMMITTING = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED, *CORRECTIONS)
 """Kinds of events that hold commitments to draws."""
 
 
@@ -92,7 +92,7 @@ def _late_seed(match: Match) -> dict[str, Any]:
     If the events hold a commitment to an earlier seed, this one belongs to the next play: nobody may choose between
     two seeds of one play. A backup holds neither the seed nor the number of plays, so both are read from the events.
     """
-    events = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
+    events = match.league.events.filter(kind__in=_COMMITTING, data__draw_commitments__has_key=match.match_id)
     plays = [data.get("plays", {}).get(match.match_id, 1) for data in events.values_list("data", flat=True)]
     # The data of imported events is not checked in every field.
     later = [play + 1 for play in plays if isinstance(play, int)]
@@ -104,23 +104,25 @@ def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | No
 
     Returns the match as it is now, or None if another transaction changed it first.
     """
-    news: dict[str, Any] = {
+    values: dict[str, Any] = {
         "state": MatchState.ASSIGNED,
         "attempt": match.attempt + 1,
         "referee": referee,
         "lease_until": timezone.now() + timedelta(seconds=lease_s),
     }
     waits = Match.objects.filter(pk=match.pk, attempt=match.attempt, referee__isnull=True, seal__isnull=False)
-    if not waits.filter(state__in=IN_PLAY).update(**news):
+    if not waits.filter(state__in=IN_PLAY).update(**values):
         return None
-    for name, value in news.items():
+    for name, value in values.items():
         setattr(match, name, value)
     telemetry.assigned(match)
     return match
 
 
 def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> datetime | None:
-    """Renew the lease of an ASSIGNED match whose start is sent again: its referee counts from when it receives one.
+    """Renew the lease of an ASSIGNED match whose start_match is sent again.
+
+    The referee counts the lease from when it receives a start_match.
 
     Returns the end of the new lease; None if the match is no longer ASSIGNED in this attempt.
     """
@@ -133,7 +135,7 @@ def extend_leases(*, seconds: float) -> None:
     """Move the end of all leases after this machine was suspended, so that none runs out because of that.
 
     Args:
-        seconds: how long it was suspended; below 0 if the clock was set back by so much.
+        seconds: how long it was suspended; if its clock was set back, by how much, as a number below 0.
     """
     # One by one: a single statement would lock the rows in any order, and could deadlock with a progress report.
     for match in Match.objects.filter(state__in=IN_PLAY):
@@ -150,7 +152,7 @@ def note_heartbeat(referee: Agent) -> None:
 
 
 def unplayed(match: Match) -> dict[str, Any]:
-    """The details of a result that was not played for."""
+    """The details in the result of a match that was not played."""
     game = get_game(match.league.game_type)
     return game.unfinished(game.new_state(match.player_ids))
 
@@ -173,6 +175,7 @@ def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
 
 
 def entry_rows(match: Match, entries: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """The rows for :func:`insert_entries`, without tokens; entries that are too many or too long are left out."""
     return [
         (match.pk, match.attempt, entry["n"], JsonText(text))
         for entry in entries
@@ -193,15 +196,15 @@ def release(*, league_id: str, match_id: str) -> None:
             raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
 
 
-def release_held(match: Match, *, now: datetime, **news: Any) -> bool:
+def release_held(match: Match, *, now: datetime, **columns: Any) -> bool:
     """Move a match from HELD to READY; false if it is not held any more. Call inside a transaction.
 
     Args:
-        news: other columns to set.
+        columns: other columns to set.
     """
     lifecycle = [*match.lifecycle, lifecycle_step(MatchState.READY, now)]
     held = Match.objects.filter(pk=match.pk, state=MatchState.HELD, attempt=match.attempt)
-    if not held.update(state=MatchState.READY, held_at=None, lifecycle=lifecycle, **news):
+    if not held.update(state=MatchState.READY, held_at=None, lifecycle=lifecycle, **columns):
         return False
     record(match.league_id, EventKind.MATCH_RELEASED, match_id=match.match_id)
     changed(match.league_id, match.match_id)

@@ -37,7 +37,7 @@ _JUDGED = Prepared(
     referee_id=int,
     match_ids=str,
 )
-"""Matches of a referee by their ids, with only the columns that a report is compared with: it comes ten times a second.
+"""Matches of a referee by their ids, with only the columns that a report is compared with: ten reports come a second.
 
 The rows stay locked until the commit, so that the answer is what is on record, even if another call ends an attempt
 or repeats the report at the same time. All lock them by primary key (PostgreSQL; on SQLite only one transaction
@@ -52,26 +52,26 @@ def progress(*, referee: Agent, items: Sequence[MatchProgress], leaving: bool = 
     transcript entries are added.
 
     Args:
-        leaving: the referee takes no new match; it is given none until it registers again.
+        leaving: whether the referee is leaving: it gets no new match until it registers again.
 
     Returns for each match ``ok``, or ``lost`` if the attempt is not this referee's any more. For an item with a
     verdict: ``sealed``, or ``refused`` if the verdict is not valid.
     """
-    news = _News(referee, timezone.now())
+    report = _Report(referee, timezone.now())
     with transaction.atomic():
         if leaving:
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             note_heartbeat(referee)
-        known = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
-        mine = {(match.league_id, match.match_id): match for match in known}
-        answers = [news.take(mine.get((item.league_id, item.match_id)), item) for item in items]
-        news.write()
+        rows = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
+        judged = {(match.league_id, match.match_id): match for match in rows}
+        answers = [report.take(judged.get((item.league_id, item.match_id)), item) for item in items]
+        report.write()
     return answers
 
 
 @dataclass(slots=True)
-class _News:
+class _Report:
     """One progress report. Lease renewals and transcript entries of all its matches are written together at the end."""
 
     referee: Agent
@@ -89,23 +89,23 @@ class _News:
             status = answer or "ok"
             if item.state == HANDED_BACK:
                 _take_back(match, item, seal)
-            elif not self._go_on(match, item, seal):
+            elif not self._take_progress(match, item, seal):
                 status = "lost"
         return {name: getattr(item, name) for name in ("league_id", "match_id", "attempt")} | {"status": status}
 
-    def _go_on(self, match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> bool:
+    def _take_progress(self, match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> bool:
         """Take the progress of a match that its referee goes on playing; false if the attempt is over."""
         if match.league_id not in self.leases:
             self.leases[match.league_id] = lease_s_of(match, self.referee)
         lease_s = self.leases[match.league_id]
-        news = _news_of(match, item, self.now, keeps_moves=self.referee.site_key)
-        to_be_shown = bool(news or item.transcript)
+        changes = _changes_of(match, item, self.now, keeps_moves=self.referee.site_key)
+        to_be_shown = bool(changes or item.transcript)
         if seal is not None:
-            news["seal"] = seal
+            changes["seal"] = seal
         lease = timedelta(seconds=lease_s)
-        if news:
+        if changes:
             # One statement for progress, seal and lease.
-            if not _write(match, {"lease_until": self.now + lease, **news}):
+            if not _write(match, {"lease_until": self.now + lease, **changes}):
                 return False
         elif match.lease_until is None or match.lease_until - self.now < lease * 0.9:
             self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
@@ -123,7 +123,7 @@ class _News:
 
 
 def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> None:
-    """Take a match back from its referee. A new seal in the same item is stored first: it counts all the same."""
+    """Take a match back from its referee. A new seal in the same item is stored before: it counts in spite of that."""
     if seal is not None:
         swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, **_unsealed(match))
         match.seal = seal
@@ -138,7 +138,7 @@ def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None) -
     )
 
 
-def _news_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
+def _changes_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
     """What a report changes of a match, by column, without the seal.
 
     Args:
@@ -161,19 +161,19 @@ def _news_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: b
         fields["moves"] = item.moves
     if item.excused:
         fields["excused"] = sealing.with_excused(match, item.excused)
-    news = {name: value for name, value in fields.items() if getattr(match, name) != value}
+    changes = {name: value for name, value in fields.items() if getattr(match, name) != value}
     if state != old:
-        news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
-    return news
+        changes |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
+    return changes
 
 
-def _write(match: Match, news: dict[str, Any]) -> bool:
-    """Write what is new of a match, if its attempt is as it was read; whether it was written."""
-    if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=match.state, **_unsealed(match)):
+def _write(match: Match, changes: dict[str, Any]) -> bool:
+    """Write these changes of a match if its attempt is as it was read; returns whether they were written."""
+    if not swap(Match, changes, pk=match.pk, attempt=match.attempt, state=match.state, **_unsealed(match)):
         # Cannot happen while the row is locked. If it does, nothing was written, and the answer must say so.
         return False
     # A report may contain one match more than once.
-    for name, value in news.items():
+    for name, value in changes.items():
         setattr(match, name, value)
     return True
 

@@ -70,7 +70,12 @@ def _read_item(item: object, where: str) -> MatchProgress:
     state = text(item.get("state"), field=f"{where}.state", expected="a match state")
     if state not in PROGRESS_STATES and state != HANDED_BACK:
         expected = ", ".join(sorted([*PROGRESS_STATES, HANDED_BACK]))
-        raise InvalidFormat(f"{where}.state is not one.", field=f"{where}.state", seen=state, expected=expected)
+        raise InvalidFormat(
+            f"{where}.state is not a state that a report may have.",
+            field=f"{where}.state",
+            seen=state,
+            expected=expected,
+        )
     view, seal, why = item.get("view"), item.get("seal"), item.get("why")
     return MatchProgress(
         league_id=text(item.get("league_id"), field=f"{where}.league_id", expected="a league id"),

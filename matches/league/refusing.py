@@ -45,12 +45,12 @@ def refusal(league: League, request: Request, known: Agent | None) -> tuple[str,
 
 def _still_plays(agent: Agent) -> bool:
     """Whether a match with this player is replayed in a league that is over."""
-    theirs = Match.objects.filter(Q(player_a=agent) | Q(player_b=agent), league__state=LeagueState.COMPLETED)
-    return theirs.exclude(state=MatchState.FINISHED).exists()
+    of_agent = Match.objects.filter(Q(player_a=agent) | Q(player_b=agent), league__state=LeagueState.COMPLETED)
+    return of_agent.exclude(state=MatchState.FINISHED).exists()
 
 
 def _without_code(league: League, request: Request) -> str | None:
-    """Why a league refuses these codes (ruling, sections 5 and 11), and where a code belongs; None if it does not."""
+    """Why a league refuses these codes (ruling, sections 5 and 11), and where to put one; None if it accepts them."""
     code = league.rules.registration_code
     rostered = roster.exists(league.pk)
     if not code and not rostered:
@@ -70,7 +70,7 @@ def _without_code(league: League, request: Request) -> str | None:
 def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
     """The codes that are neither the league's own nor the personal code of somebody on its roster.
 
-    In a league that asks for no code none is wrong. A code of another league is no guess, and not counted as wrong.
+    A league that asks for no code has no wrong ones. The code of another league is not a guess: it is not wrong either.
     """
     league = League.objects.filter(pk=league_id).first() if codes else None
     if league is None or not (league.rules.registration_code or roster.exists(league.pk)):

@@ -32,11 +32,11 @@ from storage.prepared import Prepared
 logger = logging.getLogger(__name__)
 
 _STANDS = "a result is on record; the first one stands"
-_WHOLE: tuple[tuple[type[Model], str], ...] = ((Match, ""), (League, "league__"), (Round, "round__"))
+_WHOLE_MODELS: tuple[tuple[type[Model], str], ...] = ((Match, ""), (League, "league__"), (Round, "round__"))
 
 
-def _columns(model: type[Model], before: str) -> list[str]:
-    return [before + column.name for column in model._meta.concrete_fields]
+def _columns(model: type[Model], prefix: str) -> list[str]:
+    return [prefix + column.name for column in model._meta.concrete_fields]
 
 
 _REPORTED = Prepared(
@@ -45,7 +45,7 @@ _REPORTED = Prepared(
         .select_related("league", "round", "player_a", "player_b", "referee")
         # A report needs only two of the agents' two dozen columns.
         .only(
-            *(name for model, before in _WHOLE for name in _columns(model, before)),
+            *(name for model, prefix in _WHOLE_MODELS for name in _columns(model, prefix)),
             *(f"{agent}__{name}" for agent in ("player_a", "player_b", "referee") for name in ("code", "spoken")),
         )
     ),
@@ -86,7 +86,7 @@ def report(
         )
     claimed = match.attempt if attempt is None else attempt
     judges = match.referee_id == referee.pk
-    # A sealed match may be reported by the referee that sealed it, however late, and by the one that tells it now.
+    # A sealed match may be reported by the referee that sealed it, however late, and by the one that tells its end now.
     if match.seal is not None and (
         (_has_sealed(match, referee) and claimed == match.seal["attempt"]) or (judges and claimed == match.attempt)
     ):
@@ -123,7 +123,7 @@ def _report_sealed(
 
 
 def _differs(match: Match, seal: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """How a report differs from the seal of its match; empty when it does not."""
+    """How a report differs from the seal of its match; empty when it does not differ."""
     try:
         verdict = read_verdict(params, match.player_ids)
     except LeagueError as error:
@@ -134,7 +134,7 @@ def _differs(match: Match, seal: Mapping[str, Any], params: Mapping[str, Any]) -
 
 
 def _report_of_another(match: Match, referee: Agent, claimed: int) -> dict[str, Any]:
-    """Answer the report of a referee that does not judge the match, or not any more.
+    """Answer the report of a referee that does not judge the match, or does not judge it any more.
 
     Only a referee that may have judged the match is told that its attempt was lost. To any other the answer does not
     reveal that a verdict is sealed, or how many attempts there were.
@@ -162,7 +162,7 @@ def _report_unsealed(
     note_heartbeat(referee)
     begins_alone = referee.trusted and not referee.sends_progress
     if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
-        # It started the match on the announcement, and finished it before our start_match was sent.
+        # The referee started the match on the announcement, and finished it before our start_match was sent.
         match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or _reread(match)
     claimed = match.attempt if attempt is None else attempt
     if match.state == MatchState.FINISHED:
@@ -200,18 +200,18 @@ def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
             MCP, and who may read its answers.
     """
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
-    more, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))
+    learned_of, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))
     proofs = read_proofs(params.get("proofs"))
     if not believed:
         found_at, proofs = {}, {}
-        more = {player: {"own": one["own"]} for player, one in more.items() if "own" in one}
+        learned_of = {player: {"own": one["own"]} for player, one in learned_of.items() if "own" in one}
     for player in (match.player_a, match.player_b):
         shapes = spoken.get(player.code, {})
-        if more.get(player.code) or any(player.spoken.get(kind) != shape for kind, shape in shapes.items()):
+        if learned_of.get(player.code) or any(player.spoken.get(kind) != shape for kind, shape in shapes.items()):
             learned.learn_dialect(
                 agent_id=player.pk,
                 spoken=shapes,
-                learned=more.get(player.code),
+                learned=learned_of.get(player.code),
                 registration=registrations.get(player.code, ""),
             )
         if player.code in found_at:

@@ -41,7 +41,7 @@ class Verdict:
     faults: list[dict[str, Any]]
 
     def outcome(self, match: Match) -> dict[str, Any]:
-        """What an event tells of a match that has this result (``history.Outcome``)."""
+        """The data of the event of a match that ended with this verdict (``history.Outcome``)."""
         return {
             "match_id": match.match_id,
             "round_id": match.round.number,
@@ -84,7 +84,7 @@ def text(value: object, *, field: str, expected: str) -> str:
 
 
 def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict:
-    """Read a result report. ``score`` serves only to read that of a student's referee (ruling, section 7).
+    """Read a result report. Its ``score`` is used only if a student's referee sent no status (ruling, section 7).
 
     Args:
         params: the message.
@@ -96,7 +96,7 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
     """
     result = _result_of(params)
     # A report in the form of GAME_OVER's game_result has its details in the result itself.
-    details = result["details"] if "details" in result else _apart(result)
+    details = result["details"] if "details" in result else _details_beside(result)
     details = dict(details) if isinstance(details, Mapping) else {}
     winner = _winner_of(result, players)
     named_draw = winner == _DRAW
@@ -148,7 +148,8 @@ def _result_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return result
 
 
-def _apart(result: Mapping[str, Any]) -> dict[str, Any]:
+def _details_beside(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The details of a result that has them beside its winner, not in an object of their own."""
     return {name: result[name] for name in _DETAIL_FIELDS if name in result}
 
 
@@ -176,7 +177,7 @@ def _winner_of(result: Mapping[str, Any], players: tuple[str, str]) -> Any:
 def _without_winner(
     result: Mapping[str, Any], details: Mapping[str, Any], players: tuple[str, str], named_draw: bool
 ) -> ResultStatus:
-    """Nobody won: a draw, or both absent (ruling, section 7)."""
+    """The status of a result without a winner and without a status: a draw, or both were absent (ruling, section 7)."""
     score = result.get("score")
     points = [score.get(player) for player in players] if isinstance(score, Mapping) else []
     choices = details.get("choices")

@@ -22,7 +22,7 @@ from matches.league.corrections.plans import LOSE, OPEN, VOID
 from matches.league.effects import changed, record
 from matches.league.endings import after_result
 from matches.league.errors import ActionRefused
-from matches.league.fault_reports import apart, not_called
+from matches.league.fault_reports import not_called, split_own_words
 from matches.league.play import PROGRESS_STATES, lifecycle_step, unplayed
 from matches.league.reports import Verdict, read_lifecycle
 from matches.models import Match
@@ -31,6 +31,7 @@ from storage.prepared import swap
 logger = logging.getLogger(__name__)
 
 SILENT = frozenset({"E001", "E009"})
+"""The error codes of a player that did not answer: out of time, and no connection."""
 
 
 def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False, steps: object = None) -> bool:
@@ -39,7 +40,7 @@ def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False
     Args:
         match: in play; league, round and players are loaded.
         seal: its seal.
-        is_told: the players have heard the verdict; otherwise they may never hear it.
+        is_told: whether the players have heard the verdict; if not, they may never hear it.
         steps: the states of the match as its referee timed them.
 
     Returns false if a result counted already.
@@ -57,12 +58,12 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     """Move a match from one of ``states`` to FINISHED; false if the attempt is over or another result came first."""
     now = timezone.now()
     # A student's referee may have left tokens in its texts. Everybody reads these, so addresses are removed, too.
-    public_faults, own_words = apart(verdict.faults)
+    public_faults, own_words = split_own_words(verdict.faults)
     texts = (verdict.reason, verdict.details, public_faults)
     reason, details, faults = (without_addresses(clean(one)) for one in texts)
     verdict = replace(verdict, reason=reason, details=details, faults=faults)
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
-    news = {
+    values = {
         "state": MatchState.FINISHED,
         "status": verdict.status,
         "winner": winner and winner.pk,
@@ -77,7 +78,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
         **({"seal": match.seal} if match.seal is not None else {}),
         "lifecycle": [*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
     }
-    if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=tuple(states)):
+    if not swap(Match, values, pk=match.pk, attempt=match.attempt, state=tuple(states)):
         return False
     record(
         match.league_id,
@@ -105,7 +106,7 @@ def revealed(match: Match, details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The lifecycle with the steps of the last attempt replaced by its referee's: progress reports may skip some."""
+    """The lifecycle with the referee's own steps for the last attempt, as progress reports may have skipped some."""
     if not steps:
         return lifecycle
     begun = max((n for n, step in enumerate(lifecycle) if step["state"] not in PROGRESS_STATES), default=-1)
@@ -139,7 +140,7 @@ def _problem(fault: Mapping[str, Any], match: Match) -> str:
 
 
 def decide_absent(match: Match) -> bool:
-    """Decide a match without calls if a player of it is SHUTDOWN (ruling, section 8) or out of the league.
+    """Decide a match without calls if one of its players is SHUTDOWN (ruling, section 8) or out of the league.
 
     Returns whether it was decided.
     """
@@ -155,7 +156,8 @@ def decide_absent(match: Match) -> bool:
         whys.append(f"{' and '.join(player.code for player in shut)} shut down after too many silences")
     if not whys:
         return False
-    # A player that is shut down loses like one that was withdrawn, or the match is cancelled: a setting of the league.
+    # The league's setting no_show says whether a player that is shut down loses like a withdrawn one, or the match is
+    # cancelled.
     shut_as = {"matches": VOID if match.league.rules.no_show == "cancel" else LOSE}
     status, winner = result_without_play(players, {**out, **{player.code: shut_as for player in shut}})
     verdict = Verdict(

@@ -1,6 +1,6 @@
 """The screens of a league: what the instructor's phone tells every projector that shows them. All of it is our choice.
 
-It is not an event: it changes nothing that was played, and is not in the ledger.
+Steering a screen is not an event: it changes nothing that was played, and is not in the ledger.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from matches.models import League, Match
 from matches.view.screens import Steering, steering
 
 MAX_TURNS = 1_000_000
-"""The count begins again here; screens look only at whether it has grown or shrunk."""
+"""The count of turns starts again from 0 at this number; screens look only at whether it has grown or shrunk."""
 
 
 def turn(*, league_id: str, scenes: int = 1) -> None:
@@ -27,7 +27,7 @@ def turn(*, league_id: str, scenes: int = 1) -> None:
     """
     with transaction.atomic():
         now = _locked(league_id)
-        _keep(league_id, now._replace(turned=(now.turned + scenes) % MAX_TURNS))
+        _store(league_id, now._replace(turned=(now.turned + scenes) % MAX_TURNS))
 
 
 def hold(*, league_id: str, held: bool = True) -> None:
@@ -37,7 +37,7 @@ def hold(*, league_id: str, held: bool = True) -> None:
         NotFound: no such league.
     """
     with transaction.atomic():
-        _keep(league_id, _locked(league_id)._replace(held=held))
+        _store(league_id, _locked(league_id)._replace(held=held))
 
 
 def feature(*, league_id: str, match_id: str) -> None:
@@ -51,7 +51,7 @@ def feature(*, league_id: str, match_id: str) -> None:
         storable_id = match_id.replace("\x00", "\ufffd")
         if not Match.objects.filter(league_id=league_id, match_id=storable_id).exists():
             raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(storable_id[:40])})
-        _keep(league_id, now._replace(featured=storable_id))
+        _store(league_id, now._replace(featured=storable_id))
 
 
 def automatic(*, league_id: str) -> None:
@@ -61,15 +61,15 @@ def automatic(*, league_id: str) -> None:
         NotFound: no such league.
     """
     with transaction.atomic():
-        _keep(league_id, Steering(turned=_locked(league_id).turned))
+        _store(league_id, Steering(turned=_locked(league_id).turned))
 
 
 def _locked(league_id: str) -> Steering:
-    """What holds now; the row stays locked, so that two phones that turn at once turn twice."""
+    """How the screens are steered now. The row stays locked, so that two phones that turn at once turn twice."""
     get_league(league_id)
     return steering(League.objects.select_for_update().only("screen").get(pk=league_id).screen)
 
 
-def _keep(league_id: str, now: Steering) -> None:
+def _store(league_id: str, now: Steering) -> None:
     League.objects.filter(pk=league_id).update(screen=now._asdict())
     shown(league_id)

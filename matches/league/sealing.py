@@ -38,15 +38,15 @@ def decide(match: Match, referee: Agent, item: MatchProgress) -> tuple[str, dict
 
     Returns ``sealed``, ``refused``, or "" if the report has no verdict; and the seal to write, if it changed.
     """
-    answer, seal, new = "", match.seal, False
+    answer, seal, changed = "", match.seal, False
     if item.seal is not None:
         if seal is None:
             seal = _seal_of(match, referee, item.seal)
-            new = seal is not None
+            changed = seal is not None
         answer = REFUSED if seal is None else SEALED
     if item.end_told and seal is not None and not seal.get("told"):
-        seal, new = {**seal, "told": True}, True
-    return answer, seal if new else None
+        seal, changed = {**seal, "told": True}, True
+    return answer, seal if changed else None
 
 
 def _seal_of(match: Match, referee: Agent, verdict: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -87,7 +87,7 @@ def read(seal: Mapping[str, Any], players: tuple[str, str]) -> Verdict:
 
 
 def digest(seal: Mapping[str, Any]) -> str:
-    """The SHA-256 of the result in a seal, in hex, as it stands in the event of the result."""
+    """The SHA-256 of the result in a seal, in hex; the event ``match_finished`` has it as ``seal_sha256``."""
     result = {
         "attempt": seal["attempt"],
         "status": seal["status"],
@@ -102,7 +102,7 @@ def refuse_sealed(match: Match) -> None:
     """Refuse to change a match whose sealed verdict is being told to its players.
 
     Raises:
-        ActionRefused: it is being told.
+        ActionRefused: the match has a sealed verdict and is still in play.
     """
     if match.seal is not None and match.state in IN_PLAY:
         raise ActionRefused(
@@ -112,7 +112,7 @@ def refuse_sealed(match: Match) -> None:
 
 
 def keep_excused(match: Match, tries: Sequence[Mapping[str, str]]) -> None:
-    """Store the excused tries of a match that is handed back: its next attempt may excuse so many fewer."""
+    """Store the excused tries of a match that is handed back: they use up some of those that a match may have."""
     if tries:
         Match.objects.filter(pk=match.pk, attempt=match.attempt).update(excused=with_excused(match, tries))
 

@@ -80,12 +80,12 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
     with_series: bool = False,
     by: Any = None,
 ) -> League:
-    """Open a new league like another one: its game, and as asked its settings and the people on its roster.
+    """Open a new league with the game of another one and, if asked, its settings and the people on its roster.
 
     No results and no agents are copied.
 
     Args:
-        league_id: the league to follow.
+        league_id: the league to clone.
         wanted_id, display_name: of the new league; without a name it has its id.
         with_codes: keep the class code and the personal codes; otherwise everybody on the roster gets a new one, and
             the new league has no class code.
@@ -104,8 +104,8 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
         _refuse_demo(old)
         settings = {name: value for name, value in old.settings.items() if with_codes or name != _CODE}
         people = [
-            RosterEntry(name=one.name, email=one.email, code=one.code if with_codes else roster.new_code())
-            for one in (old.roster.order_by("pk") if with_roster else ())
+            RosterEntry(name=person.name, email=person.email, code=person.code if with_codes else roster.new_code())
+            for person in (old.roster.order_by("pk") if with_roster else ())
         ]
         made = staffing.open_league(
             by=by,
@@ -123,10 +123,10 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
 def delete(*, league_id: str, typed: str) -> None:
     """Delete a league that is not being played, with everything in it: what was played, its agents, its roster.
 
-    What stays: the log of who did what. The files in SHARED follow.
+    The log of who did what stays. The conductor removes the league's files from SHARED afterwards.
 
     Args:
-        typed: the league's id once more, so that nobody deletes one by a slip.
+        typed: the league's id as the instructor typed it, so that nobody deletes a league by a slip.
 
     Raises:
         NotFound: no such league.

@@ -20,15 +20,19 @@ from matches.models import League, Series
 from matches.view import roles
 
 MAX_LEAGUES = 40
-"""Leagues of one series: its page reads the table of each."""
+"""How many leagues a series may have: its page reads the table of each."""
 
 
 def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None) -> Series:
-    """Put a league at the end of a series, which is made if there is none; it leaves the one that it was in.
+    """Put a league at the end of a series; the league leaves the series that it was in.
+
+    A series that does not exist yet is made.
 
     Args:
-        series_name: the name of a new series, or another name for one that is there; empty: its id, or as it is.
-        by: who does it; None for a script with the API key. Only a user who may edit a league of a series adds to it.
+        series_name: the name of a new series, or a new name for an existing one. Empty: a new series is named by its
+            id, and an existing one keeps its name.
+        by: who does it; None for a script with the API key. To add to a series, a user must be allowed to edit one of
+            its leagues.
 
     Raises:
         NotFound: no such league.
@@ -41,7 +45,7 @@ def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None
             raise ActionRefused(_("The demo league has players of its own: choose another league."))
         series = Series.objects.select_for_update(no_key=True).filter(pk=storable(series_id)).first()
         if series is None:
-            series = _made(series_id, series_name)
+            series = _create(series_id, series_name)
         else:
             _refuse_strangers(series, by)
             if series_name and series_name != series.display_name:
@@ -82,7 +86,7 @@ def _refuse_strangers(series: Series, by: Any) -> None:
         raise ActionRefused(_("%(series)s is another instructor's series: choose another id.") % named)
 
 
-def _made(series_id: str, series_name: str) -> Series:
+def _create(series_id: str, series_name: str) -> Series:
     series = Series(series_id=series_id, created_at=timezone.now())
     try:
         series.clean_fields(exclude=["display_name", "created_at"])

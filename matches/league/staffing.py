@@ -67,7 +67,7 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
 
 
 def take_role(*, league_id: str, role_id: int, by: Any) -> str:
-    """Take a role in a league away. Returns the user name.
+    """Take a role in a league away from its user. Returns the user name.
 
     Args:
         by: the user who does it; None for a script with the API key. Nobody can take their own role: the league might

@@ -56,7 +56,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
         league = get_league(league_id)
         reason = checked_reason(wish.reason)
         plan = queries.plan_for(league, replace(wish, reason=reason))
-        _same_as_shown(plan, fingerprint)
+        _refuse_if_changed(plan, fingerprint)
         player = league.agents.filter(kind=Kind.PLAYER, code=plan.player_id).first() if plan.player_id else None
         correction = Correction(
             league=league,
@@ -86,7 +86,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
 
 
 def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str | None = None) -> Correction:
-    """Put everything that a correction changed back; of a match that was played again the old result counts.
+    """Put back everything that a correction changed; a match that was played again has its old result again.
 
     Raises:
         NotFound: no such league or correction.
@@ -97,9 +97,9 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
     with transaction.atomic():
         league = get_league(league_id)
         plan = queries.plan_to_undo(league, number, checked_reason(reason))
-        _same_as_shown(plan, fingerprint)
+        _refuse_if_changed(plan, fingerprint)
         correction = Correction.objects.select_related("player").get(league=league, number=number)
-        # A result that was played since, as after a replay, is kept in the correction.
+        # If a match was played since the correction, as after a replay, keep that result in the correction.
         played = {change.match.match_id: change.known.outcome for change in plan.changes}
         moved = Correction.objects.filter(pk=correction.pk, undone_at__isnull=True).update(
             undone_by=by[: Correction._meta.get_field("undone_by").max_length],
@@ -115,7 +115,7 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
         return correction
 
 
-def _same_as_shown(plan: Plan, fingerprint: str | None) -> None:
+def _refuse_if_changed(plan: Plan, fingerprint: str | None) -> None:
     if fingerprint is not None and fingerprint != plan.fingerprint:
         raise LookAgain
 
@@ -157,10 +157,10 @@ def _apply(league: League, plan: Plan) -> None:
     data = plan.data()
     if league.state == LeagueState.COMPLETED:
         data |= champions_of(queries.standings_after(league, plan))
-    again = [rows[change.match.match_id] for change in plan.changes if change.state != MatchState.FINISHED]
-    if again:
-        data["plays"] = {match.match_id: match.play for match in again}
-        seeds = {match.match_id: match.draw_seed for match in again if match.draw_seed}
+    replayed = [rows[change.match.match_id] for change in plan.changes if change.state != MatchState.FINISHED]
+    if replayed:
+        data["plays"] = {match.match_id: match.play for match in replayed}
+        seeds = {match.match_id: match.draw_seed for match in replayed if match.draw_seed}
         data["draw_commitments"] = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds.items()}
     record(league.pk, plan.event, **data)
     touched = {match.round_id for match in rows.values()}
@@ -170,22 +170,22 @@ def _apply(league: League, plan: Plan) -> None:
 
 
 def _lock_league(league: League, plan: Plan) -> None:
-    """Write who is out, which locks the league's row until the commit, as every report does after its match's row.
+    """Write which players are out. This locks the league's row until the commit; like a report, after the match's row.
 
-    On PostgreSQL others may commit between reading the plan and writing it: refuse what the rows of the plan's matches
-    do not show.
+    On PostgreSQL another transaction may commit between making the plan and writing it. The rows of the plan's matches
+    do not show all of what it may have changed: refuse the rest here.
 
     Raises:
         LookAgain: the league has ended, another correction was made, or a match of a player taken out was started.
     """
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
-    held = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
-    others = league.events.filter(seq__gt=league.event_seq, kind__in=CORRECTIONS)
+    same_state = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
+    new_corrections = league.events.filter(seq__gt=league.event_seq, kind__in=CORRECTIONS)
     # A player that was out before is not called: an open match of it is decided without a call.
     leaving = [code for code in plan.gone if code not in league.out]
-    theirs = Q(player_a__code__in=leaving) | Q(player_b__code__in=leaving)
-    called = league.matches.filter(theirs, state__in=plans.OPEN)
-    if not held or others.exists() or (leaving and called.exists()):
+    of_leaving = Q(player_a__code__in=leaving) | Q(player_b__code__in=leaving)
+    started = league.matches.filter(of_leaving, state__in=plans.OPEN)
+    if not same_state or new_corrections.exists() or (leaving and started.exists()):
         raise LookAgain
     league.out = out
 
@@ -203,7 +203,7 @@ def _write(match: Match, change: Change, now: datetime) -> None:
     outcome = change.outcome or _NO_OUTCOME
     codes = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}
     finished = change.state == MatchState.FINISHED
-    news: dict[str, Any] = {
+    values: dict[str, Any] = {
         "state": change.state,
         "status": outcome["status"],
         "winner": codes.get(outcome["winner_id"]),
@@ -216,24 +216,24 @@ def _write(match: Match, change: Change, now: datetime) -> None:
         "locked_in": [],
     }
     if not finished:
-        news |= {"lost_attempts": 0, "joined": [], "view": {}, "seal": None, "moves": [], "excused": []}
+        values |= {"lost_attempts": 0, "joined": [], "view": {}, "seal": None, "moves": [], "excused": []}
         # The seed was revealed with the result: make a new one.
-        news |= {"play": match.play + 1, "draw_seed": fresh_seed() if match.draw_seed else ""}
+        values |= {"play": match.play + 1, "draw_seed": fresh_seed() if match.draw_seed else ""}
     if known.state != change.state:
-        news["lifecycle"] = [*match.lifecycle, lifecycle_step(change.state, now)]
+        values["lifecycle"] = [*match.lifecycle, lifecycle_step(change.state, now)]
     # A plan holds for any state of a match in play.
     states = IN_PLAY if known.state in IN_PLAY else [known.state]
     same = Match.objects.filter(pk=match.pk, state__in=states, attempt=known.attempt, status=known.status)
     if known.state in IN_PLAY:
         same = same.filter(seal__isnull=True)
-    if not same.update(**news):
+    if not same.update(**values):
         raise LookAgain
     if not finished:
-        match.play, match.draw_seed = news["play"], news["draw_seed"]
+        match.play, match.draw_seed = values["play"], values["draw_seed"]
 
 
 def _bring_back(league: League, correction: Correction) -> None:
-    """Have a player called again that is back in the league, unless it was shut down before it was taken out."""
+    """Let a player that is back in the league be called again, unless it was shut down before it was taken out."""
     if correction.kind not in (plans.WITHDRAW, plans.DISQUALIFY) or correction.player is None:
         return
     was_called = correction.before["agent_state"] != AgentState.SHUTDOWN

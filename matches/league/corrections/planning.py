@@ -23,7 +23,7 @@ from matches.league.reports import Verdict
 from matches.models import Correction
 
 
-def plan(wish: Wish, now: Situation) -> Plan:
+def plan(wish: Wish, situation: Situation) -> Plan:
     """Plan a correction.
 
     Raises:
@@ -36,35 +36,35 @@ def plan(wish: Wish, now: Situation) -> Plan:
             % {"kind": wish.kind, "kinds": ", ".join(_PLANS)},
             field="kind",
         )
-    if now.league.demo:
+    if situation.league.demo:
         raise ActionRefused(_("The demo league restarts by itself: there is nothing to correct."))
-    if now.league.state == LeagueState.REGISTRATION:
+    if situation.league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("There is no schedule yet, and so nothing to correct: close registration first."))
-    return _PLANS[wish.kind](wish, now)
+    return _PLANS[wish.kind](wish, situation)
 
 
 # One match ---------------------------------------------------------------------------------------
 
 
-def _match(wish: Wish, now: Situation) -> Known:
-    known = now.matches.get(wish.match_id)
+def _match(wish: Wish, situation: Situation) -> Known:
+    known = situation.matches.get(wish.match_id)
     if known is None:
         raise Invalid(_("There is no match %(match)s in this league.") % {"match": wish.match_id}, field="match_id")
     return known
 
 
-def _of_match(wish: Wish, now: Situation, change: Change) -> Plan:
+def _of_match(wish: Wish, situation: Situation, change: Change) -> Plan:
     match = change.match
     return Plan(
-        now.number, wish.kind, wish.reason, match_id=match.match_id, players=match.player_ids, changes=(change,)
+        situation.number, wish.kind, wish.reason, match_id=match.match_id, players=match.player_ids, changes=(change,)
     )
 
 
 def decided(known: Known, number: int, *, status: str, winner: str | None, reason: str) -> Change:
-    """Give a match a result by decision; the details of what was played are kept.
+    """Give a match a result that the instructor decided; the details of what was played are kept.
 
     Raises:
-        ActionRefused: its result is being told.
+        ActionRefused: the match has a sealed verdict that its players are being told.
     """
     match, earlier = known.match, known.outcome
     sealing.refuse_sealed(match)
@@ -75,20 +75,20 @@ def decided(known: Known, number: int, *, status: str, winner: str | None, reaso
     return Change(known, MatchState.FINISHED, outcome | {"correction": number}, match.finished_at)
 
 
-def _void(wish: Wish, now: Situation) -> Plan:
-    known = _match(wish, now)
+def _void(wish: Wish, situation: Situation) -> Plan:
+    known = _match(wish, situation)
     if known.outcome is None:
         raise ActionRefused(
             _("%(match)s has no result to void: an open match is cancelled at the desk.") % {"match": wish.match_id}
         )
     if known.outcome["status"] == ResultStatus.CANCELLED:
         raise ActionRefused(_("%(match)s counts nowhere already.") % {"match": wish.match_id})
-    change = decided(known, now.number, status=ResultStatus.CANCELLED, winner=None, reason=wish.reason)
-    return _of_match(wish, now, change)
+    change = decided(known, situation.number, status=ResultStatus.CANCELLED, winner=None, reason=wish.reason)
+    return _of_match(wish, situation, change)
 
 
-def _set_result(wish: Wish, now: Situation) -> Plan:
-    known = _match(wish, now)
+def _set_result(wish: Wish, situation: Situation) -> Plan:
+    known = _match(wish, situation)
     if known.outcome is None and known.match.state not in plans.OPEN:
         raise ActionRefused(
             _("%(match)s has not begun: a result can be set when its round is on.") % {"match": wish.match_id}
@@ -117,32 +117,32 @@ def _set_result(wish: Wish, now: Situation) -> Plan:
     earlier = known.outcome
     if earlier is not None and (earlier["status"], earlier["winner_id"]) == (wish.status, wish.winner):
         raise ActionRefused(_("%(match)s has this result already.") % {"match": wish.match_id})
-    change = decided(known, now.number, status=wish.status, winner=wish.winner, reason=wish.reason)
-    return _of_match(wish, now, change)
+    change = decided(known, situation.number, status=wish.status, winner=wish.winner, reason=wish.reason)
+    return _of_match(wish, situation, change)
 
 
-def _replay(wish: Wish, now: Situation) -> Plan:
-    known = _match(wish, now)
-    if now.league.state == LeagueState.STOPPED:
+def _replay(wish: Wish, situation: Situation) -> Plan:
+    known = _match(wish, situation)
+    if situation.league.state == LeagueState.STOPPED:
         raise ActionRefused(_("The league was stopped for good: no match of it can be played any more."))
     if known.match.state not in (MatchState.FINISHED, MatchState.HELD):
         raise ActionRefused(
             _("%(match)s is not over: only a finished or a held match is played again.") % {"match": wish.match_id}
         )
-    not_playing = [player for player in known.match.player_ids if player in now.league.out]
+    not_playing = [player for player in known.match.player_ids if player in situation.league.out]
     if not_playing:
         raise ActionRefused(
             _("%(player)s is out of the league: undo that first, then have %(match)s played again.")
             % {"player": not_playing[0], "match": wish.match_id}
         )
-    return _of_match(wish, now, Change(known, MatchState.READY, None))
+    return _of_match(wish, situation, Change(known, MatchState.READY, None))
 
 
 # One player --------------------------------------------------------------------------------------
 
 
-def _player(wish: Wish, now: Situation) -> str:
-    if wish.player_id not in now.players:
+def _player(wish: Wish, situation: Situation) -> str:
+    if wish.player_id not in situation.players:
         raise Invalid(
             _("There is no player %(player)s in the schedule.") % {"player": isolated(wish.player_id)},
             field="player_id",
@@ -160,10 +160,10 @@ def result_without_play(
     return ResultStatus.TECHNICAL_LOSS, present[0] if present else None
 
 
-def _take_out(wish: Wish, now: Situation) -> Plan:
-    player = _player(wish, now)
+def _take_out(wish: Wish, situation: Situation) -> Plan:
+    player = _player(wish, situation)
     word = DISQUALIFIED if wish.kind == plans.DISQUALIFY else WITHDRAWN
-    already = now.league.out.get(player)
+    already = situation.league.out.get(player)
     if already is not None and (already["word"] == word or word == WITHDRAWN):
         raise ActionRefused(_("%(player)s is out of the league already.") % {"player": player})
     if wish.matches_become not in plans.MATCHES_BECOME:
@@ -173,20 +173,20 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
             field="matches_become",
         )
     entry = {"word": word, "matches": wish.matches_become}
-    out = {**now.league.out, player: entry}
+    out = {**situation.league.out, player: entry}
     changes = []
-    for known in now.matches.values():
+    for known in situation.matches.values():
         players, earlier = known.match.player_ids, known.outcome
         if player not in players or not _is_touched(known, wish.matches_become):
             continue
         status, winner = result_without_play(
-            players, {code: one for code, one in out.items() if not _stands(known, code, one)}
+            players, {code: entry for code, entry in out.items() if not _stands(known, code, entry)}
         )
         if earlier is None or (earlier["status"], earlier["winner_id"]) != (status, winner):
             why = f"{player} was {word}: {wish.reason}"
-            changes.append(decided(known, now.number, status=status, winner=winner, reason=why))
+            changes.append(decided(known, situation.number, status=status, winner=winner, reason=why))
     return Plan(
-        now.number,
+        situation.number,
         wish.kind,
         wish.reason,
         player_id=player,
@@ -197,9 +197,9 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
 
 
 def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
-    """Whether the result of a match stands although this player of it is out.
+    """Whether the result of a match stands although this player, one of its two, is out.
 
-    It does if the player keeps its matches, and has not lost this one without play.
+    It stands if the player keeps its matches, and has not lost this one without play.
     """
     earlier = known.outcome
     if earlier is None or entry["matches"] != plans.KEEP:
@@ -208,21 +208,21 @@ def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
 
 
 def _is_touched(known: Known, matches_become: str) -> bool:
-    """Whether a match changes now. Matches to come are decided when they are due; a void match stays void."""
+    """Whether a match changes at once. Matches to come are decided when they are due; a void match stays void."""
     if known.outcome is None:
         return known.match.state in plans.OPEN
     return matches_become != plans.KEEP and known.outcome["status"] != ResultStatus.CANCELLED
 
 
-def _points(wish: Wish, now: Situation) -> Plan:
-    player = _player(wish, now)
+def _points(wish: Wish, situation: Situation) -> Plan:
+    player = _player(wish, situation)
     if not 1 <= abs(wish.points) <= plans.MAX_POINTS:
         raise Invalid(
             _("Give 1 to %(max)d points, or take as many (seen: %(seen)s).")
             % {"max": plans.MAX_POINTS, "seen": wish.points},
             field="points",
         )
-    return Plan(now.number, wish.kind, wish.reason, player_id=player, points={player: wish.points})
+    return Plan(situation.number, wish.kind, wish.reason, player_id=player, points={player: wish.points})
 
 
 _PLANS = {
@@ -238,7 +238,7 @@ _PLANS = {
 # Undoing -----------------------------------------------------------------------------------------
 
 
-def plan_undo(made: Correction, later: Sequence[Correction], now: Situation, reason: str) -> Plan:
+def plan_undo(made: Correction, later: Sequence[Correction], situation: Situation, reason: str) -> Plan:
     """Plan to undo a correction: everything that it changed is put back.
 
     Args:
@@ -249,11 +249,11 @@ def plan_undo(made: Correction, later: Sequence[Correction], now: Situation, rea
     """
     if made.undone_at is not None:
         raise ActionRefused(_("Correction #%(number)d is undone already.") % {"number": made.number})
-    above = [one.number for one in later if one.undone_at is None and _touched(one) & _touched(made)]
-    if above:
+    blocking = [item.number for item in later if item.undone_at is None and _touched(item) & _touched(made)]
+    if blocking:
         raise ActionRefused(
             _("Correction #%(later)d came after #%(number)d for the same match or player: undo #%(later)d first.")
-            % {"later": max(above), "number": made.number}
+            % {"later": max(blocking), "number": made.number}
         )
     player_id = made.player.code if made.player else ""
     return Plan(
@@ -265,7 +265,9 @@ def plan_undo(made: Correction, later: Sequence[Correction], now: Situation, rea
         player_id=player_id,
         players=tuple(made.after.get("players", ())),
         matches_become=made.matches_become,
-        changes=tuple(_put_back(now.matches[match_id], was, now) for match_id, was in _before(made).items()),
+        changes=tuple(
+            _put_back(situation.matches[match_id], was, situation) for match_id, was in _before(made).items()
+        ),
         points={player_id: -made.points} if made.points else {},
         out=made.before.get("out", {}),
     )
@@ -282,11 +284,11 @@ def _touched(made: Correction) -> set[str]:
     return set(_before(made)) | ({f"player {made.player.code}"} if made.player else set())
 
 
-def _put_back(known: Known, was: Mapping[str, Any], now: Situation) -> Change:
+def _put_back(known: Known, was: Mapping[str, Any], situation: Situation) -> Change:
     state = was["state"]
     if state != MatchState.FINISHED:
         # Its referee was told that the match is over, so it starts again, unless the league was stopped.
         state = MatchState.HELD if state == MatchState.HELD else MatchState.READY
-        state = MatchState.PENDING if now.league.state == LeagueState.STOPPED else state
+        state = MatchState.PENDING if situation.league.state == LeagueState.STOPPED else state
     finished_at = was["columns"]["finished_at"]
     return Change(known, state, was["outcome"], datetime.fromisoformat(finished_at) if finished_at else None)

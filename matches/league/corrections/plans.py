@@ -54,7 +54,7 @@ class Known:
 
     Attributes:
         match: its row, with its round, players and referee.
-        outcome: the result that counts, as an event tells it; None when there is none.
+        outcome: the result that counts, in the form of an event's data; None when there is none.
     """
 
     match: Match
@@ -82,7 +82,7 @@ class Change:
     """What one match becomes.
 
     Attributes:
-        outcome: the result that counts from then on, as an event tells it; None when there is none.
+        outcome: the result that counts from then on, in the form of an event's data; None when there is none.
         finished_at: when it was finished; None for the time of the correction.
     """
 
@@ -93,7 +93,7 @@ class Change:
 
     @property
     def match(self) -> Match:
-        """The row as the plan found it."""
+        """The match's row as it was when the plan was made."""
         return self.known.match
 
 
@@ -102,7 +102,7 @@ class Plan:
     """Everything that a correction, or its undoing, changes.
 
     Attributes:
-        players: the players of the match it is about.
+        players: the ids of the players of the match that the correction is about.
         points: by how much each player's points change.
         out: the entry of each player in ``League.out`` afterwards; None for no entry.
     """

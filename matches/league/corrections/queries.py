@@ -67,10 +67,10 @@ def plan_to_undo(league: League, number: int, reason: str) -> Plan:
         NotFound: there is no correction with this number.
         ActionRefused: it was undone already, or a later correction of its matches must be undone first.
     """
-    after = list(league.corrections.filter(number__gte=number).select_related("player").order_by("number"))
-    if not after or after[0].number != number:
+    since = list(league.corrections.filter(number__gte=number).select_related("player").order_by("number"))
+    if not since or since[0].number != number:
         raise NotFound(_("There is no correction #%(number)d in this league.") % {"number": number})
-    made, *later = after
+    made, *later = since
     concerned = queries.matches_of(league).filter(match_id__in=list(made.before.get("matches", ())))
     return planning.plan_undo(made, later, situation(league, concerned, number), reason)
 
@@ -117,7 +117,7 @@ class CorrectionRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of one of the two tables, and how it differs from the player's row in the other one."""
+    """A row of the table before or after a correction, and how it differs from the player's row in the other table."""
 
     row: Row
     points_by: int = 0
@@ -132,7 +132,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The effect of a plan on the present table; ``warnings`` are sentences."""
+    """The effect of a plan on the table: its lines before and after; ``warnings`` are sentences for the instructor."""
 
     plan: Plan
     before: list[Line]
@@ -178,18 +178,21 @@ def standings_after(league: League, plan: Plan) -> list[Row]:
 def _warnings(before: View, after: View, plan: Plan) -> list[str]:
     league = before.league
     warnings = []
-    on = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
-    if on is not None:
-        warnings.append(_("Round %(round)d is still on: its results change the table, too.") % {"round": on.number})
-    now, then = (", ".join(row.player_id for row in view.standings if row.tied_rank == 1) for view in (before, after))
-    if league.state == LeagueState.COMPLETED and now != then:
-        warnings.append(
-            _("The league is over and %(then)s would be champion instead of %(now)s.") % {"then": then, "now": now}
-        )
+    active = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
+    if active is not None:
+        warnings.append(_("Round %(round)d is still on: its results change the table, too.") % {"round": active.number})
+    old_champions, new_champions = (
+        ", ".join(row.player_id for row in view.standings if row.tied_rank == 1) for view in (before, after)
+    )
+    if league.state == LeagueState.COMPLETED and old_champions != new_champions:
+        champions = {"then": new_champions, "now": old_champions}
+        warnings.append(_("The league is over and %(then)s would be champion instead of %(now)s.") % champions)
     if league.frozen_seq is not None:
         warnings.append(_("The board is frozen: the public sees nothing of this until it is unveiled."))
     if league.unveiled:
-        warnings.append(_("Places are being unveiled: one that is shown already may change before everybody's eyes."))
+        warnings.append(
+            _("Places are being unveiled: a place that is shown already may change before everybody's eyes.")
+        )
     return [*warnings, *_about_matches(league, plan)]
 
 
@@ -203,26 +206,26 @@ def _about_matches(league: League, plan: Plan) -> list[str]:
         if not outbox.referees_of(league):
             warnings.append(_("No referee may judge now: the match waits until there is one."))
     entry = plan.out.get(plan.player_id)
-    own = league.matches.filter(Q(player_a__code=plan.player_id) | Q(player_b__code=plan.player_id))
+    of_player = league.matches.filter(Q(player_a__code=plan.player_id) | Q(player_b__code=plan.player_id))
     # Count in Python: with a filter by state SQLite would scan the PENDING matches of all leagues.
-    coming = list(own.values_list("state", flat=True)).count(MatchState.PENDING)
-    if entry is not None and coming and league.state != LeagueState.STOPPED:
+    to_come = list(of_player.values_list("state", flat=True)).count(MatchState.PENDING)
+    if entry is not None and to_come and league.state != LeagueState.STOPPED:
         void = entry["matches"] == plans.VOID
         warnings.append(
             (
                 ngettext(
                     "%(count)d match to come is cancelled when it is due.",
                     "%(count)d matches to come are cancelled when they are due.",
-                    coming,
+                    to_come,
                 )
                 if void
                 else ngettext(
                     "%(count)d match to come is lost without a call when it is due.",
                     "%(count)d matches to come are lost without a call when they are due.",
-                    coming,
+                    to_come,
                 )
             )
-            % {"count": coming}
+            % {"count": to_come}
         )
     return warnings
 
@@ -235,8 +238,8 @@ def corrections_made(league: League) -> list[Correction]:
     return list(league.corrections.select_related("player").order_by("-number"))
 
 
-def told_by_number(league: League) -> dict[int, dict[str, Any]]:
-    """The corrections of a league by number, each with the data of its event."""
+def event_data_by_number(league: League) -> dict[int, dict[str, Any]]:
+    """For each correction of a league, by its number, the data of its event."""
     return sight.everything(league).moment.corrections
 
 

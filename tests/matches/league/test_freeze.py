@@ -118,7 +118,7 @@ def test_the_table_is_unveiled_from_the_last_place_up(place: make.Setting) -> No
     assert [code for _, code, _ in shown(place)] == final
     ended = Broadcast.objects.get(message_type=MessageType.LEAGUE_COMPLETED)
     assert [row["player_id"] for row in ended.payload["final_standings"]] == final
-    assert sight.public(place.league).now
+    assert sight.public(place.league).is_present
     assert set(Agent.objects.filter(kind="player").values_list("state", flat=True)) == {"SHUTDOWN"}
 
 
@@ -160,7 +160,7 @@ def test_a_planned_freeze_can_be_cancelled() -> None:
     place = make.veiled()
     freeze.plan(league_id="fall", from_round=None)
     lifecycle.start_league(league_id="fall")
-    assert sight.public(place.league).now
+    assert sight.public(place.league).is_present
 
 
 def test_the_snapshot_of_a_freeze_is_json(place: make.Setting) -> None:

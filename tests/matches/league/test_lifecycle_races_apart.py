@@ -55,7 +55,7 @@ def test_the_withdrawal_of_one_player_is_undone_while_another_is_withdrawn(
 ) -> None:
     place = played()
     withdraw("P02")
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: undo(1)))
     first = tried(lambda: withdraw("P03"))
     assert not isinstance(other.is_done(), Exception)
     assert isinstance(first, LookAgain) is (connection.vendor == "postgresql")
@@ -70,7 +70,7 @@ def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
     was = place.match("R1M1")
     loser = was.player_b.code
     do("set_result", match_id="R1M1", status="WIN", winner=loser, reason=WHY)
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: undo(1)))
     first = tried(lambda: do("void", match_id="R1M1", reason=WHY))
     # One of the two is refused: otherwise undoing the later correction would restore the result of the undone one.
     assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
@@ -86,7 +86,7 @@ def test_a_result_is_reported_while_its_winner_is_withdrawn(monkeypatch: pytest.
     place = played()
     match = place.match("R2M1")
     winner = match.player_a.code
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, winner)))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.report(match, winner)))
     first = tried(lambda: withdraw(winner))
     answer = other.is_done()
     # On SQLite the report is late: ignored, or answered as a duplicate, depending on when it read the match.
@@ -102,7 +102,7 @@ def test_progress_of_a_match_does_not_stop_a_correction_that_was_shown_before(
 ) -> None:
     place = played()
     match = place.match("R2M1")
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.progress(match)))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.progress(match)))
     withdraw(match.player_a.code)
     assert other.is_done() == ("ok" if connection.vendor == "postgresql" else "lost")
     steps = [step["state"] for step in place.match("R2M1").lifecycle]
@@ -251,7 +251,7 @@ def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch,
     place = make.playing(players=2)
     match = place.match("R1M1")
     do("points", player_id="P01", points=1, reason=WHY)
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, "P01")))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.report(match, "P01")))
     tried(lambda: do("points", player_id="P02", points=9, reason=WHY))
     assert other.is_done()["status"] == "ACCEPTED"
     assert_rows_agree(place)
@@ -264,7 +264,7 @@ def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch,
 def test_a_round_starts_while_a_player_is_withdrawn(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.playing_on(place)))
+    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.playing_on(place)))
     first = tried(lambda: withdraw("P01"))
     other.is_done()
     make.look()

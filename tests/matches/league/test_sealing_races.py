@@ -57,11 +57,11 @@ GAPS: list[tuple[Callable[[], None], Any, str]] = [
     (cancel, sealing, "refuse_sealed"),
     (cancel, results, "finish"),
     (stop, sealing, "refuse_sealed"),
-    (set_result, applying, "_same_as_shown"),
+    (set_result, applying, "_refuse_if_changed"),
     (set_result, applying, "_write"),
-    (withdraw, applying, "_same_as_shown"),
+    (withdraw, applying, "_refuse_if_changed"),
     (withdraw, applying, "_write"),
-    (disqualify, applying, "_same_as_shown"),
+    (disqualify, applying, "_refuse_if_changed"),
     (disqualify, applying, "_write"),
 ]
 """An action, and the step of it before which the seal arrives."""
