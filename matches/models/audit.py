@@ -19,8 +19,8 @@ class Via(models.TextChoices):
 class AuditEntry(models.Model):
     """One action. League and account are texts: the entry outlives the league and the account that it names.
 
-    ``asked`` holds what the action was asked to do, and ``changes`` by name what was before and what is now; no code,
-    password or token is in either (``matches.view.audit``).
+    ``asked`` holds what the action was asked to do. ``changes`` holds for each changed thing, by its name, the value
+    before and the value after. No code, password or token is in either (``matches.view.audit``).
     """
 
     at = models.DateTimeField(_("at"))

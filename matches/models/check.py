@@ -26,7 +26,7 @@ class CheckRole(models.TextChoices):
 
 
 class CheckWay(models.TextChoices):
-    """The way by which an agent is checked; empty for the way that its league would use when the check begins."""
+    """The way by which an agent is checked. Empty: the way by which a league would reach it when the check begins."""
 
     ADDRESS = "address", _("its address")
     POLL = "poll", _("its own line (long poll)")
@@ -47,7 +47,7 @@ class Opponent(models.TextChoices):
 
 
 class ChecksOnly(models.Manager["Check"]):
-    """The checks: what is said of agents is read here, and no practice match is among it."""
+    """The checks, without the practice matches: what the site says about an agent is read from checks only."""
 
     def get_queryset(self) -> models.QuerySet[Check]:
         return super().get_queryset().filter(opponent="")
@@ -64,8 +64,9 @@ class Check(models.Model):
     """One run of the conformance check against one address, or one practice match, outside any league.
 
     Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue. A
-    practice match is a row with an ``opponent``. It waits, is claimed and gives way as a check does, and says nothing
-    of its agent: so ``objects`` has the checks only, and the code that works on the queue asks for ``queue``.
+    practice match is a row with an ``opponent``. It waits, is claimed and gives way as a check does, but whether an
+    agent is ready does not depend on it. So the manager ``objects`` has the checks only, and the code that works on the
+    queue uses the manager ``queue``, which has both.
     """
 
     check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

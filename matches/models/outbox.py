@@ -49,7 +49,7 @@ class Delivery(QuickLoad, models.Model):
         ]
         indexes = [
             models.Index(name="delivery_due", fields=["id"], condition=Q(state=DeliveryState.PENDING)),
-            # Tells whether a broadcast is settled for all agents; its deliveries are found by delivery_once.
+            # Shows whether a broadcast waits for any agent. All deliveries of a broadcast are found by delivery_once.
             models.Index(name="delivery_waiting", fields=["broadcast"], condition=Q(state=DeliveryState.PENDING)),
         ]
 
