@@ -1,4 +1,4 @@
-"""What a check says, in the reader's language: the SDK has it in English, as text and facts."""
+"""The sentences of a check's report in the reader's language; the SDK writes them in English, as a text with facts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fixed(text: str) -> SafeString:
     """A text without facts, such as the title of a clause, as HTML.
 
     Args:
-        text: in English; one that is not translated, as of another version, is shown as it is.
+        text: in English; shown as it is if there is no translation, as for a text that another version has stored.
     """
     translated = gettext(text) if text else ""
     return format_html("<bdi>{}</bdi>" if text and translated == text else "{}", translated)

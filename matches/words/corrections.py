@@ -37,7 +37,7 @@ def result(status: str, winner: str | None, faults: Sequence[Mapping[str, Any]] 
     """A result in a few words, without details of the game.
 
     Args:
-        faults: those of the result; of a match that both lost they say why each did.
+        faults: the faults of the result; they explain a match that both players lost.
     """
     if status == "WIN":
         return _("%(player)s won") % {"player": winner}
@@ -101,7 +101,7 @@ def _names(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _taken_out(data: Mapping[str, Any]) -> str:
-    whole = {
+    sentences = {
         (WITHDRAW, KEEP): _("%(player)s was withdrawn by the instructor, matches not yet played are lost"),
         (WITHDRAW, VOID): _("%(player)s was withdrawn by the instructor, all its matches are void"),
         (WITHDRAW, LOSE): _("%(player)s was withdrawn by the instructor, all its matches are lost"),
@@ -109,7 +109,7 @@ def _taken_out(data: Mapping[str, Any]) -> str:
         (DISQUALIFY, VOID): _("%(player)s was disqualified by the instructor, all its matches are void"),
         (DISQUALIFY, LOSE): _("%(player)s was disqualified by the instructor, all its matches are lost"),
     }
-    return whole[data["kind"], data["matches_become"]]
+    return sentences[data["kind"], data["matches_become"]]
 
 
 def _points(data: Mapping[str, Any]) -> str:
@@ -182,17 +182,17 @@ def corrections_of(view: View, *, match_id: str | None = None, player_id: str | 
         match_id: only those that changed this match.
         player_id: only those about this player or one of its matches.
     """
-    shown = []
+    visible = []
     for _number, data in sorted(view.moment.corrections.items(), reverse=True):
         if match_id is not None and match_id not in data["results"]:
             continue
         if player_id is not None and player_id not in _players(data):
             continue
         url = reverse("match", args=[view.league.pk, data["match_id"]]) if data["match_id"] else None
-        shown.append({**data, "sentence": correction_event(data), "url": url})
-    return shown
+        visible.append({**data, "sentence": correction_event(data), "url": url})
+    return visible
 
 
 def _players(data: Mapping[str, Any]) -> set[str]:
-    in_results = {player for one in data["results"].values() if one for player in one["players"]}
+    in_results = {player for outcome in data["results"].values() if outcome for player in outcome["players"]}
     return in_results | set(data["players"]) | {data["player_id"]}

@@ -14,7 +14,7 @@ from matches.events import registry
 from matches.words import corrections, match, states
 
 MAX_NAMED = 4
-"""Champions that a sentence names."""
+"""How many champions a sentence names at most."""
 
 
 def happened(kind: str, data: Mapping[str, Any]) -> str:
@@ -27,8 +27,8 @@ def happened(kind: str, data: Mapping[str, Any]) -> str:
     row = registry.find(kind)
     if row is None or not row.words:
         return str(kind)
-    more = _EXTRA_VALUES[kind](data) if kind in _EXTRA_VALUES else {}
-    return (_(row.words) % {**_with_isolated_words(data), **more}).rstrip()
+    extra = _EXTRA_VALUES[kind](data) if kind in _EXTRA_VALUES else {}
+    return (_(row.words) % {**_with_isolated_words(data), **extra}).rstrip()
 
 
 def _finished(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,14 +39,14 @@ def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
     # Events of earlier versions have no list of champions.
     champions = data.get("champions") or [data.get("champion") or {}]
     # Nobody is champion of a table of zeros.
-    names = [isolated(str(one.get("display_name", "–"))) for one in champions if one.get("points", 0) > 0]
+    names = [isolated(str(row.get("display_name", "–"))) for row in champions if row.get("points", 0) > 0]
     if not names:
         return {"champions_named": ""}
-    named, left = ", ".join(names[:MAX_NAMED]), len(names) - MAX_NAMED
-    if left > 0:
-        named = ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", left) % {
+    named, unnamed = ", ".join(names[:MAX_NAMED]), len(names) - MAX_NAMED
+    if unnamed > 0:
+        named = ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", unnamed) % {
             "players": named,
-            "count": left,
+            "count": unnamed,
         }
     sentence = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(names)) % {"names": named}
     return {"champions_named": sentence}
@@ -59,9 +59,9 @@ _EXTRA_VALUES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     EventKind.CORRECTED: lambda data: {"sentence": corrections.correction_event(data)},
     EventKind.CORRECTION_UNDONE: lambda data: {"sentence": corrections.correction_event(data, undone=True)},
 }
-"""For kinds whose sentence has placeholders that are not fields of the event: the values of these."""
+"""For a kind whose sentence has placeholders that are not fields of the event: a function that returns their values."""
 
 
 def _with_isolated_words(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Isolate what people wrote, whose trailing punctuation would otherwise move to the other side."""
+    """Isolate what people wrote: otherwise its last punctuation mark would move to the other side of the line."""
     return {**data, **{name: isolated(data[name]) for name in ("name", "text") if name in data}}

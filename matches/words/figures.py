@@ -1,4 +1,4 @@
-"""The evening in figures, in words: for each figure a name, a value that is read from afar, who, and where."""
+"""The figures of an evening in words: for each a label, a value to be read from afar, its players and its match."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ class Line(NamedTuple):
     """One figure.
 
     Attributes:
-        name: what it is the figure of; a slug for styles and tests.
+        name: which figure it is, as a slug for styles and tests.
+        label: which figure it is, for people.
+        value: the figure itself, with its unit.
         players: whom it is about, by id; with ``against`` the second one is the opponent.
+        note: more about the figure, such as when it happened.
         match_id: the match that it is about; empty for none.
     """
 
@@ -30,23 +33,23 @@ class Line(NamedTuple):
     against: bool = False
 
 
-def lines(known: Figures, fastest: tuple[str, str] | None) -> list[Line]:
-    """All figures that there are.
+def lines(figures: Figures, fastest: tuple[str, str] | None) -> list[Line]:
+    """A line for each figure that is figures of the league.
 
     Args:
         fastest: the player with the quickest answers, and its median time in words.
     """
-    found = [_upset(known.upset) if known.upset else None, _run(known.runs) if known.runs else None]
-    if known.longest is not None and known.longest.moves:
-        moves = ngettext("%(count)d move", "%(count)d moves", known.longest.moves) % {"count": known.longest.moves}
-        game = known.longest.outcome
+    found = [_upset(figures.upset) if figures.upset else None, _run(figures.runs) if figures.runs else None]
+    if figures.longest is not None and figures.longest.moves:
+        moves = ngettext("%(count)d move", "%(count)d moves", figures.longest.moves) % {"count": figures.longest.moves}
+        game = figures.longest.outcome
         found.append(Line("longest", _("Longest game"), moves, game.players, "", game.match_id, against=True))
     found += [
-        _lead(known.lead) if known.lead else None,
-        _finish(known.ahead) if known.ahead is not None else None,
+        _lead(figures.lead) if figures.lead else None,
+        _finish(figures.ahead) if figures.ahead is not None else None,
         _fastest(*fastest) if fastest is not None else None,
-        _lucky(known.luckiest) if known.luckiest else None,
-        _matches(known),
+        _lucky(figures.luckiest) if figures.luckiest else None,
+        _matches(figures),
     ]
     return [line for line in found if line is not None]
 
@@ -59,21 +62,21 @@ def _run(runs: list[Run]) -> Line:
 
 
 def _upset(gap: Gap) -> Line:
-    one = gap.outcome
-    winner = str(one.winner)
-    loser = one.players[one.players[0] == winner]
+    outcome = gap.outcome
+    winner = str(outcome.winner)
+    loser = outcome.players[outcome.players[0] == winner]
     value = ngettext("%(count)d place apart", "%(count)d places apart", gap.places) % {"count": gap.places}
-    note = _("the lower one won, in round %(round)d") % {"round": one.round_number}
-    return Line("upset", _("Biggest upset"), value, (winner, loser), note, one.match_id, against=True)
+    note = _("the lower one won, in round %(round)d") % {"round": outcome.round_number}
+    return Line("upset", _("Biggest upset"), value, (winner, loser), note, outcome.match_id, against=True)
 
 
-def _lead(known: Changes) -> Line:
-    if known.changes:
-        value = ngettext("changed %(count)d time", "changed %(count)d times", known.changes) % {"count": known.changes}
+def _lead(lead: Changes) -> Line:
+    if lead.changes:
+        value = ngettext("changed %(count)d time", "changed %(count)d times", lead.changes) % {"count": lead.changes}
     else:
         value = _("never changed")
-    note = ngettext("led after %(count)d round", "led after %(count)d rounds", known.rounds) % {"count": known.rounds}
-    return Line("lead", _("The lead"), value, (known.leader,), note)
+    note = ngettext("led after %(count)d round", "led after %(count)d rounds", lead.rounds) % {"count": lead.rounds}
+    return Line("lead", _("The lead"), value, (lead.leader,), note)
 
 
 def _finish(ahead: int) -> Line:
@@ -86,17 +89,17 @@ def _fastest(player_id: str, took: str) -> Line:
     return Line("fastest", _("Fastest agent"), took, (player_id,), _("median of its choices and moves"))
 
 
-def _lucky(known: Lucky) -> Line:
-    whole = round(known.points)
-    points = str(whole) if known.points == whole else number_format(known.points, decimal_pos=1)
+def _lucky(lucky: Lucky) -> Line:
+    whole = round(lucky.points)
+    points = str(whole) if lucky.points == whole else number_format(lucky.points, decimal_pos=1)
     value = ngettext("+%(points)s point", "+%(points)s points", max(1, whole)) % {"points": points}
-    return Line("luckiest", _("Luckiest"), value, (known.player_id,), _("more than a fair coin would give"))
+    return Line("luckiest", _("Luckiest"), value, (lucky.player_id,), _("more than a fair coin would give"))
 
 
-def _matches(known: Figures) -> Line:
-    value = ngettext("%(count)d match", "%(count)d matches", known.matches) % {"count": known.matches}
-    drawn = ngettext("%(count)d draw", "%(count)d draws", known.draws) % {"count": known.draws}
-    if known.unanswered:
-        lost = ngettext("%(count)d technical loss", "%(count)d technical losses", known.unanswered)
-        drawn = _("%(draws)s, %(losses)s") % {"draws": drawn, "losses": lost % {"count": known.unanswered}}
-    return Line("matches", _("Played"), value, (), drawn)
+def _matches(figures: Figures) -> Line:
+    value = ngettext("%(count)d match", "%(count)d matches", figures.matches) % {"count": figures.matches}
+    note = ngettext("%(count)d draw", "%(count)d draws", figures.draws) % {"count": figures.draws}
+    if figures.unanswered:
+        losses = ngettext("%(count)d technical loss", "%(count)d technical losses", figures.unanswered)
+        note = _("%(draws)s, %(losses)s") % {"draws": note, "losses": losses % {"count": figures.unanswered}}
+    return Line("matches", _("Played"), value, (), note)

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from league_sdk.ledger.luck.figures import Luck, PlayerLuck
 
 
-def places(one: PlayerLuck) -> str:
+def places(player: PlayerLuck) -> str:
     """The places between which a player would be if its matches were played again."""
-    if one.low == one.high:
-        return str(one.low)
-    return _("%(low)d to %(high)d") % {"low": one.low, "high": one.high}
+    if player.low == player.high:
+        return str(player.low)
+    return _("%(low)d to %(high)d") % {"low": player.low, "high": player.high}
 
 
 def share(value: float) -> str:
@@ -23,9 +23,9 @@ def share(value: float) -> str:
     return _("%(percent)d %%") % {"percent": round(100 * value)}
 
 
-def expected(one: PlayerLuck) -> str:
+def expected(player: PlayerLuck) -> str:
     """The points that a player's matches were worth on average; empty in a game of skill."""
-    return "" if one.expected is None else f"{one.expected:.1f}"
+    return "" if player.expected is None else f"{player.expected:.1f}"
 
 
 def about_bars(luck: Luck, after_round: int) -> str:
@@ -34,7 +34,7 @@ def about_bars(luck: Luck, after_round: int) -> str:
         "The bars: from which place to which everyone would be if rounds 1 to %(round)d were played again, "
         "in nine of ten leagues."
     ) % {"round": after_round}
-    if luck.chance or all(one.coin for one in luck.players.values()):
+    if luck.chance or all(player.coin for player in luck.players.values()):
         return sentence
     hollow = _("A hollow bar: its results could be those of an average player, so its place could be chance.")
     return f"{sentence} {hollow}"
@@ -49,10 +49,10 @@ def about_coins(luck: Luck) -> str:
     return ""
 
 
-def about_player(one: PlayerLuck, luck: Luck, after_round: int) -> str:
+def about_player(player: PlayerLuck, luck: Luck, after_round: int) -> str:
     """How much of a player's place is luck."""
-    facts = {"round": after_round, "low": one.low, "high": one.high, "of": len(luck.players)}
-    if one.low == one.high:
+    facts = {"round": after_round, "low": player.low, "high": player.high, "of": len(luck.players)}
+    if player.low == player.high:
         sentence = _(
             "If rounds 1 to %(round)d were played again, its place would be %(low)d of %(of)d "
             "in at least nine of ten leagues."
@@ -62,36 +62,36 @@ def about_player(one: PlayerLuck, luck: Luck, after_round: int) -> str:
             "If rounds 1 to %(round)d were played again, its place would be between %(low)d and %(high)d of %(of)d "
             "in nine of ten leagues."
         )
-    return f"{sentence % facts} {_worth(one) if luck.chance else _strength(one)}"
+    return f"{sentence % facts} {_worth(player) if luck.chance else _strength(player)}"
 
 
-def _worth(one: PlayerLuck) -> str:
+def _worth(player: PlayerLuck) -> str:
     sentence = _("In this game nobody can be better than another: every place could be chance.")
-    if one.expected is None or one.spread is None:
+    if player.expected is None or player.spread is None:
         return sentence
     worth = _(
         "Its points: %(points)d; what its matches were worth on average: %(expected)s, give or take %(spread)s."
     ) % {
-        "expected": f"{one.expected:.1f}",
-        "spread": f"{one.spread:.1f}",
-        "points": one.points,
+        "expected": f"{player.expected:.1f}",
+        "spread": f"{player.spread:.1f}",
+        "points": player.points,
     }
     return f"{sentence} {worth}"
 
 
-def _strength(one: PlayerLuck) -> str:
-    if one.coin or one.better is None:
+def _strength(player: PlayerLuck) -> str:
+    if player.coin or player.better is None:
         return _("Its results could be those of an average player: its place could be chance.")
-    if one.better > 0.5:
+    if player.better > 0.5:
         return _("That it is better than the average player is hardly luck.")
     return _("That it is weaker than the average player is hardly bad luck.")
 
 
-def about_champion(player_id: str, one: PlayerLuck, luck: Luck) -> str:
+def about_champion(player_id: str, player: PlayerLuck, luck: Luck) -> str:
     """How likely the champion is the best, and would be the champion again; empty if nothing can be said."""
-    if one.best is None:
+    if player.best is None:
         return ""
-    facts = {"player": player_id, "best": share(one.best), "again": share(one.first)}
+    facts = {"player": player_id, "best": share(player.best), "again": share(player.first)}
     if luck.chance:
         return (
             _(

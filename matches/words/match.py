@@ -22,23 +22,23 @@ def own_words(outcome: Outcome, quotes: Mapping[str, str], *, owned: str = "") -
     Args:
         outcome: how the match ended; after a correction by the instructor no player's words explain it.
         quotes: the players' words by id, as far as the reader may see them.
-        owned: the reader's own player; empty for the staff.
+        owned: the id of the reader's own player; empty for the staff.
     """
     if outcome.correction is not None:
         return []
     blamed = dict.fromkeys(fault["player_id"] for fault in outcome.faults)
-    own, of_player = _("your agent said: %(words)s"), _("%(player)s said: %(words)s")
+    of_own_agent, of_player = _("your agent said: %(words)s"), _("%(player)s said: %(words)s")
     return [
-        (own if player == owned else of_player) % {"player": player, "words": isolated(quotes[player])}
+        (of_own_agent if player == owned else of_player) % {"player": player, "words": isolated(quotes[player])}
         for player in blamed
         if quotes.get(player)
     ]
 
 
 def why(outcome: Outcome) -> str:
-    """Why a match ended as it did, in one sentence; if nothing else is known, the text that is stored with the result.
+    """Why a match ended as it did, in one sentence with a full stop.
 
-    Ends with a full stop unless it is that text, which is translated if it is one of ours.
+    If nothing else is known, the text that is stored with the result, as it is; translated if the site wrote it.
     """
     reasons = "; ".join(_reasons(outcome)) if outcome.correction is None else ""
     if reasons:
@@ -48,7 +48,7 @@ def why(outcome: Outcome) -> str:
         }.get(ResultStatus(outcome.status))
         return f"{reasons}: {end}." if end else f"{reasons}."
     games = (_even_odd_reason, _sum_reason, _board_reason)
-    return next((known for of_game in games if (known := of_game(outcome))), sentence_of(outcome.reason))
+    return next((sentence for of_game in games if (sentence := of_game(outcome))), sentence_of(outcome.reason))
 
 
 def _reasons(outcome: Outcome) -> list[str]:
@@ -56,7 +56,7 @@ def _reasons(outcome: Outcome) -> list[str]:
     reasons = [states.fault_sentence(fault) for fault in outcome.faults]
     if outcome.status == ResultStatus.TECHNICAL_LOSS:
         blamed = {fault["player_id"] for fault in outcome.faults}
-        # A player without a fault that lost without play was taken out by the instructor.
+        # A player that lost without play and has no fault was taken out of the league by the instructor.
         taken_out = [player for player in outcome.players if player != outcome.winner and player not in blamed]
         reasons += [
             _("%(player)s was taken out of the league: not called") % {"player": player} for player in taken_out
@@ -134,7 +134,7 @@ def lost_attempt(data: Mapping[str, Any]) -> str:
 
 
 def reason_lost(data: Mapping[str, Any]) -> str:
-    """The reason that stands in such an event: a note, or a text as earlier versions of the site wrote them."""
+    """The reason in an event ``attempt_lost`` or ``match_held``: there a note, or a text of an earlier version."""
     return sentence_of(data.get("why")) or "–"
 
 
@@ -152,14 +152,14 @@ def duration(milliseconds: int) -> str:
 
 
 def took(elapsed_ms: int, limit_ms: int | None) -> str:
-    """How long an answer took, of how much time."""
+    """How long an answer took, and how long it might take at most."""
     if limit_ms is None:
         return duration(elapsed_ms)
     return _("%(took)s of %(limit)s") % {"took": duration(elapsed_ms), "limit": duration(limit_ms)}
 
 
-def never(elapsed_ms: int | None, limit_ms: int | None) -> str:
-    """Says that there was no answer."""
+def no_answer(elapsed_ms: int | None, limit_ms: int | None) -> str:
+    """Says that there was no answer, and in how long, if the whole time was waited for it."""
     if limit_ms is not None and (elapsed_ms is None or elapsed_ms >= limit_ms):
         return _("no answer in %(limit)s") % {"limit": duration(limit_ms)}
     return _("no answer")

@@ -1,4 +1,4 @@
-"""Notes on a page: a game from a package may have its sentences in the reader's language."""
+"""Notes as sentences on a page; the sentences of a game that came as a package are translated by that package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from league_sdk.rules.registry import games
 
 
 def in_its_words(text: str) -> str:
-    """A sentence of a game in the game's own translation into this language; else as it is, quoted."""
+    """A sentence of a game in the game's own translation into the reader's language; quoted if there is none."""
     language = (get_language() or "").partition("-")[0]
     found = wording.translated(text, (game.translations.get(language, {}) for game in games().values()), isolated)
     return words.in_other_words(text) if found is None else found

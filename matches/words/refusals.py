@@ -1,4 +1,4 @@
-"""Why a planned start was refused: stored in English, as nobody's language is known then, and told in the reader's."""
+"""Why a planned start was refused, in the reader's language; it is stored in English, as it has no reader yet then."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FILLING = ".{1,200}?"
 
 
 def translated(text: str) -> str:
-    """A stored refusal of a start, in the reader's language; one that is not known is quoted."""
+    """A stored refusal of a start, in the reader's language; a text that is none of these refusals is quoted."""
     return wording.translated(text, [_at_start()], isolated, filling=_FILLING) or in_other_words(text)
 
 
 def _at_start() -> dict[str, str]:
-    """The refusals of ``matches.league.lifecycle.start_league``, as they are stored, in the reader's language."""
+    """The refusals of ``matches.league.lifecycle.start_league``: by the text that is stored, the translation."""
     running = (
         "Round %(number)s is still running (%(left)s match open): wait until it has ended.",
         "Round %(number)s is still running (%(left)s matches open): wait until it has ended.",

@@ -32,7 +32,7 @@ def rules(game_type: str) -> str:
 
 
 def limits(settings: LeagueSettings) -> list[str]:
-    """What a league asks of its players, and what it gives them, each in a sentence."""
+    """The time limits of a league, its tries, its limits of silences and its points, each in a sentence."""
     seconds = {name: f"{value:.10g}" for name, value in settings.model_dump().items() if name.endswith("_timeout_s")}
     tries = ngettext(
         "A message without an answer is sent again at most %(count)d time.",
@@ -46,7 +46,7 @@ def limits(settings: LeagueSettings) -> list[str]:
         )
         % seconds,
         tries % {"count": settings.max_retries},
-        _("Silent matches in a row until it is suspended: %(suspend)d; until it is shut down: %(shutdown)d.")
+        _("Silent matches in a row until your agent is suspended: %(suspend)d; until it is shut down: %(shutdown)d.")
         % {"suspend": settings.suspend_after, "shutdown": settings.shutdown_after},
         _("Points: %(win)d for a win, %(draw)d for a draw, %(loss)d for a loss, %(technical)d for a technical loss.")
         % {

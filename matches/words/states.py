@@ -16,7 +16,7 @@ from matches.words.notes import sentence_of
 
 
 def not_shown_to_be_yours() -> str:
-    """Explains to an owner who registered an address from elsewhere why its answers are withheld, and what to do."""
+    """Tells an owner why the answers of an agent that was registered from elsewhere are withheld, and what to do."""
     return _(
         "What this agent answered is withheld: nobody has shown that it is yours, as it was registered from elsewhere. "
         "Register it from the machine it runs on, with that machine's address as a number, or with your personal code, "
@@ -26,7 +26,7 @@ def not_shown_to_be_yours() -> str:
 
 
 def league_state(state: str) -> str:
-    """A league's state."""
+    """A league's state in words."""
     return {
         LeagueState.REGISTRATION: _("registration open"),
         LeagueState.SCHEDULED: _("scheduled"),
@@ -37,7 +37,7 @@ def league_state(state: str) -> str:
 
 
 def match_state(state: str, to_move: str | None = None) -> str:
-    """A match's state; while a game is played in turns, whose turn it is."""
+    """A match's state in words; while a game is played in turns, whose turn it is."""
     if state == MatchState.COLLECTING_CHOICES and to_move:
         return _("%(player)s to move") % {"player": to_move}
     return {
@@ -126,20 +126,20 @@ def result_summary(
     status: str, winner: str | None, details: Mapping[str, Any], faults: Sequence[Mapping[str, Any]] = ()
 ) -> str:
     """A result in a few words, such as "P01 won · 8 even" or "P02 won · 9 moves"."""
-    drawn, moves = "", details.get("moves")
+    ending, moves = "", details.get("moves")
     if isinstance(details.get("sum"), int):
-        drawn = f"{_separator()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
+        ending = f"{_separator()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
     elif details.get("drawn_number") is not None:
         parity = _parity_word(details.get("number_parity") or _parity(details))
-        drawn = f"{_separator()}{details['drawn_number']} {parity}".rstrip()
+        ending = f"{_separator()}{details['drawn_number']} {parity}".rstrip()
     elif isinstance(moves, list) and moves:
-        drawn = _separator() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
+        ending = _separator() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
     played_out = status in ("WIN", "DRAW")
-    return corrections.result(status, winner, faults) + (drawn if played_out else "")
+    return corrections.result(status, winner, faults) + (ending if played_out else "")
 
 
 def _separator() -> str:
-    """A separator dot; in right-to-left text with a mark, as "P01 · 8" would be laid out as one left-to-right word."""
+    """A separator dot. In a right-to-left language with a mark, or "P01 · 8" would be laid out from left to right."""
     return "\u200f · " if get_language_bidi() else " · "
 
 

@@ -1,4 +1,4 @@
-"""Stories of results in sentences, which say nothing of anybody's sex."""
+"""Stories of results in sentences; no sentence says whether a player is a "he" or a "she"."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def _set_verdict(message: Message) -> None:
         message.verdict = "aside"
         return
     if not message.has_response and message.problem:
-        message.verdict, message.timing = "never", match.never(elapsed, limit)
+        message.verdict, message.timing = "never", match.no_answer(elapsed, limit)
         if limit is not None and elapsed >= limit:
             # The verdict already says that time ran out.
             message.problem = ""

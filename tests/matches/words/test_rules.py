@@ -18,6 +18,6 @@ def test_the_limits_are_those_of_the_league() -> None:
         "Your agent has 5 s to answer an invitation, 2.5 s to choose or to move, 5 s to answer GAME_OVER, and 10 s for "
         "anything else.",
         "A message without an answer is sent again at most 1 time.",
-        "Silent matches in a row until it is suspended: 2; until it is shut down: 5.",
+        "Silent matches in a row until your agent is suspended: 2; until it is shut down: 5.",
         "Points: 2 for a win, 1 for a draw, 0 for a loss, 0 for a technical loss.",
     ]
