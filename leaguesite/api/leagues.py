@@ -123,7 +123,7 @@ def _list(
     """Answer with a list that grows with a league, at most 1 MiB of it; headers hold the next cursor and the total."""
     try:
         want = lists.wanted(request.GET.get("limit"), request.GET.get("cursor"))
-    except lists.NotWanted as error:
+    except lists.NotUsable as error:
         raise Invalid(str(error), field=error.field) from None
     staff = _is_staff(request)
     view = _view(request, league_id) if staff else None

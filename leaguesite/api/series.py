@@ -23,4 +23,4 @@ def show_series(request: HttpRequest, series_id: str) -> HttpResponse:
     found = series.find(series_id)
     if found is None:
         raise NotFound(_("There is no series %(id)s.") % {"id": series_id})
-    return answer(series.public_season(found))
+    return answer(series.public_series_row(found))

@@ -78,7 +78,7 @@ def _wanted(call: Call) -> lists.Wanted:
     max_bytes = lists.MAX_BYTES if call.request.plain else lists.MAX_BYTES // 5
     try:
         return lists.wanted(params.get("limit"), params.get("cursor"), max_bytes=max_bytes)
-    except lists.NotWanted as error:
+    except lists.NotUsable as error:
         field = f"query_params.{error.field}"
         raise InvalidFormat(str(error), field=field, seen=error.seen, expected=error.expected) from None
 

@@ -25,7 +25,7 @@ from matches.desk.facts import Facts
 from matches.desk.shared import Wait, gateways, waits
 from matches.models import League, Match
 from matches.view import sight, summaries
-from matches.view.readiness import Readiness, Ready, read_word
+from matches.view.readiness import Readiness, Ready, read_ready
 from matches.view.roles import Action
 from matches.words import states
 
@@ -66,7 +66,7 @@ def context(
             "may": {str(action): True for action in allowed},
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),
-            "left_out": {code: read_word(word).label for code, word in sorted(league.left_out.items())},
+            "left_out": {code: read_ready(word).label for code, word in sorted(league.left_out.items())},
             "players": tables[Kind.PLAYER],
             "referees": tables[Kind.REFEREE],
             "answering": _answering(facts, asking),

@@ -1,7 +1,8 @@
-"""The state of a league after a number of events, and what each kind of event changes of it. Pure.
+"""The state of a league after a number of events, and what each kind of event changes in it. Pure.
 
-The table, the pages and messages to agents are made from it. So what an audience sees depends only on the last event
-it knows: the present one, the one before the freeze, or the one that the slider of the replay is at.
+The table, the pages and messages to agents are made from this state. So what an audience sees depends only on the last
+event that the audience may know: the newest one, the last one before the freeze, or the one that the slider of the
+replay is at.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Happened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one match that counted after an event."""
+    """The result of one match, as it counted after an event."""
 
     match_id: str
     round_number: int
@@ -47,7 +48,7 @@ class Outcome:
     draw_seed: str = ""
     """The revealed seed in hex; empty if nothing was drawn, or by a referee that does not seal its verdicts."""
     play: int = 1
-    """1 for the first play, and one higher for each replay that the instructor ordered."""
+    """1 when the match is played for the first time, and one higher for each replay that the instructor ordered."""
     sealed: bool = False
     """Whether the referee sealed the verdict before the players were told."""
 
@@ -57,7 +58,7 @@ class Outcome:
         return Result(self.round_number, *self.players, self.status, self.winner)
 
     def to_event(self) -> dict[str, Any]:
-        """The result as an event tells it."""
+        """The result in the form in which the data of an event have it."""
         return {
             "match_id": self.match_id,
             "round_id": self.round_number,
@@ -75,7 +76,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class RoundThen:
-    """A round that had started."""
+    """A round that had started when an event happened, as the round stood after that event."""
 
     number: int
     state: str
@@ -92,9 +93,9 @@ class Moment:
         head: the digest of that event: the head of the ledger at that time.
         rounds: the rounds that had started, by number.
         outcomes: the results that counted, by match, in the order in which they began to count.
-        points: for each player, the points that corrections gave or took.
+        corrected_points: for each player, the points that corrections gave, or took if below 0.
         out: for each player, ``withdrawn`` or ``disqualified``.
-        commitments: by match, the hashes of its seeds, in the order of its plays (ruling, section 12).
+        commitments: by match, the commitments to its seeds, one for each of its plays, in order (ruling, section 12).
         corrections: the corrections by number: the data of each one's event, with ``undone``.
         frozen_after: the last round that the public sees, while the board is frozen.
     """
@@ -109,7 +110,7 @@ class Moment:
     rounds: dict[int, RoundThen] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     commitments: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    points: dict[str, int] = field(default_factory=dict)
+    corrected_points: dict[str, int] = field(default_factory=dict)
     out: dict[str, str] = field(default_factory=dict)
     corrections: dict[int, dict[str, Any]] = field(default_factory=dict)
     frozen_after: int | None = None
@@ -135,74 +136,74 @@ class Moment:
             rounds=dict(self.rounds),
             outcomes=dict(self.outcomes),
             commitments=dict(self.commitments),
-            points=dict(self.points),
+            corrected_points=dict(self.corrected_points),
             out=dict(self.out),
             corrections=dict(self.corrections),
         )
 
 
-# What each kind of event changes; the registry has one of these functions for each kind ----------
+# What each kind of event changes; the registry names one of these functions for each kind that changes something ---
 
 
-def demo_afresh(then: Moment, event: Happened) -> None:
+def demo_afresh(moment: Moment, event: Happened) -> None:
     fresh = Moment()
-    for name in then.__slots__:
-        setattr(then, name, getattr(fresh, name))
+    for name in moment.__slots__:
+        setattr(moment, name, getattr(fresh, name))
 
 
-def schedule_made(then: Moment, event: Happened) -> None:
-    then.state = LeagueState.SCHEDULED
+def schedule_made(moment: Moment, event: Happened) -> None:
+    moment.state = LeagueState.SCHEDULED
 
 
-def round_started(then: Moment, event: Happened) -> None:
-    if then.state != LeagueState.COMPLETED:
-        then.state = LeagueState.RUNNING
-    then.started_at = then.started_at or event.at
+def round_started(moment: Moment, event: Happened) -> None:
+    if moment.state != LeagueState.COMPLETED:
+        moment.state = LeagueState.RUNNING
+    moment.started_at = moment.started_at or event.at
     number = int(event.data["round_id"])
-    then.rounds[number] = RoundThen(number, RoundState.ANNOUNCING, event.at)
-    committed(then, event)
+    moment.rounds[number] = RoundThen(number, RoundState.ANNOUNCING, event.at)
+    committed(moment, event)
 
 
-def committed(then: Moment, event: Happened) -> None:
+def committed(moment: Moment, event: Happened) -> None:
     """Add the commitments to the draws of matches that are opened, for the first time or for a replay."""
-    for match_id, known in event.data.get("draw_commitments", {}).items():
-        then.commitments[match_id] = (*then.commitments.get(match_id, ()), str(known))
+    for match_id, commitment in event.data.get("draw_commitments", {}).items():
+        moment.commitments[match_id] = (*moment.commitments.get(match_id, ()), str(commitment))
 
 
-def round_opened(then: Moment, event: Happened) -> None:
+def round_opened(moment: Moment, event: Happened) -> None:
     number = int(event.data["round_id"])
-    then.rounds[number] = replace(then.rounds[number], state=RoundState.RUNNING)
+    moment.rounds[number] = replace(moment.rounds[number], state=RoundState.RUNNING)
 
 
-def round_completed(then: Moment, event: Happened) -> None:
+def round_completed(moment: Moment, event: Happened) -> None:
     number = int(event.data["round_id"])
-    then.rounds[number] = replace(then.rounds[number], state=RoundState.COMPLETED, completed_at=event.at)
+    moment.rounds[number] = replace(moment.rounds[number], state=RoundState.COMPLETED, completed_at=event.at)
 
 
-def paused(then: Moment, event: Happened) -> None:
-    then.paused = event.kind == EventKind.PAUSED
+def paused(moment: Moment, event: Happened) -> None:
+    moment.paused = event.kind == EventKind.PAUSED
 
 
-def completed(then: Moment, event: Happened) -> None:
-    then.state, then.completed_at, then.paused = LeagueState.COMPLETED, event.at, False
+def completed(moment: Moment, event: Happened) -> None:
+    moment.state, moment.completed_at, moment.paused = LeagueState.COMPLETED, event.at, False
 
 
-def stopped(then: Moment, event: Happened) -> None:
-    then.state, then.completed_at, then.paused = LeagueState.STOPPED, then.completed_at or event.at, False
+def stopped(moment: Moment, event: Happened) -> None:
+    moment.state, moment.completed_at, moment.paused = LeagueState.STOPPED, moment.completed_at or event.at, False
     # An active round is not played any more.
-    then.rounds = {number: one for number, one in then.rounds.items() if one.state == RoundState.COMPLETED}
+    moment.rounds = {number: row for number, row in moment.rounds.items() if row.state == RoundState.COMPLETED}
 
 
-def match_finished(then: Moment, event: Happened) -> None:
-    _count(then, event, event.data)
+def match_finished(moment: Moment, event: Happened) -> None:
+    _count(moment, event, event.data)
 
 
-def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
+def _count(moment: Moment, event: Happened, data: Mapping[str, Any]) -> None:
     match_id = str(data["match_id"])
-    # A result that counts again moves to the end, as in the feed of events.
-    then.outcomes.pop(match_id, None)
+    # A result that replaces an earlier one moves to the end, as in the feed of events.
+    moment.outcomes.pop(match_id, None)
     first, second = data["players"]
-    then.outcomes[match_id] = Outcome(
+    moment.outcomes[match_id] = Outcome(
         match_id=match_id,
         round_number=int(data["round_id"]),
         players=(first, second),
@@ -222,34 +223,37 @@ def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
     )
 
 
-def corrected(then: Moment, event: Happened) -> None:
-    """Apply a correction or its undoing; the data of both are the results, points and players out afterwards."""
+def corrected(moment: Moment, event: Happened) -> None:
+    """Apply a correction or its undoing.
+
+    The data of both say which results count afterwards, by how much points change, and which players are out.
+    """
     number = int(event.data["number"])
     undone = event.kind == EventKind.CORRECTION_UNDONE
-    known = {**then.corrections.get(number, {}), "undone": undone}
+    correction = {**moment.corrections.get(number, {}), "undone": undone}
     if undone:
-        known["undone_reason"] = event.data["reason"]
+        correction["undone_reason"] = event.data["reason"]
     else:
-        known |= {**event.data, "at": event.at}
-    then.corrections[number] = known
-    committed(then, event)
+        correction |= {**event.data, "at": event.at}
+    moment.corrections[number] = correction
+    committed(moment, event)
     for match_id, result in event.data.get("results", {}).items():
         if result is None:
-            then.outcomes.pop(match_id, None)
+            moment.outcomes.pop(match_id, None)
         else:
-            _count(then, event, result)
+            _count(moment, event, result)
     for player_id, points in event.data.get("points", {}).items():
-        then.points[player_id] = then.points.get(player_id, 0) + int(points)
+        moment.corrected_points[player_id] = moment.corrected_points.get(player_id, 0) + int(points)
     for player_id, word in event.data.get("out", {}).items():
         if word is None:
-            then.out.pop(player_id, None)
+            moment.out.pop(player_id, None)
         else:
-            then.out[player_id] = word
+            moment.out[player_id] = word
 
 
-def frozen(then: Moment, event: Happened) -> None:
-    then.frozen_after = int(event.data["after_round"])
+def frozen(moment: Moment, event: Happened) -> None:
+    moment.frozen_after = int(event.data["after_round"])
 
 
-def unfrozen(then: Moment, event: Happened) -> None:
-    then.frozen_after = None
+def unfrozen(moment: Moment, event: Happened) -> None:
+    moment.frozen_after = None

@@ -1,7 +1,7 @@
 """The table of event kinds: for each its fields, who may read them, its sentence, and what it changes. Pure.
 
-A new kind is a name with its public fields in :mod:`league_sdk.ledger.kinds` and a row of :data:`EVENTS`; a verb of
-``matches/league`` records it.
+A new kind needs a name with its public fields in :mod:`league_sdk.ledger.kinds`, a row of :data:`EVENTS`, and a verb of
+``matches/league`` that records it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class EventType:
     """One kind of event.
 
     Attributes:
-        words: the sentence, with fields as ``%(name)s``; empty for a kind that only the desk reads.
+        words: the sentence about the event, with fields as ``%(name)s``; empty for a kind that only the desk reads.
         fold: applies the event to a moment; None if it changes no state.
         private: the types of the fields that are private in the ledger.
         feed_fields: the fields that the API's feed gives to everybody; None for those that are public in the ledger.
-        listed: whether the feed on pages has it; not if the pages show it elsewhere.
+        listed: whether the feed on pages shows it; False for a kind that the pages show elsewhere.
     """
 
     words: str = ""
@@ -43,7 +43,7 @@ _CORRECTION = EventType(
     {"results": dict, "reason": str},
     feed_fields=("number", "kind", "match_id", "player_id", "points", "out", "reason"),
 )
-_LOST: Mapping[str, Any] = {
+_LOST_ATTEMPT_FIELDS: Mapping[str, Any] = {
     "private": {"cause": str, "why": str | dict},
     "feed_fields": ("match_id", "attempt", "referee_id", "cause"),
 }
@@ -80,9 +80,9 @@ EVENTS: Mapping[EventKind, EventType] = {
         listed=False,
     ),
     EventKind.ATTEMPT_LOST: EventType(
-        _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."), **_LOST
+        _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."), **_LOST_ATTEMPT_FIELDS
     ),
-    EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost referees."), **_LOST),
+    EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost referees."), **_LOST_ATTEMPT_FIELDS),
     EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
     EventKind.PAUSED: EventType(_("The league was paused."), history.paused),
     EventKind.RESUMED: EventType(_("The league was resumed."), history.paused),
@@ -104,11 +104,11 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.START_FAILED: EventType(private={"at": str, "why": str}),
     EventKind.GATEWAY_CHANGED: EventType(private={"host": str, "gateway": bool, "user": str}),
 }
-_BY_NAME: Mapping[str, EventType] = {kind.value: one for kind, one in EVENTS.items()}
-PUBLIC = tuple(kind for kind, one in EVENTS.items() if one.words)
+_BY_NAME: Mapping[str, EventType] = {kind.value: row for kind, row in EVENTS.items()}
+PUBLIC = tuple(kind for kind, row in EVENTS.items() if row.words)
 """Kinds that everybody may read; the others (roles, planned starts, gateways) are for the desk."""
 LISTED = tuple(kind for kind in PUBLIC if EVENTS[kind].listed)
-"""Kinds that the feed on pages has."""
+"""Kinds that the feed on pages shows."""
 
 
 def check(kind: EventKind, data: Mapping[str, Any]) -> None:
@@ -136,10 +136,10 @@ def feed_data(kind: EventKind, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def fold(moment: Moment, events: Iterable[Happened]) -> Moment:
     """Apply events, in their order, to a copy of a moment."""
-    then = moment.copy()
+    later = moment.copy()
     for event in events:
         row = find(event.kind)
         if row is not None and row.fold is not None:
-            row.fold(then, event)
-        then.seq, then.head, then.at = event.seq, event.digest, event.at
-    return then
+            row.fold(later, event)
+        later.seq, later.head, later.at = event.seq, event.digest, event.at
+    return later

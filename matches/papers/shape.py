@@ -24,7 +24,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.own_words import MAX_WORDS_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
-from matches.view.readiness import read_word
+from matches.view.readiness import read_ready
 
 FIRST_YEAR, LAST_YEAR = 2000, 2200
 """Times outside of these years are mistakes, and date functions may overflow near the first and last year."""
@@ -93,7 +93,7 @@ class _Fault(OpenPart):
 class _FrozenAgent(OpenPart):
     kind: Literal["player", "referee"]
     agent_id: Id
-    ready: Annotated[str, AfterValidator(read_word)]
+    ready: Annotated[str, AfterValidator(read_ready)]
 
 
 class _Frozen(Part):

@@ -1,1 +1,1 @@
-"""READS: what is known of leagues, and what of it who may see."""
+"""READS: what is known of leagues, and which part of it each audience may see."""

@@ -1,4 +1,4 @@
-"""READS: what the log of who did what says of an action: what it is done to, what was asked for, what it changes.
+"""READS: what the log of who did what holds about an action: what it is done to, what was asked for, what it changes.
 
 Secrets stay out by construction: of columns and arguments only those that are listed here are read, and of a setting
 that is a code only that it changed.
@@ -43,7 +43,7 @@ TEXTS = frozenset(
 def named(arguments: Mapping[str, Any]) -> Values:
     """The arguments of a verb by name, with the fields of those that are objects, such as what a correction asks for.
 
-    The number of a correction that is undone stands for its match as well.
+    When a correction is undone, only its number is given: its match is added.
     """
     flat: Values = {}
     for name, value in arguments.items():
@@ -112,7 +112,7 @@ def snapshot(arguments: Mapping[str, Any]) -> Values:
 
 
 def _league(league_id: str) -> Values:
-    # Before a league is opened, it stands as the defaults have it.
+    # Before a league is opened, its values are the defaults.
     league = League.objects.filter(pk=league_id).first() or League(pk=league_id)
     values = {name: getattr(league, name) for name in LEAGUE_FIELDS}
     for name, value in league.rules.model_dump().items():
@@ -139,7 +139,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], hidden: Iterabl
 
     Args:
         before, after: two snapshots.
-        hidden: names of secrets: only that they changed is said.
+        hidden: names of secrets, of which only the fact is given that they changed.
     """
     names = [*before, *(name for name in after if name not in before)]
     differing = [name for name in names if before.get(name) != after.get(name)]
@@ -152,10 +152,10 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], hidden: Iterabl
 def row_values(row: Model) -> Values:
     """The columns of a row that is edited in the admin as it is, such as an account."""
     columns = {field.name: field.value_from_object(row) for field in row._meta.concrete_fields}
-    several = {
-        field.name: sorted(str(one) for one in getattr(row, field.name).all()) for field in row._meta.many_to_many
+    related = {
+        field.name: sorted(str(other) for other in getattr(row, field.name).all()) for field in row._meta.many_to_many
     }
-    return {**columns, **several}
+    return {**columns, **related}
 
 
 def _shown(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """READS: the board of a turn-based game, as templates draw it. Pure.
 
-The game's view comes from a referee, which may be a student's: a malformed board is not drawn, and one that does not
-follow from its moves is not replayed.
+The game's view comes from a referee, which may be a student's: a malformed board is not drawn, and a board that does
+not follow from its moves is not replayed.
 """
 
 from __future__ import annotations
@@ -149,10 +149,10 @@ def read_steps(view: Mapping[str, Any], players: tuple[str, str], game_type: str
     except (LeagueError, ValueError, TypeError, LookupError):
         # The moves break the rules: the board is shown but cannot be replayed.
         return []
-    whole = [rows for rows in boards if rows is not None]
-    if len(whole) != len(boards) or whole[-1] != board or any(any(row) for row in whole[0]):
+    well_formed = [rows for rows in boards if rows is not None]
+    if len(well_formed) != len(boards) or well_formed[-1] != board or any(any(row) for row in well_formed[0]):
         return []
-    return [_changes(before, after) for before, after in pairwise(whole)]
+    return [_changes(before, after) for before, after in pairwise(well_formed)]
 
 
 def _changes(before: list[list[str]], after: list[list[str]]) -> Step:
@@ -173,7 +173,7 @@ class Answer(NamedTuple):
 
 
 def time_moves(moves: Sequence[Move], answers: Sequence[Answer]) -> list[Move]:
-    """The moves with how long each took: that of the last answer its player gave in that turn.
+    """The moves with how long each took: as long as the last answer that its player gave in that turn.
 
     Args:
         moves: as :func:`read_board` gives them.

@@ -1,7 +1,8 @@
 """READS: which agent understood which message in which way, over all leagues.
 
-What is stored of each registration is read, no transcript: the shapes that were understood (``Agent.spoken``), the
-faults of matches, and the deliveries of broadcasts. Shapes are those of ``league_sdk.dialects.shapes``.
+No transcript is read, only what is stored about each registration: the shapes that the agent understood
+(``Agent.spoken``), the faults of its matches, and the deliveries of broadcasts. The shapes are those of
+``league_sdk.dialects.shapes``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ those of at least MIN_TOGETHER did: figures about one or two people would identi
 ROUNDED_TO = 10
 """Per cent to which the public's shares are rounded: a new agent changes none of them visibly."""
 KEPT_S = 60.0
-"""How long the public's answer is reused: it is made from every agent of the site."""
+"""How long the public's figures are reused: computing them reads every agent of the site."""
 _NOT_UNDERSTOOD = frozenset({Cause.WRONG_MESSAGE, Cause.NOT_JSON, Cause.HTTP_STATUS})
 _NO_ANSWER = frozenset({Cause.DEADLINE, Cause.CONNECT, Cause.NAME_LOOKUP})
 
@@ -84,16 +85,16 @@ def players(leagues: QuerySet[League] | Iterable[str]) -> QuerySet[Agent]:
 
 def ways(agents: Sequence[Agent]) -> list[Ways]:
     """How these players took each message, by five queries for any number of them."""
-    known = {agent.pk for agent in agents}
+    pks = {agent.pk for agent in agents}
     failed = _faults(agents)
     outcomes: dict[int, dict[str, How]] = defaultdict(dict)
-    sent = Delivery.objects.filter(agent__in=known, state__in=(DeliveryState.SETTLED, DeliveryState.FAILED))
+    sent = Delivery.objects.filter(agent__in=pks, state__in=(DeliveryState.SETTLED, DeliveryState.FAILED))
     for agent_id, kind, state in sent.values_list("agent_id", "broadcast__message_type", "state").distinct():
         how = How.SENT if state == DeliveryState.SETTLED else How.SILENT
-        # One that arrived says more than one that did not.
+        # A message that arrived says more than one that did not arrive.
         outcomes[agent_id][kind] = How.SENT if outcomes[agent_id].get(kind) == How.SENT else how
     for seat in ("player_a", "player_b"):
-        begun = Match.objects.filter(**{f"{seat}__in": known}, attempt__gt=0).order_by()
+        begun = Match.objects.filter(**{f"{seat}__in": pks}, attempt__gt=0).order_by()
         for agent_id in begun.values_list(seat, flat=True).distinct():
             outcomes[agent_id].setdefault(MessageType.GAME_INVITATION, How.SENT)
     return [Ways(agent, tuple(_cell(agent, kind, failed, outcomes[agent.pk]) for kind in MESSAGES)) for agent in agents]
@@ -110,10 +111,10 @@ def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], o
 
 
 def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:
-    """Why a point was lost, by league, player and message."""
+    """How agents failed to take messages, from the faults of their matches: by league, player and message."""
     found: dict[tuple[str, str, str], How] = {}
-    known = {agent.pk for agent in agents}
-    lost = Match.objects.filter(Q(player_a__in=known) | Q(player_b__in=known)).exclude(faults=[]).order_by()
+    pks = {agent.pk for agent in agents}
+    lost = Match.objects.filter(Q(player_a__in=pks) | Q(player_b__in=pks)).exclude(faults=[]).order_by()
     for league_id, faults in lost.values_list("league_id", "faults").iterator(chunk_size=500):
         for fault in faults:
             cause = fault.get("cause")
@@ -164,7 +165,7 @@ def _most(kind: MessageType, people: Mapping[str, set[object]]) -> Most | None:
         return None
     shares = tuple(
         Share(shape, shapes.SHAPES[shape].method(kind), percent)
-        for shape, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        for shape, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if count >= MIN_TOGETHER and (percent := ROUNDED_TO * round(100 * count / total / ROUNDED_TO))
     )
     return Most(kind, shares) if shares else None

@@ -117,7 +117,7 @@ class Drawing:
         over: whether the match has a result.
         to_move: the id of the player whose turn it is; empty if nobody's, or if all move at once.
         number, parity: what was drawn, after the end; empty in other games.
-        total: the sum, where that decides.
+        total: the sum, in a game in which the sum decides.
         commitment: the first characters of the digest that was published before the choices; empty if there is none.
         text: the game's public facts as JSON; of a game with hidden choices only after the end.
     """
@@ -168,7 +168,7 @@ def drawing_of(
         view: the public facts that the referee told; after the end the details of the result.
         seats: who has joined, locked in and won.
         over: whether the match has a result.
-        commitment: to the draw, as far as it is shown.
+        commitment: the first characters of the commitment to the draw, as they are shown.
         board: the board in the view, if it has been read already.
     """
     game = games().get(game_type)
@@ -200,7 +200,7 @@ def _kind(game: Game | None, grid: Grid | None) -> str:
 
 @lru_cache(maxsize=1024)
 def _at_the_start(game: Game, players: tuple[str, str]) -> dict[str, Any]:
-    """What a game in turns looks like before the first move; nothing if it fails, as the code of others may."""
+    """What a game in turns looks like before the first move; empty if the game, which may be a package's, fails."""
     try:
         return dict(game.view(game.new_state(players), None))
     except Exception:
@@ -221,8 +221,8 @@ def _as_text(facts: Mapping[str, Any]) -> str:
 def _in_words(value: object) -> str:
     if isinstance(value, bool | int | float | str):
         return str(value)[:MAX_FACT_CHARS]
-    if isinstance(value, list) and value and all(isinstance(one, int | float | str) for one in value):
-        return ", ".join(str(one)[:MAX_FACT_CHARS] for one in value[-MAX_FACT_CHARS:])[-MAX_FACT_CHARS:]
+    if isinstance(value, list) and value and all(isinstance(item, int | float | str) for item in value):
+        return ", ".join(str(item)[:MAX_FACT_CHARS] for item in value[-MAX_FACT_CHARS:])[-MAX_FACT_CHARS:]
     return ""
 
 
@@ -230,7 +230,7 @@ def _in_words(value: object) -> str:
 
 
 def _opened(drawn: Drawing, details: Mapping[str, Any]) -> Drawing:
-    """A finished match of a game with hidden choices: what each chose, the number, who was right."""
+    """The drawing of a finished match of a game with hidden choices: what each chose, the number, who was right."""
     parity = details.get("sum_parity", details.get("number_parity"))
     parity = parity if parity in PARITIES else ""
     return replace(

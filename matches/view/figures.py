@@ -1,6 +1,6 @@
-"""The evening in figures: what a finished league is remembered for. Pure, from results and what was told of them.
+"""The evening in figures: what a finished league is remembered for. Pure, from results and the stories about them.
 
-Everything here is in the table, on the pages of the matches or in the charts already; nothing is read besides.
+Every figure can be seen in the table, on the pages of the matches or in the charts already.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from matches.events.history import Outcome
 from matches.view.luck import chances_of
 from matches.view.sight import View
 from matches.view.stories import Gap, Run, Teller, in_order
-from matches.view.telling import whole
+from matches.view.telling import tell_all
 
 MIN_MOVES = 2
-"""Moves from which on a game can be the longest one."""
+"""A game with fewer moves is not called the longest one."""
 MIN_LUCK = 0.5
-"""Points above expectation from which on somebody was lucky."""
+"""A player with fewer points above expectation is not called lucky."""
 
 
 class Longest(NamedTuple):
@@ -50,12 +50,13 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The evening in figures; None or empty for what there was not.
+    """The evening in figures; None or empty for what did not occur.
 
     Attributes:
         matches, draws, unanswered: how many matches count, ended in a draw, or were lost for not answering.
         runs: the longest runs of wins, all of one length, in the order of the table.
-        ahead: by how many points the champion is ahead of the next; 0 if wins decided; None without a champion alone.
+        ahead: by how many points the champion is ahead of the next player; 0 if the number of wins decided; None if the
+            first place is shared.
     """
 
     matches: int
@@ -71,9 +72,9 @@ class Figures:
 
 def figures(view: View) -> Figures:
     """The figures of a league as an audience may know it."""
-    teller = whole(view)
-    outcomes = [one for one in in_order(view.moment) if one.status != "CANCELLED"]
-    statuses = Counter(one.status for one in outcomes)
+    teller = tell_all(view)
+    outcomes = [outcome for outcome in in_order(view.moment) if outcome.status != "CANCELLED"]
+    statuses = Counter(outcome.status for outcome in outcomes)
     return Figures(
         len(outcomes),
         statuses["DRAW"],
@@ -94,9 +95,11 @@ def _longest_runs(teller: Teller, rows: Iterable[Row]) -> list[Run]:
 
 
 def longest_game(outcomes: Iterable[Outcome]) -> Longest | None:
-    """The game with the most moves, the last one of several; None if games have no moves."""
-    played = [Longest(one, len(moves)) for one in outcomes if isinstance(moves := one.details.get("moves"), list)]
-    return max(reversed(played), key=lambda one: one.moves, default=None) if played else None
+    """The game with the most moves, and of several such games the last one; None if games have no moves."""
+    played = [
+        Longest(outcome, len(moves)) for outcome in outcomes if isinstance(moves := outcome.details.get("moves"), list)
+    ]
+    return max(reversed(played), key=lambda game: game.moves, default=None) if played else None
 
 
 def _lead(teller: Teller) -> Changes | None:
@@ -117,16 +120,17 @@ def luckiest(
     """The player with the most points above expectation in a game of chance; None in other games, or if there is none.
 
     Args:
-        rows: those who may be named, in the order of the table.
-        chances: those of a match, as :func:`matches.view.luck.chances_of` says them.
+        rows: the rows of the players who may be named, in the order of the table.
+        chances: gives the chances of a match, as :func:`matches.view.luck.chances_of` does.
     """
     luck: dict[str, float] = defaultdict(float)
-    for one in outcomes:
-        if (known := chances(one)) is None:
+    for outcome in outcomes:
+        if (of_a := chances(outcome)) is None:
             continue
-        for player, (wins, draws, losses) in zip(one.players, (known, known[::-1]), strict=True):
-            got = scoring.draw if one.winner is None else scoring.win if one.winner == player else scoring.loss
-            luck[player] += got - (wins * scoring.win + draws * scoring.draw + losses * scoring.loss)
+        for player, (win, draw, loss) in zip(outcome.players, (of_a, of_a[::-1]), strict=True):
+            won = outcome.winner == player
+            points = scoring.draw if outcome.winner is None else scoring.win if won else scoring.loss
+            luck[player] += points - (win * scoring.win + draw * scoring.draw + loss * scoring.loss)
     best = max((row.player_id for row in rows), key=lambda player: luck[player], default=None)
     return Lucky(best, luck[best]) if best is not None and luck[best] >= MIN_LUCK else None
 

@@ -15,7 +15,7 @@ MAX_BOARDS = 16
 LINGER = timedelta(seconds=6)
 """How long a board stays after its match, so that the room sees how it ended."""
 LONG_GAME_MOVES = 40
-"""Moves from which on a game does not become more interesting by its length."""
+"""From this number of moves on a game does not become more interesting by its length."""
 LEADERS, UPSET, LENGTH = 4.0, 2.0, 1.0
 """How much each reason weighs. An upset in the making weighs more the more matches of the round are over."""
 
@@ -25,7 +25,7 @@ class Candidate(NamedTuple):
 
     Attributes:
         ranks: the ranks of both players in the table, from 1.
-        moves: how many were made; 0 where nobody says.
+        moves: how many were made; 0 if that is not known.
         begun: whether it has been given to a referee.
         over_at: when it got its result; None while it has none.
     """
@@ -64,40 +64,40 @@ def choose(
 
     Args:
         candidates: all matches of the round.
-        before: what was shown last; matches of other rounds in it are ignored.
+        before: the ids of the matches that were shown last, in their places; matches of other rounds are ignored.
         now: the time.
         featured: the match that the instructor features; ignored if it is not in the round.
         max_boards: places on the wall.
     """
-    known = {one.match_id: one for one in candidates}
+    known = {candidate.match_id: candidate for candidate in candidates}
     if featured not in known:
         featured = ""
     waiting = sorted(_ranked(candidates), key=lambda match_id: match_id != featured)
-    places = [match_id for match_id in before if match_id in known][:max_boards]
-    waiting = [match_id for match_id in waiting if match_id not in places]
-    while waiting and len(places) < max_boards:
-        places.append(waiting.pop(0))
-    free = [place for place, match_id in enumerate(places) if match_id != featured and _is_done(known[match_id], now)]
-    for place in free:
+    shown = [match_id for match_id in before if match_id in known][:max_boards]
+    waiting = [match_id for match_id in waiting if match_id not in shown]
+    while waiting and len(shown) < max_boards:
+        shown.append(waiting.pop(0))
+    free = [index for index, match_id in enumerate(shown) if match_id != featured and _is_done(known[match_id], now)]
+    for index in free:
         if waiting and known[waiting[0]].over_at is None:
-            places[place] = waiting.pop(0)
+            shown[index] = waiting.pop(0)
     if featured in waiting:
-        places[-1] = featured
-    return _with_a_large_one(places, known, featured, now) if places else ()
+        shown[-1] = featured
+    return _with_a_large_one(shown, known, featured, now) if shown else ()
 
 
-def _with_a_large_one(places: list[str], known: dict[str, Candidate], featured: str, now: datetime) -> tuple[str, ...]:
-    """The places with the one that is to be large first: it changes places with the one that was."""
+def _with_a_large_one(shown: list[str], known: dict[str, Candidate], featured: str, now: datetime) -> tuple[str, ...]:
+    """The matches that are shown, with the one that is to be large first: it changes places with the one that was."""
     large = featured
-    if not large and _is_done(known[places[0]], now):
-        large = next((one for one in _ranked([known[match_id] for match_id in places])), "")
+    if not large and _is_done(known[shown[0]], now):
+        large = next(iter(_ranked([known[match_id] for match_id in shown])), "")
     if large and known[large].over_at is not None and large != featured:
-        # All are over: the last one stays.
+        # All are over: the match that is large stays large.
         large = ""
     if large:
-        place = places.index(large)
-        places[0], places[place] = places[place], places[0]
-    return tuple(places)
+        index = shown.index(large)
+        shown[0], shown[index] = shown[index], shown[0]
+    return tuple(shown)
 
 
 def _is_done(candidate: Candidate, now: datetime) -> bool:
@@ -108,9 +108,9 @@ def _is_done(candidate: Candidate, now: datetime) -> bool:
 def _ranked(candidates: Sequence[Candidate]) -> list[str]:
     """The most interesting first: matches in play, then those that have not begun, then those that are over."""
     players = 2 * len(candidates)
-    share_over = sum(one.over_at is not None for one in candidates) / max(1, len(candidates))
+    share_over = sum(candidate.over_at is not None for candidate in candidates) / max(1, len(candidates))
 
-    def key(one: Candidate) -> tuple[bool, bool, float]:
-        return one.over_at is not None, not one.begun, -interest(one, players, share_over)
+    def key(candidate: Candidate) -> tuple[bool, bool, float]:
+        return candidate.over_at is not None, not candidate.begun, -interest(candidate, players, share_over)
 
-    return [one.match_id for one in sorted(candidates, key=key)]
+    return [candidate.match_id for candidate in sorted(candidates, key=key)]

@@ -1,7 +1,7 @@
 """A cache of the answers whose size grows with a league, so that many requests cost no more than one.
 
-A small answer is made again when the league has changed, and any answer after a second. Of a very large league, where
-making an answer takes long, it is kept four times as long as making it took: at most a fifth of one processor is spent
+A small answer is made again when the league has changed, and any answer after a second. For a very large league making
+an answer takes long: it is kept four times as long as making it took, so that at most a fifth of one processor is spent
 on it, however many ask.
 """
 

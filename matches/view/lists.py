@@ -31,7 +31,7 @@ _CURSOR = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,6})")
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=DjangoJSONEncoder().default).encode
 
 
-class NotWanted(ValueError):
+class NotUsable(ValueError):
     """A ``limit`` or ``cursor`` is malformed.
 
     Attributes:
@@ -51,9 +51,11 @@ class Wanted:
 
     Attributes:
         limit: the maximal number of rows; None: as many as fit.
-        start: the position of the first row: round and index in it, or 0 and index in a list without rounds.
+        start: the position of the first row: its round and its index in the round; in a list without rounds 0 and its
+            index.
         max_bytes: the maximal number of bytes of all rows.
-        given: whether the request had a limit or cursor; without them the answer mentions parts only if there are more.
+        given: whether the request had a limit or cursor. Without them the answer has ``next_cursor`` and ``total`` only
+            if there are more parts.
     """
 
     limit: int | None = None
@@ -77,7 +79,7 @@ class Part:
     total: int
 
     def more(self, options: Wanted) -> dict[str, Any]:
-        """The fields beside the rows; empty when the whole list was requested and is here."""
+        """The fields beside the rows; empty when the whole list was requested and this part has all of it."""
         if not options.given and self.next_cursor is None:
             return {}
         return {"next_cursor": self.next_cursor, "total": self.total}
@@ -92,7 +94,7 @@ def wanted(limit: Any, cursor: Any, *, max_bytes: int = MAX_BYTES) -> Wanted:
         max_bytes: the maximal number of bytes.
 
     Raises:
-        NotWanted: one of them is malformed.
+        NotUsable: one of them is malformed.
     """
     if limit in (None, "") and cursor in (None, ""):
         return Wanted(max_bytes=max_bytes)
@@ -100,13 +102,13 @@ def wanted(limit: Any, cursor: Any, *, max_bytes: int = MAX_BYTES) -> Wanted:
     if limit not in (None, ""):
         number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,6}", limit) else limit
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MAX_ROWS:
-            raise NotWanted("limit", limit, f"a whole number from 1 to {MAX_ROWS}")
+            raise NotUsable("limit", limit, f"a whole number from 1 to {MAX_ROWS}")
         limit_rows = number
     start = (0, 0)
     if cursor not in (None, ""):
         position = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
         if position is None:
-            raise NotWanted("cursor", cursor, "the next_cursor of an earlier answer")
+            raise NotUsable("cursor", cursor, "the next_cursor of an earlier answer")
         start = (int(position[1] or 0), int(position[2]))
     return Wanted(limit_rows, start, max_bytes, given=True)
 
@@ -136,17 +138,17 @@ def schedule(view: View, want: Wanted, *, wire: bool) -> Part:
     Args:
         wire: whether times are written as in messages; else as in the HTTP API.
     """
-    rounds, ends, total = _rounds_that_fit(
+    rounds, next_cursor, total = _rounds_that_fit(
         view, want, lambda played: _dumps(queries.round_line(played, view, wire=wire))
     )
     shown = (f'{head[:-1]},"matches":[{",".join(lines)}]}}' for head, lines in rounds)
-    return Part(f"[{','.join(shown)}]", ends, total)
+    return Part(f"[{','.join(shown)}]", next_cursor, total)
 
 
 def matches(view: View, want: Wanted) -> Part:
     """Every match, in playing order."""
-    rounds, ends, total = _rounds_that_fit(view, want, lambda _played: "")
-    return Part(f"[{','.join(line for _head, lines in rounds for line in lines)}]", ends, total)
+    rounds, next_cursor, total = _rounds_that_fit(view, want, lambda _played: "")
+    return Part(f"[{','.join(line for _head, lines in rounds for line in lines)}]", next_cursor, total)
 
 
 def _rounds_that_fit(
@@ -154,7 +156,7 @@ def _rounds_that_fit(
 ) -> tuple[list[tuple[str, list[str]]], str | None, int]:
     """The rounds that fit, each with its head and its matches as JSON; the next cursor; the number of all matches."""
     rounds: list[tuple[str, list[str]]] = []
-    ends: str | None = None
+    next_cursor: str | None = None
     room = _Room(want)
     for played, lines in _by_round(view, want):
         at = want.start[1] if played.number == want.start[0] else 0
@@ -162,25 +164,26 @@ def _rounds_that_fit(
         fitting: list[str] = []
         for line in lines[at:]:
             if not room.takes(line, "" if fitting else first):
-                ends = f"{played.number}.{at + len(fitting)}"
+                next_cursor = f"{played.number}.{at + len(fitting)}"
                 break
             fitting.append(line)
-        if fitting or ends is None:
+        if fitting or next_cursor is None:
             rounds.append((first, fitting))
-        if ends is not None:
+        if next_cursor is not None:
             break
-    total = Match.objects.filter(league=view.league).count() if want.given or ends is not None else 0
-    return rounds, ends, total
+    total = Match.objects.filter(league=view.league).count() if want.given or next_cursor is not None else 0
+    return rounds, next_cursor, total
 
 
 class _Room:
-    """How many rows and bytes still fit into a part; the first row always fits."""
+    """How many rows and bytes still fit into a part. The first row always fits."""
 
     def __init__(self, want: Wanted) -> None:
         self._rows, self._bytes = want.limit, want.max_bytes
         self._any = False
 
     def takes(self, line: str, head: str) -> bool:
+        """Whether a line fits, with a head if it is the first line of its round; if it fits, it is counted."""
         size = len(line.encode()) + len(head.encode()) + 16
         if self._any and (self._rows == 0 or self._bytes < size):
             return False
@@ -194,14 +197,14 @@ class _Room:
 def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:
     """The rounds from the requested one on, each with its matches as JSON; reads only what is consumed."""
     rounds = list(view.league.rounds.filter(number__gte=want.start[0]).select_related("bye").order_by("number"))
-    line = _present_lines if view.now else _past_lines
+    lines_of = _present_lines if view.is_present else _past_lines
     for at in range(0, len(rounds), ROUNDS_PER_QUERY):
-        some = rounds[at : at + ROUNDS_PER_QUERY]
-        lines: dict[int, list[str]] = {one.number: [] for one in some}
-        for number, text in line(view, some):
+        chunk = rounds[at : at + ROUNDS_PER_QUERY]
+        lines: dict[int, list[str]] = {round_.number: [] for round_ in chunk}
+        for number, text in lines_of(view, chunk):
             lines[number].append(text)
-        for one in some:
-            yield one, lines[one.number]
+        for round_ in chunk:
+            yield round_, lines[round_.number]
 
 
 def _past_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, str]]:

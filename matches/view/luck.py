@@ -1,7 +1,8 @@
 """READS: how much of a league's table is luck (docs/luck.md), computed by a separate process after each round.
 
-A page shows the latest figures and never waits for newer ones. The figures are computed from the view alone, so those
-for a public behind a freeze use only results that it sees; and only from rounds that are over, so not after every one.
+A page shows the latest figures and never waits for newer ones. The figures are computed from the view alone, so while
+the board is frozen the public's figures use only results that the public sees. Only rounds that are over count, so the
+figures are not computed again after every result.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from matches.view.sight import View
 logger = logging.getLogger(__name__)
 
 MAX_KEPT = 50
-"""Leagues whose figures are kept, each once for everybody and once for an audience behind a freeze."""
+"""How many sets of figures are kept: one for each league, and another one for its public while the board is frozen."""
 MIN_GAP_S, GAP_FACTOR = 5.0, 4.0
 """While a league is played, the pause between two computations is at least MIN_GAP_S, and at least GAP_FACTOR times as
 long as the computation took: so at most a fifth of one processor is spent on it."""
 TIMEOUT_S = 300.0
-"""For the process, which may be slow because it has the lowest priority on the machine."""
+"""How long the process may take; it may be slow because it has the lowest priority on the machine."""
 
 Run = Callable[[Question], Luck | None]
 
@@ -76,7 +77,7 @@ class _Kept:
 
 
 class Keeper:
-    """The figures of all leagues of this process.
+    """Keeps the figures of leagues in this process, and has new ones computed.
 
     Args:
         run: computes the answer to a question.
@@ -104,15 +105,15 @@ class Keeper:
         """
         if not view.live:
             return None
-        over = {number for number, one in view.moment.rounds.items() if one.completed_at is not None}
-        counted = [one for one in view.moment.outcomes.values() if one.round_number in over]
-        if not again.enough(len(view.names), sum(one.status in ("WIN", "DRAW") for one in counted)):
+        over = {number for number, round_then in view.moment.rounds.items() if round_then.completed_at is not None}
+        counted = [outcome for outcome in view.moment.outcomes.values() if outcome.round_number in over]
+        if not again.enough(len(view.names), sum(outcome.status in ("WIN", "DRAW") for outcome in counted)):
             return None
         key = (view.league.pk, view.league.created_at, view.curtained)
         mark = hash(
             (
-                tuple(one.seq for one in counted),
-                tuple(sorted(view.moment.points.items())),
+                tuple(outcome.seq for outcome in counted),
+                tuple(sorted(view.moment.corrected_points.items())),
                 tuple(sorted(view.moment.out.items())),
                 view.scoring,
                 tuple(view.names),
@@ -161,15 +162,15 @@ def chances_of(game_type: str, outcome: Outcome) -> Chances | None:
 
 
 def _question(view: View, counted: list[Outcome]) -> Question:
-    rows = sorted(counted, key=lambda one: one.round_number)
+    outcomes = sorted(counted, key=lambda outcome: outcome.round_number)
     return Question(
         players=tuple(view.names),
-        results=tuple(one.result for one in rows),
+        results=tuple(outcome.result for outcome in outcomes),
         scoring=view.scoring,
-        chances=tuple(chances_of(view.league.game_type, one) for one in rows),
-        points=dict(view.moment.points),
+        chances=tuple(chances_of(view.league.game_type, outcome) for outcome in outcomes),
+        points=dict(view.moment.corrected_points),
         out=dict(view.moment.out),
-        seed=f"{view.league.pk}:{max(one.seq for one in counted)}",
+        seed=f"{view.league.pk}:{max(outcome.seq for outcome in counted)}",
     )
 
 
@@ -206,7 +207,7 @@ def row(view: View) -> LuckRow:
     """The latest figures of a view, as the API answers them."""
     known = keeper.known(view)
     luck = known.luck if known is not None else None
-    players = sorted(luck.players.items(), key=lambda one: one[1].place) if luck is not None else []
+    players = sorted(luck.players.items(), key=lambda item: item[1].place) if luck is not None else []
     return {
         "league_id": view.league.pk,
         "after_round": known.after_round if known is not None else None,
@@ -216,21 +217,21 @@ def row(view: View) -> LuckRow:
         "matches": luck.matches if luck is not None else 0,
         "kept": luck.kept if luck is not None else 0,
         "replays": luck.replays if luck is not None else 0,
-        "players": [_player_row(player_id, one) for player_id, one in players],
+        "players": [_player_row(player_id, player) for player_id, player in players],
     }
 
 
-def _player_row(player_id: str, one: PlayerLuck) -> PlayerLuckRow:
+def _player_row(player_id: str, player: PlayerLuck) -> PlayerLuckRow:
     return {
         "player_id": player_id,
-        "place": one.place,
-        "points": one.points,
-        "low": one.low,
-        "high": one.high,
-        "first_again": round(one.first, 3),
-        "best": None if one.best is None else round(one.best, 3),
-        "better": None if one.better is None else round(one.better, 3),
-        "coin": one.coin,
-        "expected_points": None if one.expected is None else round(one.expected, 2),
-        "expected_spread": None if one.spread is None else round(one.spread, 2),
+        "place": player.place,
+        "points": player.points,
+        "low": player.low,
+        "high": player.high,
+        "first_again": round(player.first, 3),
+        "best": None if player.best is None else round(player.best, 3),
+        "better": None if player.better is None else round(player.better, 3),
+        "coin": player.coin,
+        "expected_points": None if player.expected is None else round(player.expected, 2),
+        "expected_spread": None if player.spread is None else round(player.spread, 2),
     }

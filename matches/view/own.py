@@ -21,7 +21,7 @@ KEY = "mine"
 MAX_LEAGUES_PER_SESSION = 5
 MAX_SECRET_CHARS = 200
 
-Shown = list[str]
+Credential = list[str]
 """``["token", digest]``, or ``["code", primary key of the person, digest]``."""
 
 
@@ -31,7 +31,7 @@ class Opened:
 
     Attributes:
         agents: the players, in the order of their ids.
-        proven: whether they are shown to belong to the visitor. A token alone does not show that if the agent was
+        proven: whether it is proven that they are the visitor's. A token alone does not prove that if the agent was
             registered from another machine: its address may be that of a school service or of another student's agent.
     """
 
@@ -39,7 +39,7 @@ class Opened:
     proven: bool = True
 
 
-def recognise(league: League, secret: str) -> Shown | None:
+def recognise(league: League, secret: str) -> Credential | None:
     """Recognise a token or personal code of a league; returns what the session stores, or None.
 
     Tokens are looked up by SHA-256 and codes by the database, so no comparison here leaks timing.
@@ -54,9 +54,9 @@ def recognise(league: League, secret: str) -> Shown | None:
     return None if person is None else ["code", str(person.pk), tokens.digest(person.code)]
 
 
-def opened(league: League, shown: object) -> Opened | None:
+def opened(league: League, credential: object) -> Opened | None:
     """The players that a remembered credential gives access to; None when it is not valid any more."""
-    match shown:
+    match credential:
         case ["token", str(sha256)]:
             tokens_found = AgentToken.objects.filter(sha256=sha256, agent__league=league, agent__kind=Kind.PLAYER)
             rows = list(tokens_found.select_related("agent"))
@@ -69,10 +69,10 @@ def opened(league: League, shown: object) -> Opened | None:
     return None
 
 
-def remember(session: MutableMapping[str, Any], league: League, shown: Shown) -> None:
+def remember(session: MutableMapping[str, Any], league: League, credential: Credential) -> None:
     """Remember in this browser's session that a credential of the league was entered."""
     others = {name: value for name, value in _credentials(session).items() if name != league.pk}
-    session[KEY] = dict([*others.items(), (league.pk, shown)][-MAX_LEAGUES_PER_SESSION:])
+    session[KEY] = dict([*others.items(), (league.pk, credential)][-MAX_LEAGUES_PER_SESSION:])
 
 
 def forget(session: MutableMapping[str, Any], league: League) -> None:
@@ -80,7 +80,7 @@ def forget(session: MutableMapping[str, Any], league: League) -> None:
     session[KEY] = {name: value for name, value in _credentials(session).items() if name != league.pk}
 
 
-def shown_by(session: MutableMapping[str, Any], league: League) -> object:
+def remembered_credential(session: MutableMapping[str, Any], league: League) -> object:
     """The credential that this browser entered for a league, or None."""
     return _credentials(session).get(league.pk)
 

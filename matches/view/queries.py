@@ -72,7 +72,7 @@ def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, i
     Counts only their own matches: in a large league computing the whole table takes longer than starting a match.
     """
     own = set(players)
-    played = [one.result for one in view.moment.outcomes.values() if not own.isdisjoint(one.players)]
+    played = [outcome.result for outcome in view.moment.outcomes.values() if not own.isdisjoint(outcome.players)]
     rows = table(dict.fromkeys(own, ""), played, view.scoring)
     return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in rows}
 
@@ -109,12 +109,12 @@ def round_line(played: Round, view: View, *, wire: bool) -> RoundHead:
     Args:
         wire: whether times are text as in messages.
     """
-    then = view.moment.rounds.get(played.number)
-    times = (then.started_at, then.completed_at) if then is not None else (None, None)
+    round_then = view.moment.rounds.get(played.number)
+    times = (round_then.started_at, round_then.completed_at) if round_then is not None else (None, None)
     started, completed = (stamp(time) if wire and time is not None else time for time in times)
     return {
         "round_id": played.number,
-        "state": then.state if then is not None else RoundState.PENDING,
+        "state": round_then.state if round_then is not None else RoundState.PENDING,
         "bye": played.bye.code if played.bye else None,
         "started_at": started,
         "completed_at": completed,
@@ -127,15 +127,15 @@ def schedule(view: View, *, wire: bool = False) -> list[RoundRow]:
     if view.league.state == LeagueState.REGISTRATION:
         # The schedule is not made yet, or only in part.
         return []
-    for one in view.league.rounds.select_related("bye").order_by("number"):
-        rounds[one.number] = {**round_line(one, view, wire=wire), "matches": []}
+    for round_ in view.league.rounds.select_related("bye").order_by("number"):
+        rounds[round_.number] = {**round_line(round_, view, wire=wire), "matches": []}
     for match in for_lines(matches_of(view.league)):
         rounds[match.round.number]["matches"].append(match_line(match, view))
     return list(rounds.values())
 
 
 def matches_of(league: League) -> QuerySet[Match]:
-    """A league's matches in playing order, with all rows a line needs; none while the schedule is being made."""
+    """A league's matches in playing order, with all rows that a line needs; none while the schedule is being made."""
     matches = Match.objects.filter(league=league)
     return _in_playing_order(matches.none() if league.state == LeagueState.REGISTRATION else matches)
 
@@ -152,10 +152,10 @@ def _in_playing_order(matches: QuerySet[Match]) -> QuerySet[Match]:
 def for_lines(matches: QuerySet[Match]) -> QuerySet[Match]:
     """The matches with only the columns that :func:`match_line` and :func:`lifecycle` read.
 
-    The rows of their agents take longer to read than their own.
+    Reading all columns of the agents would take longer than reading the matches.
     """
-    near = matches.select_related(None).select_related("round", "player_a", "player_b", "referee")
-    return near.only(
+    narrow = matches.select_related(None).select_related("round", "player_a", "player_b", "referee")
+    return narrow.only(
         *("league_id", "match_id", "state", "attempt", "lifecycle", "round__number"),
         *("player_a__code", "player_b__code", "referee__code"),
     )
@@ -170,9 +170,9 @@ def match_line(match: Match, view: View) -> MatchRow:
         "round_id": match.round.number,
         "player_A_id": match.player_a.code,
         "player_B_id": match.player_b.code,
-        "referee_id": outcome.referee_id if outcome else referee_id if view.now else None,
+        "referee_id": outcome.referee_id if outcome else referee_id if view.is_present else None,
         "state": state_of(match, view),
-        "attempt": outcome.attempt if outcome else match.attempt if view.now else _past_attempts(match, view),
+        "attempt": outcome.attempt if outcome else match.attempt if view.is_present else _past_attempts(match, view),
         "status": outcome.status if outcome else None,
         "winner": outcome.winner if outcome else None,
     }
@@ -182,7 +182,7 @@ def state_of(match: Match, view: View) -> str:
     """A match's state in a view: the history says whether it is finished, the row how far a running one is."""
     if view.outcome(match.match_id) is not None:
         return MatchState.FINISHED
-    if not view.now:
+    if not view.is_present:
         return _past_state(match, view)
     # The match was finished when its row was read, but a correction has revoked the result since.
     return MatchState.READY if match.state == MatchState.FINISHED else match.state
@@ -195,9 +195,9 @@ def match_detail(match: Match, view: View, *, staff: bool) -> MatchDetail:
         **match_line(match, view),
         "league_id": match.league_id,
         "game_type": match.league.game_type,
-        "joined": match.joined if view.now else [],
-        "locked_in": match.locked_in if view.now else [],
-        "view": match.view if view.now else {},
+        "joined": match.joined if view.is_present else [],
+        "locked_in": match.locked_in if view.is_present else [],
+        "view": match.view if view.is_present else {},
         "lifecycle": lifecycle(match, view),
         "transcript": [
             cast(TranscriptEntry, notes.entry_in_words(line)) for line in transcript(match, view, staff=staff)
@@ -228,7 +228,7 @@ def _past_state(match: Match, view: View) -> str:
     if match.round.number not in view.moment.rounds:
         return MatchState.PENDING
     steps = lifecycle(match, view)
-    # A round begins with READY, which is not recorded as a step. FINISHED without a result: it was to be replayed.
+    # A match begins as READY, which is not recorded as a step. FINISHED without a result: it was to be replayed.
     last = steps[-1]["state"] if steps else MatchState.READY
     return MatchState.READY if last == MatchState.FINISHED else last
 
@@ -243,7 +243,7 @@ def lifecycle(match: Match, view: View) -> list[Step]:
     The list is cut at the first step that is too late: times within an attempt come from the referee, and with a slow
     clock a later attempt could otherwise get into the view.
     """
-    if view.now:
+    if view.is_present:
         return list(match.lifecycle)
     outcome = view.outcome(match.match_id)
     end = outcome.at if outcome is not None else view.moment.at
@@ -251,7 +251,8 @@ def lifecycle(match: Match, view: View) -> list[Step]:
         return []
     steps = list(takewhile(lambda step: datetime.fromisoformat(step["at"]) <= end, match.lifecycle))
     if outcome is None and view.league.frozen_seq is not None:
-        # The final report replaces the times of the last attempt, so behind a freeze only times of ours are reliable.
+        # The result report replaces the referee's steps of the last attempt, which the public may not see before it is
+        # unveiled: behind a freeze only the steps that we record ourselves are shown.
         return [step for step in steps if step["state"] not in IN_PLAY[1:]]
     return steps
 
@@ -263,7 +264,7 @@ def transcript(match: Match, view: View, *, staff: bool) -> list[dict[str, Any]]
         staff: whether answers that are not league messages are shown, too (``public_answers``).
     """
     rows = Message.objects.filter(match=match)
-    if not view.now:
+    if not view.is_present:
         outcome = view.outcome(match.match_id)
         rows = rows.filter(attempt__lte=outcome.attempt if outcome is not None else 0)
     lines = [
@@ -287,11 +288,11 @@ def choice_field(game_type: str) -> str:
 
 def next_match(view: View, player_id: str) -> dict[str, Any] | None:
     """A player's next match that is not finished (ruling, section 3)."""
-    theirs = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
-    if view.now:
-        match = theirs.exclude(state=MatchState.FINISHED).first()
+    of_player = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
+    if view.is_present:
+        match = of_player.exclude(state=MatchState.FINISHED).first()
     else:
-        match = next((one for one in theirs if view.outcome(one.match_id) is None), None)
+        match = next((one for one in of_player if view.outcome(one.match_id) is None), None)
     if match is None:
         return None
     opponent = match.player_b if match.player_a.code == player_id else match.player_a
@@ -299,7 +300,7 @@ def next_match(view: View, player_id: str) -> dict[str, Any] | None:
         "match_id": match.match_id,
         "round_id": match.round.number,
         "opponent_id": opponent.code,
-        "referee_endpoint": match.referee.told_endpoint if match.referee and view.now else None,
+        "referee_endpoint": match.referee.told_endpoint if match.referee and view.is_present else None,
     }
 
 
@@ -319,15 +320,15 @@ def player_stats(view: View, player_id: str) -> dict[str, Any] | None:
 def agents_of(view: View) -> list[AgentRow]:
     """Players and referees of a league, without tokens and addresses."""
     if view.frozen_after is not None:
-        # Boards that were frozen by an earlier version say nothing of lines.
-        earlier = {"reached_by": ReachedBy.ADDRESS.value}
-        frozen = [earlier | line for line in view.league.frozen["agents"]]
-        return [line | {"ready": readiness.read_word(line["ready"]).value} for line in frozen]
+        # A board that was frozen by an earlier version has no reached_by.
+        defaults = {"reached_by": ReachedBy.ADDRESS.value}
+        frozen = [defaults | line for line in view.league.frozen["agents"]]
+        return [line | {"ready": readiness.read_ready(line["ready"]).value} for line in frozen]
     league = view.league
-    seen = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
-    own = list(Agent.objects.filter(seen).order_by("kind", "pk"))
-    known = readiness.readiness(own)
-    return [_agent_line(agent, known[agent.pk]) for agent in own]
+    of_league_or_site = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
+    agents = list(Agent.objects.filter(of_league_or_site).order_by("kind", "pk"))
+    known = readiness.readiness(agents)
+    return [_agent_line(agent, known[agent.pk]) for agent in agents]
 
 
 def agent_line(agent: Agent) -> AgentRow:

@@ -1,7 +1,7 @@
-"""READS: the verdict on an agent, made here and nowhere else: desk, wall, report, "My agent" and API show its word.
+"""READS: the verdict on an agent, made here and nowhere else: desk, wall, report, "My agent" and API all show it.
 
-Readiness belongs to the checked address, as the program that listens there is the one that will play; what was found
-over an agent's own line belongs to that agent.
+Readiness belongs to the checked address, as the program that listens there is the one that will play. What a check over
+an agent's own line found belongs to that agent.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Ready(models.TextChoices):
 
 
 _EARLIER_WORDS = {"passed": Ready.READY, "failed": Ready.WRONG_ANSWERS}
-"""The words of version 0.9, as leagues of that time have stored them."""
+"""The verdicts of version 0.9, which leagues of that time have stored."""
 _OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 UNABLE = (Ready.UNREACHABLE, Ready.WRONG_ANSWERS, Ready.TOO_SLOW)
 """Agents that would lose their matches as they are."""
 
 
-def read_word(stored: str) -> Ready:
+def read_ready(stored: str) -> Ready:
     """The verdict that a league has stored."""
     return _EARLIER_WORDS.get(stored) or Ready(stored)
 
@@ -115,7 +115,7 @@ def history(agents: Iterable[Agent]) -> dict[tuple[str, str], list[Line]]:
 
 
 def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues: Mapping[str, League]) -> list[Line]:
-    """The checks of :func:`history` that tell about an agent: by the way it has, and with the game of its league."""
+    """The checks of :func:`history` that count for an agent: by the way it is reached, and with its league's game."""
     lines = by_its_way(agent, known)
     league = leagues.get(agent.league_id or "")
     if league is None or agent.kind != Kind.PLAYER:
@@ -125,10 +125,10 @@ def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues:
 
 
 def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[Line]]) -> list[Line]:
-    """The checks of an agent's address and own line; while it dials out those that went over the line count."""
+    """The checks of an agent's address and of its own line; while it dials out, only those over its line count."""
     by_address, by_line = (known.get((key, agent.kind), []) for key in (agent.endpoint_key, line_key(agent.pk)))
     if by_line and (agent.is_inbox_only or agent.dials_out_now):
-        # The way of a check is decided when it begins.
+        # A check of the address that has not ended counts, too: which way a check takes is decided when it begins.
         by_address = [line for line in by_address if line.open]
     return sorted([*by_address, *by_line], key=lambda line: line.created_at) if by_line else by_address
 
@@ -139,10 +139,12 @@ def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict
     known = history(agents)
     leagues = League.objects.in_bulk({agent.league_id for agent in agents if agent.league_id is not None})
     lines = {agent.pk: lines_of(agent, known, leagues) for agent in agents}
-    findings = load_findings(judged.check_id for one in lines.values() if (judged := _judged(one)) is not None)
+    findings = load_findings(
+        judged.check_id for of_agent in lines.values() if (judged := _judged(of_agent)) is not None
+    )
     found = _found_at(agents)
     return {
-        agent.pk: _known(
+        agent.pk: _readiness_of(
             agent, lines[agent.pk], findings, leagues.get(agent.league_id), found=found.get(agent.pk, ""), now=now
         )
         for agent in agents
@@ -172,11 +174,11 @@ def of_report(check: Check) -> Ready | None:
 
 
 def _judged(lines: list[Line]) -> Line | None:
-    """The latest check that reached a verdict; one that could not be carried out takes none away, and gives none."""
+    """The latest check that reached a verdict; a check that could not be carried out is passed over."""
     return next((line for line in reversed(lines) if line.passed is not None), None)
 
 
-def _known(
+def _readiness_of(
     agent: Agent,
     lines: list[Line],
     findings: Mapping[UUID, Finding],
@@ -191,10 +193,10 @@ def _known(
     word, step = _verdict(finding, league)
     passed = word in (Ready.READY, Ready.SLOW)
     # A check that waits for a later retry does not count as running: the earlier result stands.
-    coming = [line for line in lines if line.open and (line.state == CheckState.RUNNING or line.due_at <= now)]
+    running = [line for line in lines if line.open and (line.state == CheckState.RUNNING or line.due_at <= now)]
     if _has_left(agent, league):
         word, step = Ready.UNREACHABLE, _("It has left: register it again.")
-    elif coming:
+    elif running:
         word, step = Ready.CHECKING, _("Leave it running.")
     elif _is_unreached(agent) and (league is None or league.state not in _OVER):
         # The result of the last call is newer than the report.
@@ -204,7 +206,7 @@ def _known(
     is_elsewhere = word == Ready.WRONG_ANSWERS and finding is not None and finding.failed == "http.json"
     if found and (word == Ready.UNREACHABLE or is_elsewhere) and not _has_left(agent, league):
         step = found
-    shown = coming[-1] if coming else last
+    shown = running[-1] if running else last
     return Readiness(
         word,
         passed,
@@ -223,7 +225,7 @@ def _why(last: Line, finding: Finding | None) -> str:
 
 
 def _has_left(agent: Agent, league: League | None) -> bool:
-    """Whether it was shut down in the midst of its league; at the end every player is."""
+    """Whether an agent was shut down before its league ended; at the end every player is shut down."""
     return agent.state == AgentState.SHUTDOWN and league is not None and league.state not in _OVER
 
 
@@ -267,7 +269,7 @@ def not_ready(league: League, players: Collection[Agent]) -> dict[str, str]:
 
 
 def asking_leagues() -> Any:
-    """Leagues with open registration that demand a passed check."""
+    """The leagues with open registration that demand a passed check."""
     return League.objects.filter(state=LeagueState.REGISTRATION, demo=False, settings__require_check=True)
 
 

@@ -12,11 +12,11 @@ V = TypeVar("V")
 class Recent(OrderedDict[K, V]):
     """A dict that keeps the entries set last and drops the others.
 
-    Reading an entry does not make it newer; setting it again does. It has no lock: code that shares one between threads
-    guards it.
+    Reading an entry does not make it newer; setting it again does. The dict has no lock: code that shares it between
+    threads must guard it.
 
     Args:
-        max_size: entries that are kept at most.
+        max_size: how many entries are kept at most.
     """
 
     def __init__(self, max_size: int) -> None:

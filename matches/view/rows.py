@@ -1,6 +1,6 @@
 """The rows that the HTTP API answers with, field by field: the types of what ``queries`` and ``summaries`` return.
 
-Each row is described once. mypy holds the functions against these types, and the OpenAPI document of
+Each row is described once. mypy checks the functions against these types, and the OpenAPI document of
 ``leaguesite.api`` is made from them; at run time they are plain dicts.
 """
 
@@ -46,7 +46,7 @@ class Champion(TypedDict):
 class Champions(TypedDict):
     """The winners of a league."""
 
-    champion: Annotated[Champion | None, says("Who has won, the one of rank 1; null before the end.")]
+    champion: Annotated[Champion | None, says("The winner, with rank 1; null before the end.")]
     champions: Annotated[list[Champion], says("Everyone who shares the first place; empty before the end.")]
 
 
@@ -91,7 +91,7 @@ class StandingsRow(TypedDict):
     """A row of the table."""
 
     rank: Annotated[int, says("Its position, from 1 on, which no two share.")]
-    tied_rank: Annotated[int, says("The place that all those share whom only the player_id tells apart.")]
+    tied_rank: Annotated[int, says("Its place; players that differ only in their player_id share a place.")]
     player_id: Annotated[str, says("The player's id, such as P01.")]
     display_name: Annotated[str, says("The player's name.")]
     played: Annotated[int, says("Matches that count.")]
@@ -111,7 +111,7 @@ class PlayerLuckRow(TypedDict):
     low: Annotated[int, says("The first of the places between which it would be in nine of ten leagues played again.")]
     high: Annotated[int, says("The last of these places.")]
     first_again: Annotated[float, says("The share of leagues played again in which it would be first.")]
-    best: Annotated[float | None, says("How likely it is the best of all; null if it has played no match to its end.")]
+    best: Annotated[float | None, says("How likely it is the best of all; null if no match of it was played out.")]
     better: Annotated[float | None, says("How likely it is better than the average; null in a game of chance.")]
     coin: Annotated[bool, says("Whether its results could be those of an average player.")]
     expected_points: Annotated[float | None, says("In a game of chance, what its matches were worth on average.")]
@@ -123,12 +123,12 @@ class LuckRow(TypedDict):
 
     league_id: Annotated[str, says("The league.")]
     after_round: Annotated[int | None, says("The last round that the figures are about; null while there are none.")]
-    current: Annotated[bool, says("Whether nothing has changed since that they depend on; if not, newer ones follow.")]
+    current: Annotated[bool, says("Whether the figures are up to date; if not, newer ones follow.")]
     game_of_chance: Annotated[bool | None, says("Whether nobody can be better than another in this game.")]
     coin: Annotated[bool | None, says("Whether chance alone could have made the table.")]
     matches: Annotated[int, says("How many matches were played again.")]
-    kept: Annotated[int, says("How many results stayed, as they were decided without play.")]
-    replays: Annotated[int, says("How often they were played again.")]
+    kept: Annotated[int, says("How many results were kept as they are, because they were decided without play.")]
+    replays: Annotated[int, says("How often these matches were played again.")]
     players: Annotated[list[PlayerLuckRow], says("The players, in the order of their places.")]
 
 

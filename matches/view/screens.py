@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 
 class Steering(NamedTuple):
-    """What every screen of a league follows.
+    """How the screens of a league are steered.
 
     Attributes:
-        turned: by how many scenes it was turned so far, backwards negative; a screen follows the difference.
+        turned: by how many scenes the screens were turned so far, negative if backwards; a screen follows each change.
         held: whether the scenes stand still.
         featured: the id of the match that is drawn large; empty: the most interesting one is.
     """
@@ -21,7 +21,7 @@ class Steering(NamedTuple):
 
 
 def steering(stored: Mapping[str, Any]) -> Steering:
-    """Read the column; what it does not say, or says wrongly, is automatic."""
+    """Read the column ``League.screen``; what is missing or malformed in it is automatic."""
     turned, held, featured = stored.get("turned"), stored.get("held"), stored.get("featured")
     return Steering(
         turned if isinstance(turned, int) else 0,

@@ -1,7 +1,8 @@
 """READS: the common table of a series (decision 32).
 
-Each league counts with the table that the reader may see of it. A person is who has the same e-mail address on the
-rosters; without a roster, who has the same name. Of several agents of one person in one league the best one counts.
+Each league counts with the table that the reader may see of it. Players whose owners have the same e-mail address on
+the rosters are one person; without a roster, players with the same name. Of several agents of one person in one league
+the best one counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from matches.view.rows import StandingsRow
 from matches.view.sight import View
 
 MAX_KEPT = 20
-"""Series whose tables are kept."""
+"""How many series' tables are kept."""
 
 
 class SeriesEveningRow(TypedDict):
@@ -38,7 +39,7 @@ class SeriesEveningRow(TypedDict):
 
 
 class SeriesCellRow(TypedDict):
-    """What a person got in one league."""
+    """A person's result in one league."""
 
     player_id: Annotated[str, says("The player there.")]
     points: Annotated[int, says("Its points there.")]
@@ -56,7 +57,8 @@ class SeriesPersonRow(TypedDict):
     wins: Annotated[int, says("The matches won in all of them.")]
     played: Annotated[int, says("The matches that count.")]
     evenings: Annotated[
-        list[SeriesCellRow | None], says("For each league of the series what was got there; null: not there.")
+        list[SeriesCellRow | None],
+        says("For each league of the series, its result there; null: it did not play there."),
     ]
 
 
@@ -77,7 +79,7 @@ class SeriesLine(TypedDict):
     leagues: Annotated[int, says("How many leagues it has.")]
 
 
-_seasons: Kept[SeriesRow] = Kept(MAX_KEPT)
+_public_rows: Kept[SeriesRow] = Kept(MAX_KEPT)
 
 
 @dataclass
@@ -121,22 +123,23 @@ def lines() -> list[SeriesLine]:
         if archived_at is None:
             shown.add(series_id)
     rows = Series.objects.filter(pk__in=shown).order_by("display_name", "pk")
-    return [{"series_id": one.pk, "display_name": one.display_name, "leagues": counted[one.pk]} for one in rows]
+    return [{"series_id": row.pk, "display_name": row.display_name, "leagues": counted[row.pk]} for row in rows]
 
 
-def public_season(series: Series) -> SeriesRow:
+def public_series_row(series: Series) -> SeriesRow:
     """A series as the public sees it; made at most once a second, and of a large one less often."""
     leagues = leagues_of(series)
-    mark = (series.display_name, tuple((one.pk, one.created_at, one.display_name, kept.mark(one)) for one in leagues))
+    league_marks = tuple((league.pk, league.created_at, league.display_name, kept.mark(league)) for league in leagues)
+    mark = (series.display_name, league_marks)
 
     def make() -> tuple[SeriesRow, int, bool]:
-        made = season(series, kept.public_view)
+        made = series_row(series, kept.public_view)
         return made, 1, len(made["standings"]) * len(leagues) > kept.LARGE_OUTCOMES
 
-    return _seasons.get(series.pk, mark, make)
+    return _public_rows.get(series.pk, mark, make)
 
 
-def season(series: Series, see: Callable[[League], View] = sight.public) -> SeriesRow:
+def series_row(series: Series, see: Callable[[League], View] = sight.public) -> SeriesRow:
     """A series with its common table.
 
     Args:
@@ -145,18 +148,18 @@ def season(series: Series, see: Callable[[League], View] = sight.public) -> Seri
     leagues = leagues_of(series)
     views = [see(league) for league in leagues]
     people = _people(views)
-    ranked = sorted(people, key=lambda one: (one.order, one.name.casefold()))
+    ranked = sorted(people, key=lambda person: (person.order, person.name.casefold()))
     rows: list[SeriesPersonRow] = []
-    for place, one in enumerate(ranked, start=1):
-        shares = bool(rows) and (-rows[-1]["points"], -rows[-1]["wins"]) == one.order
+    for place, person in enumerate(ranked, start=1):
+        shares = bool(rows) and (-rows[-1]["points"], -rows[-1]["wins"]) == person.order
         rows.append(
             {
                 "rank": rows[-1]["rank"] if shares else place,
-                "display_name": one.name,
-                "points": one.points,
-                "wins": one.wins,
-                "played": one.played,
-                "evenings": [_cell(cell) for cell in one.cells],
+                "display_name": person.name,
+                "points": person.points,
+                "wins": person.wins,
+                "played": person.played,
+                "evenings": [_cell(cell) for cell in person.cells],
             }
         )
     return {
@@ -175,12 +178,12 @@ def _people(views: Sequence[View]) -> list[_Person]:
         for row in standings_rows(view):
             email = owners.get((view.league.pk, row["player_id"]), "")
             key = ("email", email) if email else ("name", " ".join(row["display_name"].casefold().split()))
-            one = people.setdefault(key, _Person(row["display_name"], [None] * len(views)))
-            cell = one.cells[number]
+            person = people.setdefault(key, _Person(row["display_name"], [None] * len(views)))
+            cell = person.cells[number]
             if cell is None:
-                one.name = row["display_name"]
+                person.name = row["display_name"]
             if cell is None or (row["points"], row["wins"]) > (cell["points"], cell["wins"]):
-                one.cells[number] = row
+                person.cells[number] = row
     return list(people.values())
 
 
@@ -214,4 +217,4 @@ def _evening(view: View) -> SeriesEveningRow:
 
 def context(series: Series, see: Callable[[League], View]) -> dict[str, Any]:
     """The series for its page: each league with its cells in a column."""
-    return {"series": season(series, see)}
+    return {"series": series_row(series, see)}

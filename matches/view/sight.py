@@ -29,7 +29,7 @@ MAX_LATEST_MOMENTS = 50
 """Leagues whose latest moment is cached."""
 
 EVENTS_PER_CACHED_MOMENT = 250
-"""Events between two cached moments of a league's past: no more are folded to reach any moment."""
+"""Events between two cached moments of a league's past: at most so many are folded to reach any moment."""
 MAX_CACHED_PASTS = 8
 """Leagues whose past moments are cached."""
 
@@ -125,22 +125,22 @@ class View:
 
     Attributes:
         moment: its history, as far as this audience may see it.
-        now: whether that is the present; only then do the database rows say how running matches stand.
+        is_present: whether that is the present; only then do the database rows say how running matches stand.
     """
 
     league: League
     moment: Moment
-    now: bool = True
+    is_present: bool = True
 
     @property
     def frozen_after(self) -> int | None:
         """The last round whose results this view shows while later ones are hidden by a freeze; else None."""
-        return self.moment.frozen_after if not self.now and self.league.frozen_seq == self.moment.seq else None
+        return self.moment.frozen_after if not self.is_present and self.league.frozen_seq == self.moment.seq else None
 
     @property
     def live(self) -> bool:
         """Whether pages of this view may still change and so need a socket; False for a moment of the past."""
-        return self.now or self.frozen_after is not None
+        return self.is_present or self.frozen_after is not None
 
     @property
     def over(self) -> bool:
@@ -150,7 +150,7 @@ class View:
     @property
     def curtained(self) -> bool:
         """Whether a freeze limits this view: nothing that changed after it may show, not even names and settings."""
-        return not self.now and self.league.frozen_seq is not None and self.moment.seq <= self.league.frozen_seq
+        return not self.is_present and self.league.frozen_seq is not None and self.moment.seq <= self.league.frozen_seq
 
     @cached_property
     def rules(self) -> LeagueSettings:
@@ -169,7 +169,7 @@ class View:
         if self.frozen_after is not None:
             return dict(self.league.frozen["names"])
         players = self.league.agents.filter(kind=Kind.PLAYER).order_by("pk")
-        if not self.now and self.moment.state == LeagueState.REGISTRATION and self.moment.at is not None:
+        if not self.is_present and self.moment.state == LeagueState.REGISTRATION and self.moment.at is not None:
             players = players.filter(registered_at__lte=self.moment.at)
         names = players.values_list("code", "display_name")
         frozen = self.league.frozen["names"] if self.curtained else {}
@@ -199,7 +199,7 @@ class View:
         results = self.moment.results
         if before_round is not None:
             results = [result for result in results if result.round_number < before_round]
-        return table(self.names, results, self.scoring, points=self.moment.points, out=self.moment.out)
+        return table(self.names, results, self.scoring, points=self.moment.corrected_points, out=self.moment.out)
 
     @property
     def unveiled(self) -> set[str]:
@@ -212,11 +212,11 @@ class View:
     def head(self) -> str:
         """The hash of the last ledger event this audience may know of; behind a freeze, the one of the freeze.
 
-        The present one is stored apart from the events: if the last event was deleted, no remaining event matches it.
+        The present head is stored in the league's row: if the last event was deleted, no remaining event matches it.
         """
         if self.frozen_after is not None:
             return str(self.league.frozen.get("head") or self.moment.head)
-        newest = self.now and self.league.event_seq >= self.moment.seq
+        newest = self.is_present and self.league.event_seq >= self.moment.seq
         return self.league.ledger_head if newest else self.moment.head
 
     def outcome(self, match_id: str) -> Outcome | None:
@@ -232,7 +232,7 @@ def everything(league: League) -> View:
 def public(league: League) -> View:
     """The public's and the agents' view: the whole history, or the history up to the freeze."""
     if league.frozen_seq is not None:
-        return View(league, moment(league, league.frozen_seq), now=False)
+        return View(league, moment(league, league.frozen_seq), is_present=False)
     return everything(league)
 
 
@@ -244,4 +244,4 @@ def view(league: League, *, staff: bool = False) -> View:
 def past(league: League, at: int, *, staff: bool = False) -> View:
     """The view after event ``at``, never beyond what the audience may see now."""
     seen = view(league, staff=staff)
-    return seen if at >= seen.moment.seq else View(league, moment(league, at), now=False)
+    return seen if at >= seen.moment.seq else View(league, moment(league, at), is_present=False)

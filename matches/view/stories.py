@@ -18,13 +18,13 @@ from league_sdk.ledger.standings import DISQUALIFIED, Result, Row, Scoring, coun
 from matches.events.history import Moment, Outcome
 
 MIN_RUN = 3
-"""Wins in a row from which on they are a run."""
+"""How many wins in a row are a run."""
 MIN_DROUGHT = 3
-"""Matches without a win after which a first win is told."""
+"""A first win makes a story only after at least this many matches without a win."""
 MIN_TABLE = 4
-"""Players from which on places say something."""
+"""In a table of fewer players the places are not worth a story."""
 TOP = 3
-"""Places that people look at."""
+"""How many places at the top people look at."""
 
 
 class Tale(StrEnum):
@@ -93,7 +93,7 @@ class Gap(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Wins of a player in a row; a win without play counts nothing, and ends nothing.
+    """Wins of a player in a row; a win without play neither lengthens a run nor ends it.
 
     Attributes:
         wins: how many.
@@ -122,8 +122,8 @@ class Teller:
         players: ids of all who are in the table.
         scoring: the league's points.
         rounds: how many matches each player plays at most.
-        out: those who are out of the league, as in :class:`~matches.events.history.Moment`.
-        corrected: the points that corrections had given by the end of a round, by its number.
+        out: the players that are out of the league, as in :class:`~matches.events.history.Moment`.
+        corrected: returns the points that corrections had given by the end of a round, whose number it gets.
     """
 
     players: Iterable[str]
@@ -149,7 +149,7 @@ class Teller:
         self.unbeaten = set(self.rows)
 
     def place(self, player_id: str) -> int:
-        """The place of a player now; those who are tied share one."""
+        """The place of a player now; tied players share a place."""
         return bisect_left(self.order, _merit(self.rows[player_id])) + 1
 
     def leader(self) -> str | None:
@@ -173,8 +173,8 @@ class Teller:
         happened = _Happening(self, outcome, leader, before, unbeaten)
         self._note_lead()
         ended = self._lengthen(outcome)
-        if happened.places_up > 0 and happened.settled:
-            self.upsets.append(Gap(outcome, happened.places_up))
+        if happened.places_above > 0 and happened.settled:
+            self.upsets.append(Gap(outcome, happened.places_above))
         story = next(happened.tales(ended), None)
         if story is not None and outcome.correction is None:
             # A correction has its own sentence, and came later than the match.
@@ -228,12 +228,12 @@ class Teller:
             return None
         best, worst = max(self.scoring), min(0, *self.scoring)
         own = self.rows[leader]
-        least = own.points + worst * max(0, self.rounds - own.played)
-        if -self.order[1][1] + best * (self.rounds - self.round_number) >= least:
+        min_final = own.points + worst * max(0, self.rounds - own.played)
+        if -self.order[1][1] + best * (self.rounds - self.round_number) >= min_final:
             return None
         rivals = (row for row in self.rows.values() if row is not own and row.out != DISQUALIFIED)
-        reach = max((row.points + best * max(0, self.rounds - row.played) for row in rivals), default=0)
-        return leader if reach < least else None
+        max_final = max((row.points + best * max(0, self.rounds - row.played) for row in rivals), default=0)
+        return leader if max_final < min_final else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,39 +247,39 @@ class _Happening:
     unbeaten: set[str] | None
 
     @property
-    def beaten(self) -> bool:
-        """Whether somebody beat somebody by playing."""
+    def is_win(self) -> bool:
+        """Whether one player beat the other by playing."""
         return self.outcome.status == "WIN" and self.outcome.winner in self.outcome.players
 
     @property
     def settled(self) -> bool:
-        """Whether the table was old enough to say who is better: everybody may have played twice."""
+        """Whether the table says who is better: it has enough players, and at least two rounds were played before."""
         return self.outcome.round_number > 2 and len(self.teller.rows) >= MIN_TABLE
 
     @property
-    def places_up(self) -> int:
+    def places_above(self) -> int:
         """How many places the loser stood above the winner."""
-        if not self.beaten:
+        if not self.is_win:
             return 0
         winner, loser = self._pair()
         return self.before[winner] - self.before[loser]
 
     def _pair(self) -> tuple[str, str]:
-        """The winner and the loser; without a winner both as they are named."""
+        """The winner and the loser; without a winner PLAYER_A and PLAYER_B."""
         first, second = self.outcome.players
         return (second, first) if self.outcome.winner == second else (first, second)
 
     def _story(self, tale: Tale, hero: str, number: int = 0) -> Story:
-        one = self.outcome
-        other = one.players[one.players[0] == hero]
+        outcome = self.outcome
+        other = outcome.players[outcome.players[0] == hero]
         run = self.teller.runs.get(hero)
-        wins = run.wins if run is not None and self.beaten and run.wins >= MIN_RUN else 0
-        return Story(one.seq, one.at, one.match_id, one.round_number, tale, hero, other, number, wins)
+        wins = run.wins if run is not None and self.is_win and run.wins >= MIN_RUN else 0
+        return Story(outcome.seq, outcome.at, outcome.match_id, outcome.round_number, tale, hero, other, number, wins)
 
     def tales(self, ended: Mapping[str, Run]) -> Iterator[Story]:
         """Everything that can be told of the result, the most interesting first."""
         yield from self._of_the_table()
-        if self.beaten:
+        if self.is_win:
             yield from self._of_the_winner(ended)
         elif self.outcome.status == "DRAW" and self.leader in self.outcome.players and self.settled:
             first, second = self.outcome.players
@@ -292,10 +292,10 @@ class _Happening:
             # The match of somebody else may have decided it.
             story = self._story(Tale.CERTAIN, sure)
             yield story if sure in self.outcome.players else story._replace(other="", run=0)
-        now = teller.leader()
-        if now is not None and now != self.leader and now == self.outcome.winner and self.outcome.round_number > 1:
-            story = self._story(Tale.TAKES_LEAD, now, int(self.leader in self.outcome.players))
-            yield story if self.beaten else story._replace(other="")
+        leader = teller.leader()
+        if leader not in (None, self.leader) and leader == self.outcome.winner and self.outcome.round_number > 1:
+            story = self._story(Tale.TAKES_LEAD, leader, int(self.leader in self.outcome.players))
+            yield story if self.is_win else story._replace(other="")
 
     def _of_the_winner(self, ended: Mapping[str, Run]) -> Iterator[Story]:
         winner, loser = self._pair()
@@ -305,8 +305,8 @@ class _Happening:
             yield self._story(Tale.LAST_UNBEATEN, winner)
         if loser in ended and ended[loser].wins >= MIN_RUN:
             yield self._story(Tale.ENDS_RUN, winner, ended[loser].wins)
-        if self.settled and self.places_up >= max(TOP, len(self.teller.rows) // 2):
-            yield self._story(Tale.UPSET, winner, self.places_up)
+        if self.settled and self.places_above >= max(TOP, len(self.teller.rows) // 2):
+            yield self._story(Tale.UPSET, winner, self.places_above)
         run = self.teller.runs[winner].wins
         if run >= MIN_RUN:
             yield self._story(Tale.RUN, winner, run)
@@ -318,13 +318,13 @@ class _Happening:
 
 
 def in_order(moment: Moment) -> list[Outcome]:
-    """The results that count, by round, and within one as they came in."""
-    return sorted(moment.outcomes.values(), key=lambda one: (one.round_number, one.seq))
+    """The results that count, by round, and within a round in the order in which they came in."""
+    return sorted(moment.outcomes.values(), key=lambda outcome: (outcome.round_number, outcome.seq))
 
 
 def corrected_points(moment: Moment, number: int) -> dict[str, int]:
     """The points that corrections had given or taken before the round after ``number`` started, by player."""
-    later = min((then.started_at for one, then in moment.rounds.items() if one > number), default=None)
+    later = min((row.started_at for other, row in moment.rounds.items() if other > number), default=None)
     corrected: dict[str, int] = {}
     for correction in moment.corrections.values():
         if not correction["undone"] and (later is None or correction["at"] < later):

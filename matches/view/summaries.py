@@ -79,22 +79,22 @@ class Summary(NamedTuple):
     @classmethod
     def read(cls, stored: dict[str, Any]) -> Summary:
         """Parse what :meth:`stored` returned."""
-        moments = {name: datetime.fromisoformat(stored[name]) for name in _MOMENTS if stored[name]}
-        return cls(**stored | moments)
+        times = {name: datetime.fromisoformat(stored[name]) for name in _TIME_FIELDS if stored[name]}
+        return cls(**stored | times)
 
 
-_MOMENTS = ("round_started_at", "started_at", "completed_at")
+_TIME_FIELDS = ("round_started_at", "started_at", "completed_at")
 _CHAMPION_EVENTS = (EventKind.LEAGUE_COMPLETED, *CORRECTIONS, EventKind.PLAYED_AGAIN)
 
 
 def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Summary]:
     """The summary of each league by id, in as many queries as for one league."""
     rounds: dict[str, list[Round]] = defaultdict(list)
-    for one in Round.objects.order_by("number"):
-        rounds[one.league_id].append(one)
+    for round_ in Round.objects.order_by("number"):
+        rounds[round_.league_id].append(round_)
     ended = Event.objects.filter(kind__in=_CHAMPION_EVENTS, data__champion__isnull=False).order_by("seq")
     # Events of earlier versions have no list of champions.
-    named: dict[str, Champions] = {
+    champions_by_league: dict[str, Champions] = {
         league_id: {"champion": champion, "champions": champions or [champion]}
         for league_id, champion, champions in ended.values_list("league_id", "data__champion", "data__champions")
     }
@@ -102,7 +102,7 @@ def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Su
     return {
         league.pk: Summary.read(league.frozen["summary"])
         if league.frozen_seq is not None and not staff
-        else _summary(league, rounds[league.pk], tallies[league.pk], named.get(league.pk, NOBODY))
+        else _summary(league, rounds[league.pk], tallies[league.pk], champions_by_league.get(league.pk, NOBODY))
         for league in leagues
     }
 
@@ -114,28 +114,28 @@ def summary(view: View) -> Summary:
         return Summary.read(league.frozen["summary"])
     rounds = list(league.rounds.order_by("number"))
     present = _summary(league, rounds, tally(league)[league.pk], NOBODY)
-    then = view.moment
-    best = champions_of(view.standings if then.state == LeagueState.COMPLETED else ())
-    if view.now:
+    moment = view.moment
+    best = champions_of(view.standings if moment.state == LeagueState.COMPLETED else ())
+    if view.is_present:
         return present._replace(**best)
-    current = then.current
-    in_round = current.number if current is not None else None
+    current = moment.current
+    number = current.number if current is not None else None
     return present._replace(
-        state=then.state,
-        paused=then.paused,
+        state=moment.state,
+        paused=moment.paused,
         players=len(view.names),
-        round_number=in_round,
+        round_number=number,
         round_state=current.state if current is not None else None,
         round_started_at=current.started_at if current is not None and current.completed_at is None else None,
-        round_total=Match.objects.filter(league=league, round__number=in_round).count() if in_round else 0,
-        round_done=then.done_in(in_round) if in_round else 0,
+        round_total=Match.objects.filter(league=league, round__number=number).count() if number else 0,
+        round_done=moment.done_in(number) if number else 0,
         round_waiting=0,
         held=0,
-        rounds=len(rounds) if then.state != LeagueState.REGISTRATION else 0,
-        matches=present.matches if then.state != LeagueState.REGISTRATION else 0,
-        matches_done=len(then.outcomes),
-        started_at=then.started_at,
-        completed_at=then.completed_at,
+        rounds=len(rounds) if moment.state != LeagueState.REGISTRATION else 0,
+        matches=present.matches if moment.state != LeagueState.REGISTRATION else 0,
+        matches_done=len(moment.outcomes),
+        started_at=moment.started_at,
+        completed_at=moment.completed_at,
         **best,
         auto_advance=view.rules.auto_advance,
     )
@@ -157,21 +157,22 @@ def champions_of(rows: Iterable[Row]) -> Champions:
 def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions) -> Summary:
     by_state: Counter[str] = Counter()
     in_round: Counter[str] = Counter()
-    started = [one for one in rounds if one.state != RoundState.PENDING]
+    started = [round_ for round_ in rounds if round_.state != RoundState.PENDING]
     current = started[-1] if started else None
     for (round_id, state), count in counts.matches.items():
         by_state[state] += count
         if current is not None and round_id == current.pk:
             in_round[state] += count
-    players, planned, drawn = counts.players - len(league.left_out), len(rounds), by_state.total()
+    players = counts.players - len(league.left_out)
+    planned_rounds, planned_matches = len(rounds), by_state.total()
     if league.state == LeagueState.REGISTRATION and rounds:
         # The schedule is being made: show its final size, not how much of it exists.
-        planned, drawn = rounds_of(players), matches_of(players)
+        planned_rounds, planned_matches = rounds_of(players), matches_of(players)
     return Summary(
         state=league.state,
         paused=league.paused,
         players=players,
-        rounds=planned,
+        rounds=planned_rounds,
         round_number=current.number if current else None,
         round_state=current.state if current else None,
         round_started_at=current.started_at if current and current.state != RoundState.COMPLETED else None,
@@ -179,7 +180,7 @@ def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions
         round_done=in_round[MatchState.FINISHED],
         round_waiting=in_round[MatchState.READY],
         held=by_state[MatchState.HELD],
-        matches=drawn,
+        matches=planned_matches,
         matches_done=by_state[MatchState.FINISHED],
         started_at=league.started_at,
         completed_at=league.completed_at,

@@ -18,7 +18,7 @@ from matches.view.sight import View
 from matches.view.stories import Lead, Story, Teller, corrected_points, in_order
 
 MAX_CACHED = 50
-"""Leagues, as an audience sees them, whose stories are continued rather than told from the beginning."""
+"""For how many leagues and audiences the stories are continued rather than told from the beginning."""
 BURST_S = 1.0
 """Results of a round that came in within this time of the newest one are told together, the most interesting first."""
 
@@ -46,21 +46,21 @@ def latest(view: View, limit: int) -> Latest:
         newest = [story for story in teller.stories[-2 * limit :] if story.seq <= view.moment.seq]
         leads = dict(teller.leads)
     bursts: list[list[Story]] = []
-    for story in sorted(newest, key=lambda one: one.seq, reverse=True)[:limit]:
+    for story in sorted(newest, key=lambda story: story.seq, reverse=True)[:limit]:
         if bursts and _together(bursts[-1][0], story):
             bursts[-1].append(story)
         else:
             bursts.append([story])
-    return Latest([sorted(burst, key=lambda one: one.interest, reverse=True) for burst in bursts], leads)
+    return Latest([sorted(burst, key=lambda story: story.interest, reverse=True) for burst in bursts], leads)
 
 
 def _together(first: Story, other: Story) -> bool:
     return first.round_number == other.round_number and abs((first.at - other.at).total_seconds()) <= BURST_S
 
 
-def whole(view: View) -> Teller:
+def tell_all(view: View) -> Teller:
     """A teller that has told all results of a view, for the caller alone."""
-    return _go_on(None, _fresh(view), in_order(view.moment), (0, 0), 0)
+    return _tell_more(None, _fresh(view), in_order(view.moment), (0, 0), 0)
 
 
 def _teller_of(view: View) -> Teller:
@@ -68,12 +68,12 @@ def _teller_of(view: View) -> Teller:
     key = _key(view)
     cached = _cached.get(key) if key is not None else None
     if cached is not None:
-        newer = [one for one in moment.outcomes.values() if one.seq > cached[2]]
-        newer.sort(key=_place)
-        # A result of an earlier round has been corrected, or came in late: everything after it is told again.
-        if not newer or _place(newer[0]) > cached[1]:
-            return _go_on(key, cached[0], newer, cached[1], cached[2])
-    return _go_on(key, _fresh(view), in_order(moment), (0, 0), 0)
+        teller, position, seq = cached
+        newer = sorted((outcome for outcome in moment.outcomes.values() if outcome.seq > seq), key=_position)
+        # If a result of an earlier round was corrected, or came in late, everything is told again.
+        if not newer or _position(newer[0]) > position:
+            return _tell_more(key, teller, newer, position, seq)
+    return _tell_more(key, _fresh(view), in_order(moment), (0, 0), 0)
 
 
 def _fresh(view: View) -> Teller:
@@ -81,31 +81,31 @@ def _fresh(view: View) -> Teller:
     return Teller(view.names, view.scoring, matches_each, dict(moment.out), partial(corrected_points, moment))
 
 
-def _place(outcome: Outcome) -> tuple[int, int]:
+def _position(outcome: Outcome) -> tuple[int, int]:
     return outcome.round_number, outcome.seq
 
 
-def _go_on(key: Hashable, teller: Teller, newer: list[Outcome], place: tuple[int, int], seq: int) -> Teller:
+def _tell_more(key: Hashable, teller: Teller, newer: list[Outcome], position: tuple[int, int], seq: int) -> Teller:
     for outcome in newer:
         teller.tell(outcome)
-        place, seq = max(place, _place(outcome)), max(seq, outcome.seq)
+        position, seq = max(position, _position(outcome)), max(seq, outcome.seq)
     if key is not None:
-        _cached[key] = (teller, place, seq)
+        _cached[key] = (teller, position, seq)
     return teller
 
 
 def _key(view: View) -> Hashable:
-    """What the stories of a view are continued by; None for a moment of the past, whose stories are not kept.
+    """The key under which the stories of a view are cached; None for a moment of the past, which is not cached.
 
-    A correction changes it, and so does whatever else may change a story that has been told.
+    A correction changes the key, and so does whatever else may change a story that has been told.
     """
     if not view.live or connection.in_atomic_block:
-        # What a transaction has seen may be rolled back.
+        # Results that were read inside a transaction may still be rolled back.
         return None
     moment, league = view.moment, view.league
     undone = tuple(number for number, correction in moment.corrections.items() if correction["undone"])
     changed = (len(moment.corrections), undone, tuple(moment.out.items()), len(view.names), view.scoring)
-    return (league.pk, league.created_at, view.now, league.frozen_seq, moment.started_at, changed)
+    return (league.pk, league.created_at, view.is_present, league.frozen_seq, moment.started_at, changed)
 
 
 def forget_all() -> None:

@@ -16,7 +16,7 @@ from matches.view.readiness import Ready, readiness
 
 
 class NotRegistered(models.TextChoices):
-    """The state of a student without an agent; for all others it is the verdict on the agent."""
+    """The state of a student without an agent; the state of any other student is the verdict on the agent."""
 
     NOT_REGISTERED = "not_registered", gettext_lazy("not registered")
 
@@ -34,7 +34,7 @@ class Tile:
         step: what to do next, in our words; it quotes neither the agent nor its address.
         player_id, display_name: of the student's agent that needs help most; empty while there is none.
         able: whether the agent could play now, as far as is known.
-        line: whether it fetches its messages: poll, websocket or empty.
+        line: how the agent fetches its messages, poll or websocket; empty if it does not fetch them.
         more: how many further agents the student has.
         owner: the name on the roster, for the staff only; empty for an agent without an owner.
     """

@@ -18,9 +18,9 @@ from matches.audience.pages.parts import Deadline, MatchRow
 from matches.audience.pages.results import recent_results
 from matches.models import Match, Round
 from matches.view import queries, sight
-from matches.view.courses import courses
 from matches.view.interest import MAX_BOARDS
-from matches.view.readiness import read_word
+from matches.view.rank_history import rank_history
+from matches.view.readiness import read_ready
 from matches.view.sight import View
 
 FRAGMENTS = ("header", "notices", "standings", "evening", "current", "results", "feed", "ranks", "cross")
@@ -35,7 +35,7 @@ def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, An
         with_luck: whether it says how much of the table is luck, as far as that is known.
     """
     current = _current(view)
-    progress = courses(view)
+    progress = rank_history(view)
     head, lucky = parts.league_of(view), luck.of_table(view) if with_luck else None
     decisions = table.decisions(view)
     columns = table.columns(lucky, progress, head.summary.rounds)
@@ -47,7 +47,7 @@ def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, An
         "columns": columns,
         "luck": lucky,
         "decisions": decisions,
-        "left_out": {code: read_word(word).label for code, word in sorted(view.league.left_out.items())},
+        "left_out": {code: read_ready(word).label for code, word in sorted(view.league.left_out.items())},
         "matches": _drawn([(_match(match, view), match) for match in matches], view, current, staff=key.staff),
         "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
         "results": results[:RECENT],
@@ -90,7 +90,7 @@ def _match(match: Match, view: View) -> MatchRow:
 def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
     """The matches of the round; those that the projector shows as boards have them here, too, small."""
     places: Collection[str] = [row.match_id for row, _match in rows]
-    if current is not None and view.now:
+    if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
         places = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
     elif len(rows) > MAX_BOARDS:
@@ -106,7 +106,7 @@ def _deadline(match: Match, view: View) -> Deadline | None:
         MatchState.WAITING_FOR_PLAYERS: rules.join_timeout_s,
         MatchState.COLLECTING_CHOICES: rules.move_timeout_s,
     }.get(MatchState(match.state))
-    if not view.now or limit_s is None or not match.lifecycle:
+    if not view.is_present or limit_s is None or not match.lifecycle:
         return None
     waits = sum(rules.retry_base_s * rules.retry_factor**n for n in range(rules.max_retries))
     tries = rules.max_retries + 1
@@ -131,7 +131,7 @@ def _ledger(view: View) -> Ledger | None:
     During a freeze the staff, too, get the head of the public ledger, as no other can be verified there.
     """
     league = view.league
-    behind_freeze = view.now and league.frozen_seq is not None
+    behind_freeze = view.is_present and league.frozen_seq is not None
     head = sight.public(league).head if behind_freeze else view.head
     if not head:
         return None

@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from league_sdk.ledger.standings import natural
 from matches.audience.pages import parts, times
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.view.courses import Courses, courses
+from matches.view.rank_history import RankHistory, rank_history
 from matches.view.sight import View
 from matches.words.match import letter
 
@@ -31,7 +31,7 @@ MAX_CROSSED = 60
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
     """All charts of a league as one audience sees it."""
-    progress = courses(view)
+    progress = rank_history(view)
     return {
         "league": parts.league_of(view),
         # Lazy, as most live renderings leave the charts out.
@@ -63,17 +63,17 @@ class Chart:
     left_out: int
 
 
-def ranks(view: View, progress: Courses, max_lines: int = MAX_LINES) -> Chart | None:
+def ranks(view: View, progress: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
     """The chart of ranks by round; None before the first result."""
     return _by_round(view, progress, progress.ranks, max_lines)
 
 
-def race(view: View, progress: Courses, max_lines: int = MAX_LINES) -> Chart | None:
+def race(view: View, progress: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
     """The chart of points by round; None before the first result."""
     return _by_round(view, progress, progress.points, max_lines)
 
 
-def _by_round(view: View, progress: Courses, values: Mapping[str, list[int]], max_lines: int) -> Chart | None:
+def _by_round(view: View, progress: RankHistory, values: Mapping[str, list[int]], max_lines: int) -> Chart | None:
     if not progress.rounds:
         return None
     order = sorted(progress.ranks, key=lambda player_id: progress.ranks[player_id][-1])

@@ -32,7 +32,7 @@ def _drawing(row: MatchRow, view: View, facts: Mapping[str, Any]) -> Drawing:
     if outcome is not None:
         shown: Mapping[str, Any] = outcome.details
     else:
-        shown = facts if view.now and row.state == MatchState.COLLECTING_CHOICES else {}
+        shown = facts if view.is_present and row.state == MatchState.COLLECTING_CHOICES else {}
     committed = view.moment.commitments.get(row.match_id) or ("",)
     winner = outcome.winner if outcome is not None else None
     return drawing_of(

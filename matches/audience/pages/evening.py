@@ -17,8 +17,8 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState
 from matches.audience.pages import parts, times
 from matches.events.history import Outcome
-from matches.view.courses import Courses, courses
 from matches.view.figures import Figures, figures
+from matches.view.rank_history import RankHistory, rank_history
 from matches.view.recent import Recent
 from matches.view.sight import View
 from matches.words import figures as words
@@ -48,7 +48,7 @@ class Known(NamedTuple):
 
     figures: Figures
     fastest: tuple[str, int] | None
-    courses: Courses
+    rank_history: RankHistory
 
 
 class Step(NamedTuple):
@@ -126,7 +126,7 @@ def of_view(view: View) -> Evening | None:
     return Evening(
         champions,
         _steps(view),
-        [path_of(view, row, known.courses) for row in champions[:MAX_PATHS]],
+        [path_of(view, row, known.rank_history) for row in champions[:MAX_PATHS]],
         [_figure(view, line) for line in words.lines(known.figures, fastest)],
     )
 
@@ -152,7 +152,7 @@ def _known(view: View) -> Known:
 
 def _read(view: View) -> Known:
     # With a column for every round, as a path has them all.
-    return Known(figures(view), _fastest(view), courses(view, max_columns=max(1, len(view.moment.rounds))))
+    return Known(figures(view), _fastest(view), rank_history(view, max_columns=max(1, len(view.moment.rounds))))
 
 
 def _may_keep() -> bool:
@@ -183,7 +183,7 @@ def _figure(view: View, line: words.Line) -> Figure:
 # The path ---------------------------------------------------------------------------------------
 
 
-def path_of(view: View, row: Row, progress: Courses) -> Path:
+def path_of(view: View, row: Row, progress: RankHistory) -> Path:
     """The way of a player through the rounds."""
     played = {one.round_number: one for one in view.moment.outcomes.values() if row.player_id in one.players}
     places = progress.ranks[row.player_id]

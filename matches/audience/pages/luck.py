@@ -95,7 +95,7 @@ def _bar(known: Known, player_id: str) -> Bar:
 
 
 def _champion(view: View, known: Known) -> str:
-    if not (view.over and view.now and known.fresh):
+    if not (view.over and view.is_present and known.fresh):
         return ""
     first = [row for row in view.standings if row.leads]
     one = known.of(first[0].player_id) if len(first) == 1 else None

@@ -195,7 +195,7 @@ def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> 
     outcome = view.outcome(match.match_id)
     lost = {int(event.data["attempt"]): event.data for event in events if event.kind != EventKind.MATCH_FINISHED}
     ended = {int(event.data["attempt"]): event.data for event in events if event.kind == EventKind.MATCH_FINISHED}
-    playing = match.attempt if view.now and match.state in IN_PLAY else None
+    playing = match.attempt if view.is_present and match.state in IN_PLAY else None
     numbers = sorted({*entries, *steps, *lost} - {0})
     begun = begin_of(entries.get(numbers[0], []), steps.get(numbers[0], [])) if numbers else None
 

@@ -75,7 +75,7 @@ def league_of(view: View) -> LeagueHead:
         league.game_type,
         summaries.summary(view),
         view.frozen_after,
-        league.starts_at if view.now else None,
+        league.starts_at if view.is_present else None,
         as_staff(view),
     )
 
@@ -85,7 +85,7 @@ def league_of(view: View) -> LeagueHead:
 
 def as_staff(view: View) -> str:
     """The query to append to a page's links so that staff who look behind a freeze stay there; else empty."""
-    return "?as=staff" if view.now and view.league.frozen_seq is not None else ""
+    return "?as=staff" if view.is_present and view.league.frozen_seq is not None else ""
 
 
 def match_url(view: View, match_id: str) -> str:
@@ -255,7 +255,7 @@ def match_row(match: Match, view: View, *, board: bool = True) -> MatchRow:
 
 
 def _seat(match: Match, player_id: str, view: View, state: str) -> Player:
-    if view.now:
+    if view.is_present:
         return player_of(view, player_id, joined=player_id in match.joined, locked_in=player_id in match.locked_in)
     # When each player joined is not stored; but nobody is asked for a choice before both have joined.
     locked_in = state == MatchState.DRAWING_NUMBER
@@ -270,7 +270,7 @@ def _board(match: Match, view: View) -> Board | None:
         board = read_board(dict(outcome.details), players)
         # Show no board if the match ended before the first move.
         return board if board is not None and board.moves else None
-    return read_board(match.view, players) if view.now and match.state == MatchState.COLLECTING_CHOICES else None
+    return read_board(match.view, players) if view.is_present and match.state == MatchState.COLLECTING_CHOICES else None
 
 
 class FeedLine(NamedTuple):

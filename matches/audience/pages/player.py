@@ -19,7 +19,7 @@ from matches.audience.pages.keys import PageKey, socket_path
 from matches.events.history import Outcome
 from matches.models import Match
 from matches.view import queries, readiness
-from matches.view.readiness import Ready, read_word
+from matches.view.readiness import Ready, read_ready
 from matches.view.sight import View
 from matches.words import states
 from matches.words.corrections import corrections_of, fault_cause
@@ -54,7 +54,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "player": PlayerHeading(
             player_id,
             # An audience behind a freeze must not see a new name either.
-            view.names.get(player_id) or (agent.display_name if view.now else player_id),
+            view.names.get(player_id) or (agent.display_name if view.is_present else player_id),
             rows.get(player_id),
             len(rows),
             player_id in league.left_out,
@@ -100,7 +100,7 @@ def _state(view: View, agent: Agent) -> str:
     """The agent's state; empty when the league is over, as every agent is shut down then."""
     if view.frozen_after is not None:
         return str(view.league.frozen["states"].get(agent.code, ""))
-    return agent.state if view.now and not view.over else ""
+    return agent.state if view.is_present and not view.over else ""
 
 
 def _check(view: View, agent: Agent, *, staff: bool) -> CheckVerdict | None:
@@ -109,8 +109,8 @@ def _check(view: View, agent: Agent, *, staff: bool) -> CheckVerdict | None:
         known = view.league.frozen["agents"]
         lines = (one for one in known if (one["kind"], one["agent_id"]) == (agent.kind, agent.code))
         ready = next((one["ready"] for one in lines), None)
-        return CheckVerdict(read_word(ready)) if ready else None
-    if not view.now:
+        return CheckVerdict(read_ready(ready)) if ready else None
+    if not view.is_present:
         return None
     known = readiness.readiness([agent])[agent.pk]
     if not staff or known.check_id is None:
@@ -199,7 +199,7 @@ def _match(match: Match, view: View, player_id: str, rows: Mapping[str, Row]) ->
 
 def _next(view: View, matches: list[PlayerMatch]) -> PlayerMatch | None:
     """The first match without a result; None when the league is over, and behind a freeze."""
-    if not view.now or view.over:
+    if not view.is_present or view.over:
         return None
     return next((match for match in matches if match.outcome is None), None)
 

@@ -21,7 +21,7 @@ from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
 from matches.audience.pages import charts, evening, luck, notices, parts, wall_boards
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.view.courses import courses
+from matches.view.rank_history import rank_history
 from matches.view.screens import steering
 from matches.view.sight import View
 from matches.view.wall import STATES, NotRegistered, Tile, TileState, wall
@@ -86,7 +86,7 @@ def mode_of(view: View) -> str:
     """Which scenes are shown. Behind a freeze the end of the league stays secret until a place is unveiled."""
     if view.frozen_after is not None:
         return REVEAL if view.league.unveiled else PLAY
-    if view.now and view.moment.state in (LeagueState.REGISTRATION, LeagueState.SCHEDULED):
+    if view.is_present and view.moment.state in (LeagueState.REGISTRATION, LeagueState.SCHEDULED):
         return WALL
     return FINALE if view.moment.state == LeagueState.COMPLETED else PLAY
 
@@ -196,7 +196,7 @@ def ranks(view: View, max_players: int = MAX_IN_CHART) -> charts.Chart | None:
         return None
     outcomes = {match_id: one for match_id, one in then.outcomes.items() if one.round_number in over}
     earlier = replace(view, moment=replace(then, outcomes=outcomes))
-    chart = charts.ranks(view, courses(earlier), CHART_ROWS)
+    chart = charts.ranks(view, rank_history(earlier), CHART_ROWS)
     return chart and replace(chart, left_out=0)
 
 

@@ -18,7 +18,7 @@ from matches.audience.pages import luck, parts
 from matches.audience.pages.luck import TableLuck
 from matches.models import Delivery, DeliveryState
 from matches.view import readiness
-from matches.view.courses import Courses
+from matches.view.rank_history import RankHistory
 from matches.view.readiness import Readiness, Ready
 from matches.view.recent import Recent
 from matches.view.sight import View
@@ -104,13 +104,13 @@ _lock = threading.Lock()
 _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
 
-def columns(lucky: TableLuck | None, progress: Courses, planned: int) -> Columns:
+def columns(lucky: TableLuck | None, progress: RankHistory, planned: int) -> Columns:
     """The columns of a table of which ``planned`` rounds are planned."""
     return Columns(lucky is not None, lucky is not None and lucky.chance, _spark_box(progress, planned))
 
 
 def rows(
-    view: View, decisions: list[Decision], progress: Courses, lucky: TableLuck | None, columns: Columns
+    view: View, decisions: list[Decision], progress: RankHistory, lucky: TableLuck | None, columns: Columns
 ) -> list[BoardRow]:
     """The lines of the table in the order of the pages."""
     bars: Mapping[str, luck.Bar] = lucky.bars if lucky is not None else {}
@@ -139,7 +139,7 @@ def rows(
 def _states(view: View) -> dict[str, str]:
     if view.frozen_after is not None:
         return dict(view.league.frozen["states"])
-    if not view.now or view.over:
+    if not view.is_present or view.over:
         # When a league is over, every player is shut down, which says nothing about the player.
         return {}
     return dict(view.league.agents.filter(kind=Kind.PLAYER).values_list("code", "state"))
@@ -148,7 +148,7 @@ def _states(view: View) -> dict[str, str]:
 def _ready(view: View) -> dict[str, Readiness]:
     """Readiness by player id during registration. "Not checked" is shown only if the league demands a check."""
     league = view.league
-    if not view.now or league.state != LeagueState.REGISTRATION:
+    if not view.is_present or league.state != LeagueState.REGISTRATION:
         return {}
     players = list(league.agents.filter(kind=Kind.PLAYER))
     known = readiness.readiness(players)
@@ -161,7 +161,7 @@ def _ready(view: View) -> dict[str, Readiness]:
 
 def _behind(view: View) -> set[str]:
     """Ids of the players that have not received a broadcast although a later one has reached somebody."""
-    if not view.now or view.moment.state != LeagueState.RUNNING:
+    if not view.is_present or view.moment.state != LeagueState.RUNNING:
         return set()
     rows = Delivery.objects.filter(broadcast__league=view.league, agent__kind=Kind.PLAYER)
     waiting = list(rows.filter(state=DeliveryState.PENDING).values_list("agent__code", "broadcast_id"))
@@ -192,7 +192,7 @@ def _with_sign(points: int) -> str:
     return f"{points:+d}".replace("-", "\N{MINUS SIGN}") if points else ""
 
 
-def _sparks(progress: Courses) -> dict[str, str]:
+def _sparks(progress: RankHistory) -> dict[str, str]:
     rounds = [0, *progress.rounds]
     return {
         player_id: " ".join(f"{x},{-y}" for x, y in zip(rounds, [0, *course], strict=True))
@@ -200,7 +200,7 @@ def _sparks(progress: Courses) -> dict[str, str]:
     }
 
 
-def _spark_box(progress: Courses, planned: int) -> str:
+def _spark_box(progress: RankHistory, planned: int) -> str:
     """The ``viewBox`` of all sparklines, as wide as rounds are planned; empty before the first result."""
     if not progress.rounds:
         return ""

@@ -53,7 +53,7 @@ def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
     places = chosen(view, rows.values(), moves, playing.number, staff=staff)
-    views = _views(match.pk for match in matches if match.match_id in places and view.now)
+    views = _views(match.pk for match in matches if match.match_id in places and view.is_present)
     facts = {match.match_id: views.get(match.pk, {}) for match in matches}
     others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in places]
     return Wall(
@@ -83,7 +83,7 @@ def chosen(
         )
         for row in rows
     ]
-    key = (view.league.pk, view.league.created_at, view.now, staff, round_number)
+    key = (view.league.pk, view.league.created_at, view.is_present, staff, round_number)
     with _lock:
         places = choose(candidates, _shown.get(key, ()), _now(), featured=steering(view.league.screen).featured)
         _shown[key] = places

@@ -43,7 +43,7 @@ def mine(request: HttpRequest, league_id: str) -> HttpResponse:
     league = _league(league_id)
     if request.method == "POST":
         return _check_secret(request, league)
-    opened = own.opened(league, own.shown_by(request.session, league))
+    opened = own.opened(league, own.remembered_credential(request.session, league))
     if opened is None:
         return _ask_for_secret(request, league)
     return _page(request, league, opened, request.GET)
@@ -63,7 +63,7 @@ def close(request: HttpRequest, league_id: str) -> HttpResponse:
 def again(request: HttpRequest, league_id: str) -> HttpResponse:
     """Have a request sent to the agent again, outside any match; the page shows the answer."""
     league = _league(league_id)
-    opened = own.opened(league, own.shown_by(request.session, league))
+    opened = own.opened(league, own.remembered_credential(request.session, league))
     if opened is None:
         return _ask_for_secret(request, league, status=403)
     fields = request.POST
@@ -79,7 +79,7 @@ def again(request: HttpRequest, league_id: str) -> HttpResponse:
 def practise(request: HttpRequest, league_id: str) -> HttpResponse:
     """Have the agent play a practice match, and go to its report."""
     league = _league(league_id)
-    opened = own.opened(league, own.shown_by(request.session, league))
+    opened = own.opened(league, own.remembered_credential(request.session, league))
     if opened is None:
         return _ask_for_secret(request, league, status=403)
     fields = request.POST
@@ -112,8 +112,8 @@ def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
         answer = _ask_for_secret(request, league, too_many_attempts(wait.seconds), status=429)
         answer["Retry-After"] = str(wait.seconds)
         return answer
-    shown = own.recognise(league, secret)
-    if shown is None:
+    credential = own.recognise(league, secret)
+    if credential is None:
         if not refusing.is_code_of_any_league(secret):
             attempts.secret_was_wrong(CODE, address, secret)
         wrong = _(
@@ -123,12 +123,16 @@ def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
         return _ask_for_secret(request, league, wrong, status=403)
     # A new session key prevents session fixation.
     request.session.cycle_key()
-    own.remember(request.session, league, shown)
+    own.remember(request.session, league, credential)
     return HttpResponseRedirect(request.path, status=303)
 
 
 def _ask_for_secret(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
-    context = {"league": league, "refused": refused, "gone": own.shown_by(request.session, league) is not None}
+    context = {
+        "league": league,
+        "refused": refused,
+        "gone": own.remembered_credential(request.session, league) is not None,
+    }
     return render(request, "leagues/mine_open.html", context, status=status)
 
 

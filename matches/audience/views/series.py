@@ -32,7 +32,7 @@ def series(request: HttpRequest, series_id: str) -> HttpResponse:
     def see(league: League) -> View:
         return sight.view(league, staff=league.pk in own)
 
-    shown = common.season(found, see) if staff else common.public_season(found)
+    shown = common.series_row(found, see) if staff else common.public_series_row(found)
     ranks = Counter(row["rank"] for row in shown["standings"])
     tied = {rank for rank, persons in ranks.items() if persons > 1}
     response = render(request, "leagues/series.html", {"series": shown, "tied": tied, "staff": staff})

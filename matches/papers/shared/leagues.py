@@ -118,7 +118,7 @@ class LeagueFiles:
         outcome = self.view.outcome(match.match_id)
         if outcome is None or not is_name(match.match_id):
             return
-        if not self.view.now:
+        if not self.view.is_present:
             # Behind a freeze a later attempt may be running, whose messages are hidden.
             messages = [one for one in messages if one["attempt"] <= outcome.attempt]
         content = self._layout.match(match, messages)
@@ -133,7 +133,7 @@ class LeagueFiles:
         }
         if not self.is_huge:
             # The state at the last event: the progress of a match in play changes without an event.
-            settled = Layout(replace(self.view, now=False))
+            settled = Layout(replace(self.view, is_present=False))
             files[f"data/leagues/{league_id}/rounds.json"] = settled.rounds()
         for path, content in files.items():
             tree.put(path, layout.whole(content, self._updated))
@@ -185,7 +185,7 @@ def _settled(league: League) -> View:
         # Its next event was committed in between; it may be one that the public must not see.
         league = League.objects.get(pk=league.pk)
         view = sight.public(league)
-    return View(league, sight.moment(league, known_upto(league)), now=False)
+    return View(league, sight.moment(league, known_upto(league)), is_present=False)
 
 
 def _public(kind: str, data: dict[str, Any]) -> dict[str, Any]:

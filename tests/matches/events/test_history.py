@@ -105,9 +105,13 @@ def test_corrections_and_their_undoing() -> None:
     events = happened(*ONE_ROUND, ("corrected", corrected), ("correction_undone", undone))
     before, during, after = (fold(Moment(), events[:number]) for number in (7, 8, 9))
     assert (during.outcomes["R1M1"].status, during.outcomes["R1M1"].correction) == ("CANCELLED", 1)
-    assert (during.points, during.out) == ({"P02": 2}, {"P01": "withdrawn"})
+    assert (during.corrected_points, during.out) == ({"P02": 2}, {"P01": "withdrawn"})
     assert (during.corrections[1]["reason"], during.corrections[1]["undone"]) == ("wrong game", False)
-    assert (after.points, after.out, after.outcomes["R1M1"].result) == ({"P02": 0}, {}, before.outcomes["R1M1"].result)
+    assert (after.corrected_points, after.out, after.outcomes["R1M1"].result) == (
+        {"P02": 0},
+        {},
+        before.outcomes["R1M1"].result,
+    )
     assert (after.corrections[1]["undone"], after.corrections[1]["undone_reason"]) == (True, "a mistake")
 
 
@@ -173,4 +177,4 @@ def test_a_past_view_is_not_changed_by_later_results() -> None:
     league = League.objects.get(pk="fall")
     assert sight.past(league, before.moment.seq).standings == table
     assert sight.past(league, 10**9).standings == sight.everything(league).standings
-    assert not sight.past(league, before.moment.seq).now
+    assert not sight.past(league, before.moment.seq).is_present

@@ -189,7 +189,7 @@ def test_lines_made_from_columns_are_those_made_from_instances(frozen: bool) -> 
     make.report(place.match("R1M1"), None)
     view = sight.public(place.league)
     if frozen:
-        view = sight.View(place.league, view.moment, now=False)
+        view = sight.View(place.league, view.moment, is_present=False)
     lines = json.loads(lists.matches(view, lists.Wanted()).rows)
     assert lines == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
     rounds = json.loads(lists.schedule(view, lists.Wanted(), wire=True).rows)

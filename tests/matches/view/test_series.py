@@ -39,7 +39,7 @@ def rename(place: make.Setting, number: int, name: str) -> None:
 
 
 def table(**options: Any) -> list[tuple[int, str, int, list[int | None]]]:
-    rows = common.season(Series.objects.get(), **options)["standings"]
+    rows = common.series_row(Series.objects.get(), **options)["standings"]
     return [
         (
             row["rank"],
@@ -96,7 +96,7 @@ def test_a_frozen_board_counts_as_far_as_it_shows_and_staff_see_the_rest() -> No
     make.playing_on(place)
     make.finish_round(place)
     assert table() == before
-    assert common.season(Series.objects.get())["evenings"][0]["frozen_after_round"] == 1
+    assert common.series_row(Series.objects.get())["evenings"][0]["frozen_after_round"] == 1
     seen = table(see=sight.everything)
     assert sum(row[2] for row in seen) == 2 * sum(row[2] for row in before) == 12
     freeze.lift(league_id=place.league_id)
@@ -125,7 +125,7 @@ def test_the_list_leaves_out_series_in_the_archive() -> None:
 def test_the_public_table_is_cached_until_a_league_changes() -> None:
     evening("one")
     found = Series.objects.get()
-    first = common.public_season(found)
-    assert common.public_season(found) is first
+    first = common.public_series_row(found)
+    assert common.public_series_row(found) is first
     evening("two")
-    assert [one["league_id"] for one in common.public_season(found)["evenings"]] == ["one", "two"]
+    assert [one["league_id"] for one in common.public_series_row(found)["evenings"]] == ["one", "two"]

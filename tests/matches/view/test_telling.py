@@ -59,7 +59,7 @@ def test_stories_that_are_continued_are_those_that_are_told_at_once() -> None:
     telling.forget_all()
     assert seen[-1] == stories()
     assert len(seen[-1]) > len(seen[0])
-    assert telling.whole(sight.public(place.league)).stories == sorted(seen[-1], key=lambda story: story.seq)
+    assert telling.tell_all(sight.public(place.league)).stories == sorted(seen[-1], key=lambda story: story.seq)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -73,7 +73,7 @@ def test_a_correction_changes_what_is_told_and_its_undoing_changes_it_back() -> 
     do("void", match_id=leader_beaten[0].match_id, reason="wrong game", by="x")
     after = stories()
     assert leader_beaten[0] not in after
-    assert after == sorted(telling.whole(sight.public(place.league)).stories, key=lambda story: -story.seq)
+    assert after == sorted(telling.tell_all(sight.public(place.league)).stories, key=lambda story: -story.seq)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,7 +13,7 @@ from matches.audience.pages.parts import Deadline
 from matches.league import freeze, lifecycle
 from matches.league.corrections import applying
 from matches.models import Broadcast, Delivery, League, Message
-from matches.view import courses, sight
+from matches.view import rank_history, sight
 from tests import factories as make
 from tests.matches.correcting import do
 
@@ -42,16 +42,16 @@ def board(league_id: str = "fall", *, staff: bool = False) -> dict[str, Any]:
 def test_the_last_column_of_the_charts_equals_the_table() -> None:
     two_rounds()
     view = public()
-    courses_shown = courses.courses(view)
-    assert courses_shown.rounds == [1, 2]
-    assert {code: ranks[-1] for code, ranks in courses_shown.ranks.items()} == {
+    shown_ranks = rank_history.rank_history(view)
+    assert shown_ranks.rounds == [1, 2]
+    assert {code: ranks[-1] for code, ranks in shown_ranks.ranks.items()} == {
         row.player_id: row.tied_rank for row in view.standings
     }
-    assert {code: points[-1] for code, points in courses_shown.points.items()} == {
+    assert {code: points[-1] for code, points in shown_ranks.points.items()} == {
         row.player_id: row.points for row in view.standings
     }
     first = {row.player_id: (row.tied_rank, row.points) for row in view.table(before_round=2)}
-    assert {code: (courses_shown.ranks[code][0], courses_shown.points[code][0]) for code in first} == first
+    assert {code: (shown_ranks.ranks[code][0], shown_ranks.points[code][0]) for code in first} == first
 
 
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
@@ -63,16 +63,16 @@ def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> N
     do("points", player_id="P03", points=5, reason="helped the others", by="x")
     undone = do("points", player_id="P04", points=7, reason="a mistake", by="x")
     applying.undo(league_id="fall", number=undone.number, reason="was a mistake", by="x")
-    courses_shown = courses.courses(public())
-    assert courses_shown.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
-    assert courses_shown.ranks == {"P01": [1, 2], "P02": [4, 4], "P03": [1, 1], "P04": [1, 2]}
+    shown_ranks = rank_history.rank_history(public())
+    assert shown_ranks.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
+    assert shown_ranks.ranks == {"P01": [1, 2], "P02": [4, 4], "P03": [1, 1], "P04": [1, 2]}
 
 
 def test_a_chart_of_many_rounds_skips_columns_evenly() -> None:
     place = two_rounds()
     make.playing_on(place)
     make.finish_round(place)
-    whole, some = courses.courses(public()), courses.courses(public(), max_columns=2)
+    whole, some = rank_history.rank_history(public()), rank_history.rank_history(public(), max_columns=2)
     assert (whole.rounds, some.rounds) == ([1, 2, 3], [1, 3])
     assert some.points == {code: points[::2] for code, points in whole.points.items()}
 
@@ -80,15 +80,15 @@ def test_a_chart_of_many_rounds_skips_columns_evenly() -> None:
 def test_the_charts_of_a_league_without_results_are_none() -> None:
     make.setting()
     view = public()
-    courses_shown = courses.courses(view)
-    assert [charts.ranks(view, courses_shown), charts.race(view, courses_shown), charts.cross(view)] == [None] * 3
+    shown_ranks = rank_history.rank_history(view)
+    assert [charts.ranks(view, shown_ranks), charts.race(view, shown_ranks), charts.cross(view)] == [None] * 3
     assert times.of_league(view) == []
 
 
 def test_chart_lines_follow_the_table_and_are_limited() -> None:
     two_rounds()
     view = public()
-    race = charts.race(view, courses.courses(view), max_lines=3)
+    race = charts.race(view, rank_history.rank_history(view), max_lines=3)
     assert race is not None
     assert [row.player_id for row in race.rows] == [row.player_id for row in view.standings][:3]
     assert (race.rounds, race.left_out) == ([1, 2], 1)
@@ -272,7 +272,7 @@ def test_sparklines_share_one_scale() -> None:
     context = board()
     assert context["columns"].spark_box == "0 -6 3 6"
     lines = {line.row.player_id: line.spark for line in context["standings"]}
-    points = courses.courses(public()).points
+    points = rank_history.rank_history(public()).points
     assert lines == {code: f"0,0 1,{-one} 2,{-two}" for code, (one, two) in points.items()}
 
 

@@ -112,14 +112,14 @@ def test_a_long_path_has_points_instead_of_letters() -> None:
     view = sight.public(League.objects.get())
     [path] = known.paths
     many = list(range(1, 60))
-    course = evening.Courses(many, {"P01": many}, {"P01": many})
+    course = evening.RankHistory(many, {"P01": many}, {"P01": many})
     assert (path.letters, evening.path_of(view, path.row, course).letters) == (True, False)
 
 
 def marks(places: list[int]) -> list[tuple[int, int, bool]]:
     """The rounds and places that stand beside the path of a player with these places."""
     path = ended(players=4).paths[0]
-    course = evening.Courses(list(range(1, len(places) + 1)), {"P01": places}, {"P01": places})
+    course = evening.RankHistory(list(range(1, len(places) + 1)), {"P01": places}, {"P01": places})
     found = evening.path_of(sight.public(League.objects.get()), path.row, course).marks
     return [(mark.step.round_number, mark.step.place, mark.deepest) for mark in found]
 

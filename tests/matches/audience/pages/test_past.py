@@ -59,7 +59,7 @@ class RememberingMachine(LeagueMachine):
             view = sight.past(league, seq)
             assert view.moment.seq == seq
             assert view.standings == then[0]
-            if not view.now:
+            if not view.is_present:
                 assert states(view) == then[1]
 
 
@@ -109,7 +109,7 @@ def then(match: Match, *, seconds: int, frozen: bool = False) -> str:
     league = League(league_id="fall", frozen_seq=1 if frozen else None)
     at = START + timedelta(seconds=seconds)
     moment = Moment(seq=1, at=at, rounds={1: RoundThen(1, "RUNNING", START)})
-    return queries.state_of(match, View(league, moment, now=False))
+    return queries.state_of(match, View(league, moment, is_present=False))
 
 
 def steps(*states: tuple[str, int]) -> list[dict[str, str]]:

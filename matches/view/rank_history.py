@@ -10,15 +10,15 @@ from league_sdk.ledger.standings import Result, Row, count, give_ranks, order
 from matches.view.sight import View
 
 MAX_COLUMNS = 60
-"""Rounds that a chart has room for."""
+"""How many rounds a chart has room for."""
 
 
-class Courses(NamedTuple):
-    """One column for each round with a result in a view; a running round counts with the results it has.
+class RankHistory(NamedTuple):
+    """The ranks and points after each round that has a result in a view; a running round has its results so far.
 
     Attributes:
         rounds: the numbers of the rounds, ascending.
-        ranks: for each player, its place after each of these rounds; those who are tied share one.
+        ranks: for each player, its place after each of these rounds; tied players share a place.
         points: for each player, the points after each of these rounds.
     """
 
@@ -27,10 +27,10 @@ class Courses(NamedTuple):
     points: dict[str, list[int]]
 
 
-def courses(view: View, max_columns: int = MAX_COLUMNS) -> Courses:
+def rank_history(view: View, max_columns: int = MAX_COLUMNS) -> RankHistory:
     """The rank and points of every player after each round of this view.
 
-    If there are more than ``max_columns`` rounds, only every second (third, ...) one and the last one have a column.
+    If there are more than ``max_columns`` rounds, only every second (third, ...) round and the last one are included.
     """
     names, results, rules = view.names, view.moment.results, view.scoring
     played: dict[int, list[Result]] = defaultdict(list)
@@ -49,18 +49,17 @@ def courses(view: View, max_columns: int = MAX_COLUMNS) -> Courses:
         if left % every:
             continue
         rounds.append(number)
-        corrected = _corrected_points(view, number) if left else view.moment.points
-        _award(rows, corrected)
+        _set_corrected_points(rows, _corrected_points(view, number) if left else view.moment.corrected_points)
         ranked = sorted(rows.values(), key=order)
         give_ranks(ranked)
         for row in ranked:
             ranks[row.player_id].append(row.tied_rank)
             points[row.player_id].append(row.points)
-    return Courses(rounds, ranks, points)
+    return RankHistory(rounds, ranks, points)
 
 
-def _award(rows: dict[str, Row], corrected: Mapping[str, int]) -> None:
-    """Replace the points that corrections had given up to an earlier round by ``corrected``."""
+def _set_corrected_points(rows: dict[str, Row], corrected: Mapping[str, int]) -> None:
+    """Put ``corrected`` into the rows, in place of the points from corrections that were there for an earlier round."""
     for player_id, row in rows.items():
         row.points += corrected.get(player_id, 0) - row.corrected
         row.corrected = corrected.get(player_id, 0)
@@ -68,7 +67,7 @@ def _award(rows: dict[str, Row], corrected: Mapping[str, int]) -> None:
 
 def _corrected_points(view: View, number: int) -> dict[str, int]:
     """The points that corrections had given or taken before the round after ``number`` started."""
-    later = [then.started_at for one, then in view.moment.rounds.items() if one > number]
+    later = [round_then.started_at for other, round_then in view.moment.rounds.items() if other > number]
     corrected: Counter[str] = Counter()
     for correction in view.moment.corrections.values():
         if not correction["undone"] and (not later or correction["at"] < min(later)):
