@@ -75,7 +75,7 @@ def test_natural_can_compare_any_ids(ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("results", "order"),
     [
-        # points first: three draws and a win beat one win
+        # points first (P02 and P03: a win and a draw; P01 and P04: nothing)
         ([won("P02", "P01"), drew("P02", "P03"), won("P03", "P04")], ["P02", "P03", "P01", "P04"]),
         # equal points: more wins first (P04: one win; P01: three draws against others)
         (
