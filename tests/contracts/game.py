@@ -25,8 +25,8 @@ PLAYERS = ("P01", "P02")
 MAX_STEPS = 1000
 SEED = bytes(range(32))
 MAX_VIEW_BYTES = 1024
-"""The limit of a view: a request contains it twice, a transcript stores 4 KiB of that, and a report of 64 KiB has many
-matches."""
+"""The limit of the size of a view: a request contains its view twice, a transcript stores 4 KiB of each request, and a
+report of 64 KiB has many matches."""
 JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["even"], {}, {"choice": "even"}, "\x01")
 
 
@@ -72,7 +72,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def scribble(value: Any) -> None:
-    """Change every list and object inside a value."""
+    """Empty every list and object inside a value, and the value itself."""
     for inner in list(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()):
         scribble(inner)
     if isinstance(value, (dict, list)):
@@ -144,18 +144,18 @@ class GameContract:
     def test_a_game_continues_in_the_same_way_after_its_state_was_stored_as_json(
         self, data: st.DataObject, seed: int
     ) -> None:
-        """No step changes the state before it either."""
+        """Besides, no method changes the state that it is given."""
         for state, player, move in self.play(data, Chance(seed)):
             before = copy.deepcopy(state)
-            again = json.loads(json.dumps(state))
-            assert same(again, state)
-            assert self.game.to_move(again) == self.game.to_move(state)
-            assert self.game.outcome(again) == self.game.outcome(state)
-            assert same(self.game.view(again, None), self.game.view(state, None))
+            restored = json.loads(json.dumps(state))
+            assert same(restored, state)
+            assert self.game.to_move(restored) == self.game.to_move(state)
+            assert self.game.outcome(restored) == self.game.outcome(state)
+            assert same(self.game.view(restored, None), self.game.view(state, None))
             self.game.unfinished(state)
             if player is not None:
                 self.game.options(state, player).clear()
-                assert same(self.game.apply(again, player, move), self.game.apply(state, player, move))
+                assert same(self.game.apply(restored, player, move), self.game.apply(state, player, move))
             elif self.game.outcome(state) is None:
                 self.game.draw(state, Chance(seed))
             assert same(state, before)
@@ -295,12 +295,12 @@ class GameContract:
                 drawn_from = self.game.drawn_from(state)
                 assert [type(choice) for choice in drawn_from] == [str, str]
                 assert [one for one in drawn_from if one == "" or one != one.strip() or "|" in one] == []
-                turned = self.game.new_state(PLAYERS)
+                other_order = self.game.new_state(PLAYERS)
                 for mover, choice in reversed(made):
-                    turned = self.game.apply(turned, mover, choice)
-                assert self.game.drawn_from(turned) == drawn_from
-                first, again = (CommittedDraw(SEED, "L", "R1M1", 1, drawn_from) for _ in range(2))
-                assert same(self.game.draw(state, first), self.game.draw(turned, again))
+                    other_order = self.game.apply(other_order, mover, choice)
+                assert self.game.drawn_from(other_order) == drawn_from
+                first, second = (CommittedDraw(SEED, "L", "R1M1", 1, drawn_from) for _ in range(2))
+                assert same(self.game.draw(state, first), self.game.draw(other_order, second))
         assert drawn == self.game.draws
 
     def allowed(self) -> list[Any]:
@@ -308,11 +308,11 @@ class GameContract:
         moves: list[Any] = []
         for choice in self.game.valid_choices:
             low, dash, high = choice.partition("-")
-            numbers = dash and low.isdecimal() and high.isdecimal()
-            moves += list(range(int(low), int(high) + 1)) if numbers else [choice]
+            is_range = dash and low.isdecimal() and high.isdecimal()
+            moves += list(range(int(low), int(high) + 1)) if is_range else [choice]
         return moves
 
-    def test_chances_are_those_of_a_game_of_chance_whatever_a_referee_says(self) -> None:
+    def test_chances_are_none_or_three_that_sum_to_one_whatever_a_referee_reports(self) -> None:
         junk = [{}, *({"choices": one} for one in JUNK), {"choices": {player: [] for player in PLAYERS}}]
         for details in junk:
             chances = self.game.chances(details)

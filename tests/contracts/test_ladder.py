@@ -44,6 +44,7 @@ REFUSED = {
     "an id of a wrong type": (Post(b'{"jsonrpc": "2.0", "method": "ping", "id": [1]}'), 200, -32600),
     "params that are a list": (Post(b'{"jsonrpc": "2.0", "method": "ping", "params": [1], "id": 1}'), 200, -32602),
 }
+"""By what is wrong: the request, and the HTTP status and JSON-RPC code of the refusal."""
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -53,7 +54,7 @@ def test_every_server_refuses_an_invalid_request_with_the_same_codes(server: str
     exchange = SERVERS[server]()
     with exchange.guarded():
         exchange.read(post)
-        pytest.fail("it was read")
+        pytest.fail("the invalid request was read")
     assert isinstance(exchange.reply.body, bytes)
     reply = rpc.loads(exchange.reply.body)
     assert (exchange.reply.status, reply["error"]["code"], reply["error"]["data"]["error_code"]) == (

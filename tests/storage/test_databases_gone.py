@@ -17,14 +17,15 @@ from storage.databases import database
 from tests.chaos.servers import NotInstalled, Postgres, require_programs
 
 pytestmark = pytest.mark.long
-NAME = "gone"
-TRIES = 9
-"""While it is away, each of a second: a pool left to itself would next try five seconds later."""
+ALIAS = "gone"
+FAILED_QUERIES = 9
+"""Queries while PostgreSQL is away, of one second each: after so long, a pool left to itself would wait five seconds
+before it tries to connect again."""
 
 
 @pytest.fixture
 def server() -> Iterator[Postgres]:
-    # Not pytest's own folder: PostgreSQL runs as another user.
+    # Not pytest's own folder: PostgreSQL runs as another user, who may not enter it.
     folder = Path(tempfile.mkdtemp(prefix="gone-"))
     try:
         require_programs()
@@ -45,7 +46,7 @@ def test_the_first_query_after_postgresql_is_back_is_answered(
 ) -> None:
     settings = database(server.url, Path())
     settings["OPTIONS"]["pool"] |= {"timeout": 1}
-    connection = ConnectionHandler({"default": settings, NAME: settings})[NAME]
+    connection = ConnectionHandler({"default": settings, ALIAS: settings})[ALIAS]
 
     def ask() -> list[tuple[int]]:
         try:
@@ -59,7 +60,7 @@ def test_the_first_query_after_postgresql_is_back_is_answered(
         try:
             assert ask() == [(1,)]
             server.kill()
-            for _ in range(TRIES):
+            for _ in range(FAILED_QUERIES):
                 with pytest.raises(OperationalError):
                     ask()
             server.start()

@@ -41,10 +41,11 @@ def whole(instance: models.Model) -> Any:
     return type(instance), fields, state.adding, state.db, related
 
 
-def moments() -> Any:
-    """Play a league step by step; yield at each step the parameters for the statements."""
+def parameters_at_each_step() -> Any:
+    """Play a league step by step; yield at each step a value for every parameter that a statement may have."""
     place = make.setting(players=4)
-    Round.objects.create(league=make.open_league("half"), number=1)
+    # For the statement that finds leagues whose schedule was begun and not finished.
+    Round.objects.create(league=make.open_league("half-made"), number=1)
     match_ids = ["R1M1", "R1M2"]
     values = {
         "league_id": "fall",
@@ -67,16 +68,16 @@ def moments() -> Any:
     yield values
 
 
-def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_statement_gives_the_same_instances_as_django(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = statements()
     found_some = set()
-    for values in moments():
+    for values in parameters_at_each_step():
         for one in declared:
             arguments = {name: values[name] for name in one.kinds}
             with CaptureQueriesContext(connection) as queries:
                 ours = [whole(instance) for instance in one.all(**arguments)]
-            with monkeypatch.context() as plain:
-                plain.delattr(QuickLoad, "from_db")
+            with monkeypatch.context() as without_quick_load:
+                without_quick_load.delattr(QuickLoad, "from_db")
                 theirs = [whole(instance) for instance in one.build(**arguments)]
             assert ours == theirs
             assert len(queries) == 1
@@ -86,7 +87,7 @@ def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("model", QUICK)
-def test_an_instance_is_what_django_makes(model: type[models.Model]) -> None:
+def test_quick_load_makes_the_same_instance_as_django(model: type[models.Model]) -> None:
     make.playing(players=4)
     Match.objects.get(match_id="R1M1").messages.create(attempt=1, n=1, entry={"n": 1})
     ours = model._default_manager.order_by("pk")[0]

@@ -1,4 +1,4 @@
-"""Statements that are kept as SQL do what the ORM's own would do."""
+"""Statements whose SQL is kept do the same as the queries that the ORM would make each time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_prepared_queryset_gives_the_same_instances(django_assert_num_queries:
     assert Agent.objects.get(pk=one.pk).version == "2.0.0"
 
 
-def test_values_are_distinguished_and_columns_left_out_come_later(
+def test_each_parameter_gets_its_value_and_columns_left_out_are_fetched_on_access(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     first, second, third = agent(1), agent(2), agent(3)
@@ -92,10 +92,10 @@ def test_a_list_of_any_length_is_one_parameter(django_assert_num_queries: Django
         assert swap(Agent, {"silences": 7}, pk=list(range(300_000)), state="REGISTERED") == len(names)
 
 
-def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
+def test_a_swap_changes_only_rows_that_are_in_the_expected_state() -> None:
     one, other = agent(1, silences=1), agent(2, silences=1)
-    news = {"spoken": {"a": ["ü", None]}, "heard_at": NOW, "problem": "it's gone", "silences": Sql("silences + 1")}
-    assert swap(Agent, news, pk=one.pk, state="REGISTERED") == 1
+    changes = {"spoken": {"a": ["ü", None]}, "heard_at": NOW, "problem": "it's gone", "silences": Sql("silences + 1")}
+    assert swap(Agent, changes, pk=one.pk, state="REGISTERED") == 1
     changed = Agent.objects.get(pk=one.pk)
     assert (changed.spoken, changed.heard_at) == ({"a": ["ü", None]}, NOW)
     assert (changed.problem, changed.silences) == ("it's gone", 2)

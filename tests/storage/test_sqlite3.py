@@ -1,4 +1,4 @@
-"""The SQLite engine with cached statements translates them as Django's does."""
+"""The SQLite engine that caches translated statements translates them as Django's engine does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 
-def test_every_kind_of_parameter_is_taken() -> None:
+def test_percent_signs_and_both_kinds_of_parameters_are_translated() -> None:
     assert isinstance(connections[DEFAULT_DB_ALIAS], base.DatabaseWrapper)
     for value in ("?", "%s", "100 %", "it's"):
         with connection.cursor() as cursor:
@@ -37,4 +37,5 @@ def test_a_statement_is_translated_once() -> None:
             cursor.executemany("INSERT INTO kept VALUES (%s)", [[1], [2]])
         cursor.execute("SELECT count(*), sum(n) FROM kept")
         assert cursor.fetchall() == [(10, 15)]
-    assert inside._positional.cache_info()[:2] == (8, 2)
+    cache = inside._positional.cache_info()
+    assert (cache.hits, cache.misses) == (8, 2)
