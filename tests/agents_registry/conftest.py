@@ -1,4 +1,4 @@
-"""Lookups of agents' names that find what a test says."""
+"""Lookups of host names in agents' addresses; a test says what they find."""
 
 from __future__ import annotations
 

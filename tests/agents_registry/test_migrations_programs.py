@@ -87,7 +87,7 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     assert {one.match_pk for one in make.look().starts} == {named.pk}
     Match.objects.filter(pk=other.pk).update(state="READY")
     upgrade()
-    # Until the name is looked up again, any match may be at the same program.
+    # Until the name is looked up again, its program may be that of any other match.
     programs.NAMES._names.clear()
     assert other.match_id not in first_look()
     assert [host for host, _ in zones.lookups] == ["alias.example"]

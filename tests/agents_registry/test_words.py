@@ -41,7 +41,7 @@ def test_reach_says_what_a_call_found_and_what_the_owner_has_to_do(found: str, m
     assert (known.found, known.mend) == (found, mend)
 
 
-def test_an_agent_that_knows_no_ping_and_plays_is_not_another_program() -> None:
+def test_an_agent_that_knows_no_ping_is_not_taken_for_another_program_once_it_answers_in_a_match() -> None:
     agent = make.setting(players=1).players[0].agent
     registration.note_ping(agent_id=agent.pk, problem="", found=OTHER)
     agent.refresh_from_db()
@@ -70,7 +70,7 @@ def test_an_agent_without_address_and_line_is_to_be_started() -> None:
     assert known.mend == "Start it: it fetches no messages."
 
 
-def test_others_are_told_no_address_and_nothing_of_a_place_that_is_not_shown_to_be_the_agents() -> None:
+def test_others_are_told_no_address_and_no_finding_at_an_address_that_is_not_proven() -> None:
     agent = called(make.setting(players=1).players[0].agent, REFUSED)
     mine = reach_for_all(agent, proven=True)
     assert (mine.text, mine.found) == ("called at its address", REFUSED)

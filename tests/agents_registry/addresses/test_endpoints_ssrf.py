@@ -1,4 +1,4 @@
-"""Forbidden addresses are refused at registration, by hand and at the check, with the policy's reason."""
+"""Agents with forbidden addresses are refused with the policy's reason: whether they register or are added by hand."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_a_registration_with_a_forbidden_address_is_refused(client: Client, endp
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "127.1", "me.localhost", "0.0.0.0"])
-def test_the_sites_own_port_from_its_own_machine(client: Client, host: str) -> None:
+def test_the_sites_own_port_is_refused_also_to_a_caller_on_its_machine(client: Client, host: str) -> None:
     make.open_league("fall")
     refusal = refused(client, f"http://{host}:8000/mcp", caller="127.0.0.1")
     assert refusal == f"{FIELD} is not called: port 8000 belongs to the league site itself."
 
 
-def test_a_site_may_call_its_own_network_only(client: Client, settings: Any) -> None:
+def test_a_site_can_be_limited_to_its_own_network(client: Client, settings: Any) -> None:
     settings.LEAGUE_ENDPOINTS = settings.LEAGUE_ENDPOINTS | {"networks": ["192.0.2.0/24"], "ports": [[8100, 8199]]}
     make.open_league("fall")
     assert refused(client, "http://10.0.0.5:8101/") == (
@@ -87,7 +87,7 @@ def test_a_loopback_address_is_refused_behind_a_proxy_that_hides_the_caller(clie
     assert Agent.objects.count() == 0
 
 
-def test_a_registration_with_a_second_usable_address_is_accepted(client: Client) -> None:
+def test_a_forbidden_address_gives_way_to_a_second_one_that_is_usable(client: Client) -> None:
     make.open_league("fall")
     params = wire.player_request(endpoint="http://169.254.169.254/")
     params["player_meta"]["endpoint"] = "http://192.0.2.7:8101/mcp"

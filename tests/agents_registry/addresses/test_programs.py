@@ -73,6 +73,7 @@ def register(client: Client, name: str, endpoint: str) -> dict[str, Any]:
 
 
 def given_out() -> set[int]:
+    """Let the conductor look once; returns the matches (by primary key) that it gives to referees."""
     plan = due.look(busy_agents=(), draining=False)
     return {one.match_pk for one in plan.starts}
 
@@ -158,7 +159,7 @@ def test_sharing_lists_the_agents_on_one_machine() -> None:
 
 
 @pytest.mark.django_db
-def test_the_instructor_marks_a_gateway_and_takes_it_back() -> None:
+def test_the_instructor_marks_a_host_as_a_gateway_and_removes_the_mark() -> None:
     for host in (" Gateway.Example ", "localhost"):
         assert [programs.mark_gateway(host=host, gateway=True) for _ in range(2)] == [True, False]
     assert programs.gateways() == {"gateway.example", programs.THIS_MACHINE}
@@ -186,7 +187,7 @@ def test_a_new_gateway_mark_also_counts_for_matches_in_play(zones: Zones) -> Non
 
 
 @pytest.mark.django_db
-def test_a_mark_that_is_taken_back_starts_no_second_match_beside_those_in_play() -> None:
+def test_removing_a_gateway_mark_starts_no_second_match_beside_those_in_play() -> None:
     make.hire(room=10)
     make.open_league("fall")
     programs.mark_gateway(host="192.0.2.7", gateway=True)

@@ -30,8 +30,8 @@ def test_a_page_shows_an_address_that_other_machines_reach(url: str, public: str
 
 
 @pytest.mark.parametrize("proxied", [True, False])
-def test_a_program_is_told_where_it_has_come_in(settings: Any, proxied: bool) -> None:
-    """Behind a tunnel that writes localhost into Host it has come in at the public address."""
+def test_a_program_is_told_the_address_at_which_it_has_reached_the_site(settings: Any, proxied: bool) -> None:
+    """A program that comes through a tunnel, which writes localhost into Host, has reached the public address."""
     settings.LEAGUE_PUBLIC_URL, settings.ALLOWED_HOSTS = "https://league.example.org", ["localhost"]
     request = RequestFactory(headers={"host": "localhost:8000"}).get("/")
     note_sender(request, Caller("192.0.2.9", proxied=proxied))

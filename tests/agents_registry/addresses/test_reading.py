@@ -19,7 +19,7 @@ def register(client: Client, caller: str = "127.0.0.1", **changes: Any) -> dict[
     return wire.ask(client, "register_player", wire.player_request(**changes), caller=caller)
 
 
-HERE, ELSEWHERE, MENDED = "127.0.0.1", "192.0.2.7", "http://192.0.2.7:8101/mcp"
+HERE, ELSEWHERE, CORRECTED = "127.0.0.1", "192.0.2.7", "http://192.0.2.7:8101/mcp"
 NO_SCHEME, NO_PATH = "address had no http://, http is used", "address had no path, called at /mcp"
 
 
@@ -32,19 +32,19 @@ def moved(host: str, caller: str = ELSEWHERE) -> str:
     [
         ("http://localhost:8101/mcp", HERE, "http://localhost:8101/mcp", []),
         ("http://localhost:8101/mcp", "::ffff:127.0.0.1", "http://localhost:8101/mcp", []),
-        ("http://localhost:8101/mcp", ELSEWHERE, MENDED, [moved("localhost")]),
-        ("http://localhost:8101/mcp", f"::ffff:{ELSEWHERE}", MENDED, [moved("localhost")]),
+        ("http://localhost:8101/mcp", ELSEWHERE, CORRECTED, [moved("localhost")]),
+        ("http://localhost:8101/mcp", f"::ffff:{ELSEWHERE}", CORRECTED, [moved("localhost")]),
         ("http://127.0.0.1:8101/mcp", "2001:db8::7", "http://[2001:db8::7]:8101/mcp", [moved(HERE, "2001:db8::7")]),
         ("http://0.0.0.0:8101/mcp", HERE, "http://127.0.0.1:8101/mcp", [moved("0.0.0.0", HERE)]),
         ("http://10.1.2.3:8101", ELSEWHERE, "http://10.1.2.3:8101/mcp", [NO_PATH]),
-        ("192.0.2.7:8101/mcp", ELSEWHERE, MENDED, [NO_SCHEME]),
-        ("localhost:8101", ELSEWHERE, MENDED, [NO_SCHEME, moved("localhost"), NO_PATH]),
+        ("192.0.2.7:8101/mcp", ELSEWHERE, CORRECTED, [NO_SCHEME]),
+        ("localhost:8101", ELSEWHERE, CORRECTED, [NO_SCHEME, moved("localhost"), NO_PATH]),
         ("[2001:db8::7]:8101/a", "::1", "http://[2001:db8::7]:8101/a", [NO_SCHEME]),
         (" http://10.1.2.3:8101/mcp ", ELSEWHERE, "http://10.1.2.3:8101/mcp", []),
         ("https://agents.example/a/b?c=d", ELSEWHERE, "https://agents.example/a/b?c=d", []),
         # From another machine, every spelling of "this machine" means the caller's.
         *(
-            (f"http://{host}:8101/mcp", ELSEWHERE, MENDED, [moved(read)])
+            (f"http://{host}:8101/mcp", ELSEWHERE, CORRECTED, [moved(read)])
             for host, read in (
                 ("127.1", HERE),
                 ("2130706433", HERE),
@@ -106,7 +106,7 @@ def test_junk_for_an_address_is_refused(client: Client, junk: Any) -> None:
     assert Agent.objects.count() == 0
 
 
-def test_an_agent_beside_the_site_is_at_home_under_every_address_of_the_machine(
+def test_a_call_from_any_address_of_the_sites_machine_counts_as_from_this_machine(
     client: Client, own_addresses: set[str]
 ) -> None:
     own_addresses.add("192.0.2.1")

@@ -1,4 +1,4 @@
-"""Looks of names: which names people confuse, and which they do not."""
+"""Looks of names: names that people confuse have a look in common, and other names have not."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_a_class_of_ordinary_names_has_no_similar_names() -> None:
     assert alike(names, lambda name: (name,)) == []
 
 
-def test_every_pair_of_unicodes_list_looks_alike() -> None:
-    """In the data no letter leads to two prototypes, so the order of the file does not matter."""
+def test_each_letter_of_unicodes_list_leads_to_one_prototype() -> None:
+    """Each letter leads to one prototype, and no prototype to another; so the order of the file does not matter."""
     prototypes = module._prototypes()
     assert len(prototypes) > 5000
     assert not {ord(letter) for text in prototypes.values() for letter in text if len(text) == 1} & set(prototypes)
@@ -115,17 +115,18 @@ def test_invisible_characters_do_not_change_a_look(name: str) -> None:
         assert looks(f"{hidden}{name}{hidden}") == looks(name)
 
 
-def test_the_longest_look_is_cut() -> None:
+def test_a_look_that_is_too_long_is_cut() -> None:
     assert {len(one) for one in looks("\ufdfa" * 64)} <= {MAX_LOOK_CHARS, MAX_LOOK_CHARS - 1}
 
 
-def test_alike_finds_similar_names_and_ignores_copies() -> None:
-    class_ = [("Ada", "Ada"), ("Ada", "Ada (2)"), ("\u0410da", "\u0410da"), ("Bob", "Bob"), ("Ada (2)", "Ada (2) (2)")]
-    assert alike(class_, lambda one: one) == [
-        (class_[0], [class_[2]]),
-        (class_[1], [class_[2], class_[4]]),
-        (class_[2], [class_[0]]),
-        (class_[4], [class_[1]]),
+def test_alike_finds_similar_names_and_ignores_equal_ones() -> None:
+    # The name of each agent, and the name that is displayed: a second agent of one name has a number.
+    agents = [("Ada", "Ada"), ("Ada", "Ada (2)"), ("\u0410da", "\u0410da"), ("Bob", "Bob"), ("Ada (2)", "Ada (2) (2)")]
+    assert alike(agents, lambda one: one) == [
+        (agents[0], [agents[2]]),
+        (agents[1], [agents[2], agents[4]]),
+        (agents[2], [agents[0]]),
+        (agents[4], [agents[1]]),
     ]
 
 

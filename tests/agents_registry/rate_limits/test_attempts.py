@@ -39,6 +39,7 @@ def attempts(clock: Clock) -> Attempts:
 
 
 def fail(attempts: Attempts, times: int, secret: str, address: str = SCHOOL, kind: str = "code") -> None:
+    """Show a wrong secret this many times; none of the attempts has to wait."""
     for _ in range(times):
         assert attempts.refuse_secret(kind, address, secret) is None
         attempts.secret_was_wrong(kind, address, secret)
@@ -61,7 +62,7 @@ def test_a_wrong_secret_keeps_no_other_agent_waiting(attempts: Attempts) -> None
     assert attempts.refuse_secret("API key", SCHOOL, "tok_wrong") is None
 
 
-def test_guesses_are_limited_per_address_and_our_own_codes_are_always_checked(attempts: Attempts, clock: Clock) -> None:
+def test_guesses_are_limited_per_address_but_codes_like_ours_are_checked(attempts: Attempts, clock: Clock) -> None:
     for number in range(GUESSES_FROM_ADDRESS.amount - 1):
         # An agent that repeats one wrong code makes one guess.
         fail(attempts, 2, f"{number:04d}")
@@ -81,11 +82,11 @@ def test_guesses_are_limited_for_all_addresses_together(attempts: Attempts) -> N
 
 
 def test_no_code_of_ours_can_be_guessed() -> None:
-    # Guessable are short codes and codes of digits only; one of our codes in 10^15 has digits only.
+    # Short codes and codes of digits only can be guessed; one of our codes in 10^15 has digits only.
     assert [code for code in (roster.new_code() for _ in range(2000)) if tokens.is_guessable(code)] == []
 
 
-def test_each_wait_for_a_password_is_longer(attempts: Attempts, clock: Clock) -> None:
+def test_each_wait_after_more_wrong_passwords_is_longer(attempts: Attempts, clock: Clock) -> None:
     waits = []
     for number in range(1, LOGINS[-1].amount + 1):
         attempts.login_was_wrong(SCHOOL, "instructor")
@@ -109,7 +110,7 @@ def test_each_wait_for_a_password_is_longer(attempts: Attempts, clock: Clock) ->
         ("unknown", "unknown"),
     ],
 )
-def test_a_machine_with_ipv6_is_one_address(address: str, counted: str) -> None:
+def test_all_ipv6_addresses_of_one_network_are_counted_as_one(address: str, counted: str) -> None:
     assert network_of(address) == counted
 
 

@@ -24,14 +24,14 @@ def facts(*, caller: str = HOME, at: str = HOME, kind: Kind = Kind.PLAYER, **wha
 
 
 def known(like: Facts, **changes: Any) -> Facts:
-    """These facts, but with a known agent of this name, whose address is at home."""
-    there = facts(kind=like.request.kind).request
+    """These facts, but with a known agent of this name, whose address is at HOME."""
+    at_home = facts(kind=like.request.kind).request
     agent = Agent(
-        kind=there.kind,
+        kind=at_home.kind,
         code="P01",
-        endpoint=there.address.url,
-        endpoint_key=there.address.key,
-        version=there.version,
+        endpoint=at_home.address.url,
+        endpoint_key=at_home.address.key,
+        version=at_home.version,
         state="ACTIVE",
     )
     for name, value in changes.items():
@@ -81,17 +81,17 @@ PROOFS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool]] = [
     ({"kind": Kind.REFEREE}, {}, {"site_key": True}, False),
     ({"kind": Kind.REFEREE, "caller": ELSEWHERE}, {"has_site_key": True}, {"site_key": True}, True),
 ]
-"""The call, what the request has, what the known agent has, and whether this proves to be that agent."""
+"""The call, what the request has, what the known agent has, and whether this proves that the caller is that agent."""
 
 
-@pytest.mark.parametrize(("where", "shown", "is_", "proof"), PROOFS)
+@pytest.mark.parametrize(("call", "request_has", "agent_has", "proven"), PROOFS)
 @pytest.mark.parametrize("in_lobby", [False, True])
-def test_what_proves_to_be_a_known_agent(
-    where: dict[str, Any], shown: dict[str, Any], is_: dict[str, Any], proof: bool, in_lobby: bool
+def test_which_facts_prove_that_the_caller_is_the_known_agent(
+    call: dict[str, Any], request_has: dict[str, Any], agent_has: dict[str, Any], proven: bool, in_lobby: bool
 ) -> None:
-    all_facts = known(facts(**where, **shown, in_lobby=in_lobby), **is_)
+    all_facts = known(facts(**call, **request_has, in_lobby=in_lobby), **agent_has)
     decision = decide(all_facts)
-    if proof:
+    if proven:
         assert isinstance(decision, Taken)
         assert decision.way is (Way.FROM_LOBBY if in_lobby else Way.AGAIN)
     else:
@@ -125,7 +125,7 @@ def test_a_referee_that_registers_again_loses_its_attempts() -> None:
     assert decision_on(known(facts())).begins_anew is False
 
 
-def test_the_instructors_click_shows_who_is_at_the_address_of_then_and_at_no_other() -> None:
+def test_readmission_by_the_instructor_shows_who_is_at_the_known_address_and_at_no_other() -> None:
     stays, moves = (facts(caller=ELSEWHERE, at=where, has_token=True) for where in (HOME, NEW_HOME))
     assert (decision_on(known(stays, readmit=True)).at_home, decision_on(known(stays)).at_home) == (True, False)
     assert decision_on(known(moves, readmit=True)).at_home is False

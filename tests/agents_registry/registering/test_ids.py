@@ -71,7 +71,7 @@ def test_an_agent_is_told_when_it_gets_another_id() -> None:
     assert (again.pk, again.code, again.notes) == (second.pk, "P02", ["asked for P05, but was known before; is P02"])
 
 
-def test_ids_of_two_leagues_do_not_touch_each_other() -> None:
+def test_two_leagues_may_give_the_same_id() -> None:
     for league_id in ("fall", "winter"):
         open_league(league_id)
         assert register("Alpha", league_id, port=8101, player_id="P07").code == "P07"
@@ -96,7 +96,7 @@ def test_ids_that_look_alike_have_one_key(left: str, right: str, same: bool) -> 
 # The lobby ------------------------------------------------------------------------------------------
 
 
-def test_ids_of_the_lobby_are_kept_and_no_league_gives_them_away() -> None:
+def test_a_league_gives_the_id_of_a_player_in_the_lobby_to_nobody_else() -> None:
     for league_id in ("fall", "winter"):
         open_league(league_id)
     join("Settled", "fall", port=8100)

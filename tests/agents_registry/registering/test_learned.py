@@ -73,7 +73,7 @@ def test_what_is_learned_bit_by_bit_takes_no_more_room_than_one_report() -> None
         learned.learn_dialect(agent_id=player.pk, spoken={}, learned={"own": own})
     player.refresh_from_db()
     assert player.learned["own"]
-    # Both players' fit into one start_match.
+    # What was learned about both players fits into one start_match.
     assert len(json.dumps(player.learned)) < 2 * MAX_SHARED_BYTES
 
 

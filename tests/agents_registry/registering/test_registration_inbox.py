@@ -18,63 +18,64 @@ def register(client: Client, name: str = "Ada", caller: str = "203.0.113.5", **c
 
 
 @pytest.fixture
-def league(client: Client) -> Client:
+def client_of_league(client: Client) -> Client:
+    """A client of a site that has one open league."""
     make.open_league("fall")
     return client
 
 
-def test_a_player_needs_no_address_if_it_says_that_it_dials_out(league: Client) -> None:
-    assert register(league)["status"] == "ACCEPTED"
+def test_a_player_needs_no_address_if_it_says_that_it_dials_out(client_of_league: Client) -> None:
+    assert register(client_of_league)["status"] == "ACCEPTED"
     agent = Agent.objects.get()
     assert (agent.endpoint, agent.is_inbox_only) == (f"inbox://{agent.pk}", True)
     # Nobody can name its inbox: its first token proves it.
     assert AgentToken.objects.get().proven
 
 
-def test_a_player_without_an_address_or_delivery_is_refused_with_the_field(league: Client) -> None:
+def test_a_player_without_an_address_or_delivery_is_refused_with_the_field(client_of_league: Client) -> None:
     request = wire.player_request("Ada")
     del request["player_meta"]["contact_endpoint"]
-    answer = wire.post(league, wire.request("register_player", request)).json()
+    answer = wire.post(client_of_league, wire.request("register_player", request)).json()
     assert answer["error"]["data"]["error_code"] == "E003"
     assert "delivery" in answer["error"]["data"]["context"]["expected"]
 
 
 @pytest.mark.parametrize("delivery", ["push", "poll ", "", 5, None, ["poll"]])
 def test_an_inbox_cannot_be_a_contact_endpoint_and_only_the_two_words_mean_dialling_out(
-    league: Client, delivery: object
+    client_of_league: Client, delivery: object
 ) -> None:
     request = wire.player_request("Ada", endpoint="inbox://1")
     request["player_meta"]["delivery"] = delivery
-    answer = wire.post(league, wire.request("register_player", request)).json()
+    answer = wire.post(client_of_league, wire.request("register_player", request)).json()
     assert answer["error"]["data"]["error_code"] == "E002"
     assert not Agent.objects.exists()
 
 
-def test_an_agent_without_address_registers_again_only_with_its_token(league: Client) -> None:
-    first = register(league)
-    stranger = register(league, caller="198.51.100.7")
+def test_an_agent_without_address_registers_again_only_with_its_token(client_of_league: Client) -> None:
+    first = register(client_of_league)
+    stranger = register(client_of_league, caller="198.51.100.7")
     assert (stranger["status"], stranger["player_id"]) == ("REJECTED", None)
-    again = register(league, auth_token=first["auth_token"])
+    again = register(client_of_league, auth_token=first["auth_token"])
     assert (again["status"], again["player_id"]) == ("ACCEPTED", first["player_id"])
     assert Agent.objects.count() == 1
     assert all(AgentToken.objects.values_list("proven", flat=True))
 
 
-def test_an_agent_may_change_to_an_address_and_back_with_its_token(league: Client) -> None:
-    first = register(league)
+def test_an_agent_may_change_to_an_address_and_back_with_its_token(client_of_league: Client) -> None:
+    first = register(client_of_league)
     token = first["auth_token"]
-    listening = register(league, endpoint="http://203.0.113.5:8101/mcp", auth_token=token)
+    listening = register(client_of_league, endpoint="http://203.0.113.5:8101/mcp", auth_token=token)
     assert listening["player_id"] == first["player_id"]
     assert Agent.objects.get().endpoint == "http://203.0.113.5:8101/mcp"
-    back = register(league, auth_token=token)
+    back = register(client_of_league, auth_token=token)
     assert back["player_id"] == first["player_id"]
     assert Agent.objects.get().is_inbox_only
 
 
-def test_two_leagues_may_have_players_of_one_name(league: Client) -> None:
+def test_two_leagues_may_each_have_a_player_of_the_same_name(client_of_league: Client) -> None:
     make.open_league("winter")
-    register(league, league_id="fall")
-    register(league, league_id="winter", caller="198.51.100.7")
+    register(client_of_league, league_id="fall")
+    register(client_of_league, league_id="winter", caller="198.51.100.7")
     keys = set(Agent.objects.values_list("endpoint_key", flat=True))
     assert len(keys) == 2
 
@@ -88,7 +89,7 @@ def test_an_agent_without_address_keeps_its_inbox_when_it_moves_from_the_lobby(c
     assert register(client, auth_token=first["auth_token"])["player_id"] == first["player_id"]
 
 
-def test_the_way_from_the_lobby_into_a_league_proves_no_new_address(client: Client) -> None:
+def test_moving_from_the_lobby_into_a_league_does_not_prove_a_new_address(client: Client) -> None:
     """Otherwise an agent with an inbox could name any machine, have the site call it, and read its answers."""
     waiting = register(client)
     make.open_league("fall", registration_code="known-to-all")

@@ -26,11 +26,11 @@ def may_ask(client: Client, token: str) -> bool:
 def test_a_squatters_tokens_are_void_once_the_agent_itself_registers(client: Client) -> None:
     make.open_league("fall")
     squatter = register(client, "192.0.2.66")
-    seen = credentials.league_token(Agent.objects.get(code="P01"))
+    before = credentials.league_token(Agent.objects.get(code="P01"))
     agent = register(client, VICTIM)
     assert (squatter["player_id"], agent["player_id"], agent["status"]) == ("P01", "P01", "ACCEPTED")
     assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
-    assert credentials.league_token(Agent.objects.get(code="P01")) != seen == squatter["league_token"]
+    assert credentials.league_token(Agent.objects.get(code="P01")) != before == squatter["league_token"]
 
 
 def test_tokens_of_the_agent_itself_stay_valid(client: Client) -> None:
@@ -67,7 +67,7 @@ def test_a_squatters_tokens_are_void_once_the_instructor_readmits_the_agent(clie
     assert [may_ask(client, one["auth_token"]) for one in (squatter, agent, again)] == [False, True, True]
 
 
-def test_an_agent_that_has_its_token_is_not_readmitted_by_it(client: Client) -> None:
+def test_readmission_voids_no_token_of_an_agent_that_registers_with_its_token(client: Client) -> None:
     """The instructor's permission must not void tokens that other processes of the agent still use."""
     make.open_league("fall")
     first = register(client, "192.0.2.66")

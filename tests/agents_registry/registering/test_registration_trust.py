@@ -1,4 +1,4 @@
-"""What an agent keeps that registers again: a referee the instructor's trust, every agent its newest tokens."""
+"""What an agent that registers again keeps: a referee the instructor's trust, every agent its newest tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.wire import referee_request
 pytestmark = pytest.mark.django_db
 
 
-def again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: str) -> Agent:
+def register_again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: str) -> Agent:
     """Register "Referee 1" at port 8001 once more."""
     params = referee_request("Referee 1", port=8001, **({"endpoint": endpoint} if endpoint else {}), **changes)
     request = read_request(params, kind=Kind.REFEREE, caller=caller)
@@ -27,20 +27,21 @@ def again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: 
 
 
 def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> None:
-    site = hire("Referee 1", trusted=True)
+    site_referee = hire("Referee 1", trusted=True)
     with pytest.raises(registration.NotTaken):
-        again()
+        register_again()
     with pytest.raises(registration.NotTaken):
-        again(endpoint="http://10.9.9.9:8001/mcp", caller="10.9.9.9")
-    assert site.fresh().endpoint == "http://localhost:8001/mcp"
-    assert again(auth_token=site.token).code == again(code=settings.LEAGUE_REFEREE_KEY).code == "REF01"
+        register_again(endpoint="http://10.9.9.9:8001/mcp", caller="10.9.9.9")
+    assert site_referee.fresh().endpoint == "http://localhost:8001/mcp"
+    assert register_again(auth_token=site_referee.token).code == "REF01"
+    assert register_again(code=settings.LEAGUE_REFEREE_KEY).code == "REF01"
 
 
 def test_a_students_referee_stays_trusted_at_its_address_and_not_elsewhere() -> None:
     hire("Referee 1", trusted=False)
     registration.trust(agent_ids=[Agent.objects.get().pk], trusted=True)
-    assert again().trusted is True
-    moved = again(endpoint="http://10.9.9.9:8001/mcp")
+    assert register_again().trusted is True
+    moved = register_again(endpoint="http://10.9.9.9:8001/mcp")
     assert (moved.code, moved.trusted) == ("REF01", False)
 
 
@@ -50,12 +51,12 @@ def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_
     request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")
     early = registration.register(request=request, league_id=None)
     before = credentials.league_token(early.agent)
-    site = hire("Referee 1", trusted=True)
-    assert (site.agent.pk, site.agent.site_key) == (early.agent.pk, True)
+    site_referee = hire("Referee 1", trusted=True)
+    assert (site_referee.agent.pk, site_referee.agent.site_key) == (early.agent.pk, True)
     with pytest.raises(TokenInvalid):
         credentials.authenticate(early.auth_token)
-    assert credentials.league_token(site.fresh()) != before
-    assert credentials.authenticate(site.token).pk == site.agent.pk
+    assert credentials.league_token(site_referee.fresh()) != before
+    assert credentials.authenticate(site_referee.token).pk == site_referee.agent.pk
 
 
 def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:

@@ -73,19 +73,19 @@ def test_ten_names_at_an_address_that_nobody_has_shown_to_be_at_have_one_seat() 
     assert enters() == ["Copy 0"]
 
 
-def test_where_nobody_can_show_it_nobody_loses_a_seat_to_somebody_elsewhere() -> None:
+def test_two_players_called_from_elsewhere_both_have_seats_if_nobody_is_shown_to_be_at_their_address() -> None:
     join("Behind a tunnel", ELSEWHERE)
     join("Perhaps a thief", FAR)
     assert enters() == ["Behind a tunnel", "Perhaps a thief"]
 
 
-def test_a_caller_that_is_not_known_is_nobody_in_particular() -> None:
+def test_two_players_whose_callers_are_not_known_do_not_replace_each_other() -> None:
     join("Alpha", "")
     join("Beta", "")
     assert replaced() == {}
 
 
-def test_the_instructors_click_shows_who_is_there() -> None:
+def test_readmission_by_the_instructor_shows_who_is_at_an_address() -> None:
     join("Thief", ELSEWHERE)
     agent = join("Behind a tunnel", ELSEWHERE)
     assert replaced() == {"Behind a tunnel": "Thief"}
@@ -94,7 +94,7 @@ def test_the_instructors_click_shows_who_is_there() -> None:
     assert replaced() == {"Thief": "Behind a tunnel"}
 
 
-def test_the_instructors_click_also_counts_for_an_agent_that_has_kept_its_token() -> None:
+def test_readmission_also_counts_for_an_agent_that_has_kept_its_token() -> None:
     """The kit keeps its token. Otherwise a thief behind the same router that registered first would keep the seat."""
     join("Thief", ELSEWHERE)
     token = registration_token("Behind a tunnel", ELSEWHERE, ADDRESS)
@@ -216,7 +216,7 @@ def test_a_player_that_the_instructor_added_keeps_its_seat() -> None:
     assert replaced() == {"Thief": "Itself"}
 
 
-def test_an_agent_that_leaves_its_address_for_a_line_is_not_there_any_more() -> None:
+def test_an_agent_that_leaves_its_address_for_a_line_is_no_longer_shown_to_be_there() -> None:
     first = make.join("Alpha", port=8101)
     assert first.fresh().shown_at is not None
     params = wire.player_request("Alpha", auth_token=first.token)
@@ -226,17 +226,17 @@ def test_an_agent_that_leaves_its_address_for_a_line_is_not_there_any_more() -> 
     assert first.fresh().shown_at is None
 
 
-@pytest.mark.parametrize("way", ["?1", "/", "/x"])
-def test_naming_another_path_of_a_rivals_program_gives_no_seat(way: str) -> None:
+@pytest.mark.parametrize("suffix", ["?1", "/", "/x"])
+def test_naming_another_path_of_a_rivals_program_gives_no_seat(suffix: str) -> None:
     """Many programs answer at every path, and none minds what follows a question mark."""
     join("Rival")
-    join("Thief", ELSEWHERE, f"{ADDRESS}{way}")
+    join("Thief", ELSEWHERE, f"{ADDRESS}{suffix}")
     assert replaced() == {"Thief": "Rival"}
     Gateway.objects.create(host=HOME, marked_at=Agent.objects.earliest("pk").registered_at)
-    assert replaced() == ({"Thief": "Rival"} if way in ("?1", "/") else {})
+    assert replaced() == ({"Thief": "Rival"} if suffix in ("?1", "/") else {})
 
 
-def test_an_address_that_an_agent_had_before_neither_hides_nor_shows_it() -> None:
+def test_an_address_that_a_thief_had_before_gives_it_no_seat_at_a_rivals_address() -> None:
     join("Rival")
     token = registration_token("Thief", ELSEWHERE, f"http://{ELSEWHERE}:8101/mcp")
     # A conductor has started meanwhile.
@@ -254,7 +254,7 @@ def registration_token(name: str, caller: str, endpoint: str | None, token: str 
     return done.auth_token
 
 
-def test_the_longest_waiting_agent_does_not_decide_whether_a_league_that_is_over_counts() -> None:
+def test_a_league_that_is_over_does_not_count_even_if_an_agent_has_waited_since_before_it() -> None:
     join("Waits since long ago", FAR, f"http://{FAR}:8101/mcp")
     make.open_league("old", registration_code="none")
     join("Old", league="old", code="none")

@@ -83,7 +83,8 @@ def test_a_registration_is_read_with_every_name_of_the_address_field(field: str,
 
 
 @pytest.mark.parametrize(
-    ("parts", "url", "notes"),
+    # The first note is the address that is put together; the others are how more notes begin.
+    ("parts", "url", "noted"),
     [
         ({"host": "10.1.2.3", "port": 8101}, "http://10.1.2.3:8101/mcp", ["10.1.2.3:8101"]),
         ({"hostname": "10.1.2.3", "port": "8101"}, "http://10.1.2.3:8101/mcp", ["10.1.2.3:8101"]),
@@ -96,13 +97,13 @@ def test_a_registration_is_read_with_every_name_of_the_address_field(field: str,
         ({"port": 8101}, ADDRESS, ["localhost:8101", "address was localhost"]),
     ],
 )
-def test_an_address_is_put_together_from_its_parts(parts: dict[str, Any], url: str, notes: list[str] | None) -> None:
+def test_an_address_is_put_together_from_its_parts(parts: dict[str, Any], url: str, noted: list[str] | None) -> None:
     meta = {key: value for key, value in META.items() if key != "contact_endpoint"}
     request = read({**ENVELOPE, "player_meta": meta | parts})
     assert request.endpoint == url
-    expected = [f"the address was given in parts, {notes[0]} is used"] if notes else []
-    if notes and "/a/b" not in url:
-        expected += [f"{note}, called at 192.0.2.7" for note in notes[1:]]
+    expected = [f"the address was given in parts, {noted[0]} is used"] if noted else []
+    if noted and "/a/b" not in url:
+        expected += [f"{note}, called at 192.0.2.7" for note in noted[1:]]
         expected.append("address had no path, called at /mcp")
     assert list(request.notes) == expected
 
@@ -203,7 +204,7 @@ def test_an_error_names_the_field_that_cannot_be_read(message: Any, error: type[
 # Codes, tokens, ids ---------------------------------------------------------------------------------
 
 
-def test_codes_from_meta_envelope_and_address_in_this_order() -> None:
+def test_codes_are_taken_from_meta_envelope_and_address_in_this_order() -> None:
     message = {**ENVELOPE, "player_meta": META | {"registration_code": "in-meta"}, "registration_code": "outside"}
     request = read(message, code_in_address="in-address")
     assert request.codes == ("in-meta", "outside", "in-address")
@@ -261,7 +262,7 @@ def test_a_referee_asks_for_an_id_of_its_kind() -> None:
         assert (request.wanted_id, request.max_concurrent, request.notes) == (expected, 2, ())
 
 
-# Anything -------------------------------------------------------------------------------------------
+# Arbitrary JSON -----------------------------------------------------------------------
 
 _NAMES = st.sampled_from(
     [
