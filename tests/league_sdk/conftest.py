@@ -57,14 +57,17 @@ def calling(listening: Callable[[Place], int]) -> Callable[[Place], Calls]:
     """A function that starts a bridge in front of a league; it returns a function that posts to the bridge."""
 
     def at(league: Place) -> Calls:
-        here = urlsplit(f"http://127.0.0.1:{listening(league)}")
+        bridge_address = urlsplit(f"http://127.0.0.1:{listening(league)}")
 
         def call(body: Any, path: str = "/mcp", **headers: str) -> Reply:
-            raw, line = body if isinstance(body, bytes) else json.dumps(body).encode(), bridge.Connection(here)
+            raw, connection = (
+                body if isinstance(body, bytes) else json.dumps(body).encode(),
+                bridge.Connection(bridge_address),
+            )
             try:
-                return line.call("POST", path, raw, headers, bridge.Limits(PATIENCE_S, 1000))
+                return connection.call("POST", path, raw, headers, bridge.Limits(PATIENCE_S, 1000))
             finally:
-                line.drop()
+                connection.drop()
 
         return call
 

@@ -16,8 +16,8 @@ from league_sdk.protocol.errors import InvalidFormat, OutOfTime, TokenInvalid, T
 from league_sdk.protocol.notes import Code, note
 from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, ScriptedMatch, brief, choice
 
-SECRET = "tok_" + "5" * 32
-LEAGUE_MANAGER = "tok_" + "9" * 32
+TOKEN_OF_A = "tok_" + "5" * 32
+MANAGER_TOKEN = "tok_" + "9" * 32
 JOINED = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accept": True, "timestamp": "2025-01-15T10:15:01Z"}
 ODD = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
 EVEN = ODD | {"parity_choice": "even"}
@@ -165,19 +165,19 @@ async def test_no_callback_is_public_before_the_draw() -> None:
     assert [entry for entry in before if "parity_choice" in str(entry["body"])] == []
 
 
-# The sender of a callback---------------------------------------------------------------------------------
+# The sender of a callback --------------------------------------------------------------------------------
 
 
 def find(**message: Any) -> str | None:
-    """The player whose callback this is, in a match of P01 with SECRET."""
-    match = brief(a={"token_digests": (tokens.digest(SECRET),)}), Mailbox()
-    seat_found = find_seat([match], message, trusted_token=LEAGUE_MANAGER)
+    """The player whose callback this is, in a match of P01, whose token is TOKEN_OF_A."""
+    match_in_play = brief(a={"token_digests": (tokens.digest(TOKEN_OF_A),)}), Mailbox()
+    seat_found = find_seat([match_in_play], message, trusted_token=MANAGER_TOKEN)
     return seat_found and seat_found[0].player_id
 
 
 @pytest.mark.parametrize("named", [{"match_id": "R1M1"}, {"game_id": "R1M1"}, {}])
 def test_an_own_token_identifies_the_sender_of_a_callback(named: dict[str, str]) -> None:
-    assert find(**named, auth_token=SECRET, sender="player:whoever") == A
+    assert find(**named, auth_token=TOKEN_OF_A, sender="player:whoever") == A
 
 
 def test_the_league_token_of_our_messages_identifies_the_sender() -> None:
@@ -185,7 +185,7 @@ def test_the_league_token_of_our_messages_identifies_the_sender() -> None:
     assert find(match_id="R1M1", auth_token=token) == B
 
 
-@pytest.mark.parametrize("token", ["tok_p01_temp", "tok_" + "1" * 32, LEAGUE_MANAGER[:-1]])
+@pytest.mark.parametrize("token", ["tok_p01_temp", "tok_" + "1" * 32, MANAGER_TOKEN[:-1]])
 def test_a_callback_with_a_foreign_token_is_refused(token: str) -> None:
     with pytest.raises(TokenInvalid):
         find(match_id="R1M1", auth_token=token, sender=f"player:{A}")
@@ -198,16 +198,16 @@ def test_a_callback_without_a_token_is_refused(token: str | None) -> None:
 
 
 def test_the_sender_of_a_callback_for_another_match_is_not_found() -> None:
-    assert find(match_id="R9M9", auth_token=SECRET) is None
-    assert find(match_id="R1M1", league_id="another", auth_token=SECRET) is None
+    assert find(match_id="R9M9", auth_token=TOKEN_OF_A) is None
+    assert find(match_id="R1M1", league_id="another", auth_token=TOKEN_OF_A) is None
     assert find(auth_token="tok_" + "1" * 32) is None
 
 
 def test_the_league_manager_may_forward_callbacks() -> None:
-    relayed = {"match_id": "R1M1", "auth_token": LEAGUE_MANAGER}
+    relayed = {"match_id": "R1M1", "auth_token": MANAGER_TOKEN}
     assert find(**relayed, **{RELAYED_FOR: B}) == B
     assert find(**relayed) is None
 
 
 def test_nobody_but_the_league_manager_can_forward_callbacks() -> None:
-    assert find(match_id="R1M1", auth_token=SECRET, **{RELAYED_FOR: B}) == A
+    assert find(match_id="R1M1", auth_token=TOKEN_OF_A, **{RELAYED_FOR: B}) == A

@@ -1,4 +1,4 @@
-"""Every lost point has a cause and a sentence that says it all; what was the referee's own failure costs nobody one."""
+"""Every lost point has a cause and one complete sentence; a failure of the referee's machine costs nobody a point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.schemas.judging import Fault as FaultModel
 from league_sdk.rules.even_odd import EvenOdd
-from tests.league_sdk.judging.scripted import JOIN, OURS, REFUSED, RESET, SILENCE, A, B, ScriptedMatch, brief, choice
+from tests.league_sdk.judging.scripted import (
+    JOIN,
+    OUR_FAILURE,
+    REFUSED,
+    RESET,
+    SILENCE,
+    A,
+    B,
+    ScriptedMatch,
+    brief,
+    choice,
+)
 
 
 def wrong(code: str, cause: Cause, detail: str) -> CallResult:
@@ -112,7 +123,7 @@ async def test_the_cause_is_that_of_the_last_try() -> None:
     assert (fault.cause, fault.tries) == (Cause.DEADLINE, 4)
 
 
-async def test_a_fault_quotes_the_answer_to_its_owner_only_and_no_token() -> None:
+async def test_a_fault_quotes_the_answer_to_its_owner_only_and_never_a_token() -> None:
     scripted = ScriptedMatch(moves={B: [choice(f"tok_{'a' * 32}")] * 4})
     played = await scripted.play()
     assert "seen" not in played.reason + str(scripted.to(A, "GAME_OVER"))
@@ -122,7 +133,7 @@ async def test_a_fault_quotes_the_answer_to_its_owner_only_and_no_token() -> Non
 # -- the referee's own side -------------------------------------------------------------------------------
 
 
-EXCUSED = replace(OURS, connected=True, excuse="this machine has no network: Too many open files")
+EXCUSED = replace(OUR_FAILURE, connected=True, excuse="this machine has no network: Too many open files")
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
@@ -148,7 +159,7 @@ async def test_a_sealed_match_is_handed_back_when_the_network_fails_at_game_over
     no_network = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed):
         await ScriptedMatch(ends={B: [no_network] * 2}, brief=replace(brief(), seals=True)).play()
-    # Where nothing is sealed the report is all there is.
+    # Without a seal the match is not handed back: its report still makes the result count.
     assert (await ScriptedMatch(ends={B: [no_network] * 2}).play()).status == "WIN"
 
 
@@ -186,7 +197,7 @@ class Broken(EvenOdd):
         raise ZeroDivisionError("a mistake in the rules")
 
 
-async def test_an_exception_in_the_rules_is_a_fault_of_the_move() -> None:
+async def test_an_exception_in_the_rules_of_a_game_counts_as_a_wrong_message_of_the_player() -> None:
     scripted = ScriptedMatch(moves={A: [choice("even")], B: [choice("odd", 20)]}, game=Broken())
     played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", None)

@@ -1,4 +1,4 @@
-"""Every check that these tests carry out is also read in Hebrew: no sentence of it may be without."""
+"""Every check that these tests carry out is also read in Hebrew: no sentence of it may lack a translation."""
 
 from __future__ import annotations
 

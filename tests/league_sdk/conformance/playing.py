@@ -1,4 +1,4 @@
-"""A player of the SDK at a free port, registered as the one that is checked."""
+"""A player of the SDK at a free port, with the identity that checks and practice matches expect."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ class Server(Agent):
         return name
 
     def initialized(self, params: Any) -> Any:
-        named = {"name": "t", "version": "1"}
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": named}
+        server_info = {"name": "t", "version": "1"}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server_info}
 
     def listed(self, params: Any) -> Any:
         return {"tools": [{"name": name, "inputSchema": self.schema} for name in self.tools]}
@@ -98,15 +98,15 @@ class WithSessions(Server):
         self.session_ids: list[str] = []
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        named = request.headers.get("Mcp-Session-Id")
+        session_id = request.headers.get("Mcp-Session-Id")
         if request.method == "DELETE":
             return await super().serve(request)
         body = await request.read()
         method = json.loads(body).get("method") if body.startswith(b"{") and body.endswith(b"}") else ""
         if method == "initialize":
             self.session_ids.append(f"s{len(self.session_ids) + 1}")
-        elif not self.knows(named):
-            return web.json_response(self.lost(named), status=400 if named is None else 404)
+        elif not self.knows(session_id):
+            return web.json_response(self.lost(session_id), status=400 if session_id is None else 404)
         reply = await super().serve(request)
         if method == "initialize":
             reply.headers["Mcp-Session-Id"] = self.session_ids[-1]

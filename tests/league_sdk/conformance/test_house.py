@@ -1,4 +1,4 @@
-"""A house agent that thinks in a process of its own: the same moves, and it ends with its match."""
+"""A house agent that searches for its moves in a process of its own, which ends with its match."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ async def moves(house: HouseApart, game_type: str, count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("game_type", "last"), [pytest.param("tic_tac_toe", 9, marks=pytest.mark.exhaustive), ("connect_four", 4)]
+    ("game_type", "count"), [pytest.param("tic_tac_toe", 9, marks=pytest.mark.exhaustive), ("connect_four", 4)]
 )
-async def test_it_thinks_in_one_process_and_ends_with_its_match(game_type: str, last: int) -> None:
+async def test_a_house_agent_thinks_in_one_process_which_ends_with_its_match(game_type: str, count: int) -> None:
     house = HouseApart("hard", house_agent("hard", game_type))
-    made = await moves(house, game_type, last)
+    made = await moves(house, game_type, count)
     process = house.process
     assert process is not None
-    assert len(made) == last
+    assert len(made) == count
     await house.aclose()
     assert (process.returncode, house.process) == (-9, None)
 
@@ -42,7 +42,7 @@ async def test_a_house_player_that_need_not_search_gets_no_process() -> None:
     await house.aclose()
 
 
-async def test_a_killed_house_agent_moves_again() -> None:
+async def test_a_house_agent_moves_again_after_its_process_was_killed() -> None:
     house = HouseApart("hard", house_agent("hard", "tic_tac_toe"))
     await moves(house, "tic_tac_toe", 1)
     assert house.process is not None

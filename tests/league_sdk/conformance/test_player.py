@@ -161,7 +161,7 @@ async def test_the_check_stops_after_three_requests_without_an_answer() -> None:
     agent = Silent()
     report = await checked(agent, limits=BRIEF)
     assert found(report) == ({"http.reached", "join.in_time"}, set())
-    # A match invites it four times as well.
+    # In a match, too, a referee invites a silent player four times.
     invited = ["handle_game_invitation", "notify_game_error"] * 4
     assert agent.methods == ["ping", "notify_round", *invited, "notify_match_result"]
     assert clause(report, "choice.legal").why == "Not asked: 3 requests in a row were not answered."

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 
 class Changed(Agent):
-    """Changes fields of "every" answer, of the answers of one type, or "around" them; None leaves a field out."""
+    """Changes fields of "every" answer, of answers of one type, or of the JSON "around" them; None removes a field."""
 
     def __init__(self, **changes: Params) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Stumbles(Agent):
         return await super().call(method, params)
 
 
-DONE: list[tuple[type[Agent], set[str], set[str]]] = [
+BEHAVIOURS: list[tuple[type[Agent], set[str], set[str]]] = [
     (JoinsOnce, set(), {"join.repeated"}),
     (PlaysOnce, {"second.join", "robust.slow_body", "robust.afterwards"}, set()),
     (Wavers, set(), {"choice.repeated"}),
@@ -145,7 +145,7 @@ DONE: list[tuple[type[Agent], set[str], set[str]]] = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("kind", "fails", "tolerated"), sampled(DONE), ids=named)
+@pytest.mark.parametrize(("kind", "fails", "tolerated"), sampled(BEHAVIOURS), ids=named)
 async def test_wrong_behaviour_is_reported_and_nothing_else(
     kind: type[Agent], fails: set[str], tolerated: set[str]
 ) -> None:

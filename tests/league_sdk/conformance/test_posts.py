@@ -18,11 +18,11 @@ from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params, che
 from tests.places import sample
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
-HERE, OTHERS = "127.0.0.1", new_token()
+HERE, OTHERS_TOKEN = "127.0.0.1", new_token()
 MADE_UP = "tok_" + "0" * 32
 """A token that nobody has. It is not random, like the closed port below, because it is part of a test's id, and every
 process of pytest-xdist must see the same ids."""
-OWN = {tokens.digest(TOKEN), tokens.digest(OTHERS)}
+TOKEN_DIGESTS = {tokens.digest(TOKEN), tokens.digest(OTHERS_TOKEN)}
 """Digests of the agent's token, and of the token of another player that is registered at the same address."""
 MATCH = Match(4711, "PLAYER_A", "conv-1", path_secret="tok_" + "1" * 32)
 ACK = sample("GAME_JOIN_ACK") | {"match_id": MATCH.match_id}
@@ -65,28 +65,30 @@ class Posting(Agent):
 )
 async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: str | None, why: str) -> None:
     limits = BRIEF
-    report = await checked(Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=OWN)
+    report = await checked(
+        Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=TOKEN_DIGESTS
+    )
     assert report.can_play is (not why), report.summary
     assert why in clause(report, "join.in_time").why
 
 
 async def test_answers_to_the_league_manager_count() -> None:
     """The agent posts to the league manager, whatever address the referee named; the league manager passes that on."""
-    handed: list[Any] = []
+    relays: list[Any] = []
 
     class ToTheManager(Posting):
         async def send(self, method: str, message: Params, params: Params) -> None:
-            handed[0](method, message)
+            relays[0](method, message)
 
     report = await checked(
-        ToTheManager(TOKEN), listen=HERE, limits=BRIEF, identity=Identity(known=True), on_posts=handed.append
+        ToTheManager(TOKEN), listen=HERE, limits=BRIEF, identity=Identity(known=True), on_posts=relays.append
     )
     assert report.can_play, report.summary
 
 
 def opened(owns: bool = True) -> tuple[Posts, Any]:
     """A door with one match in play, whose invitation waits for an answer; ``owns``: whether the agent has a token."""
-    posts = Posts(OWN, {tokens.digest(TOKEN)}) if owns else Posts()
+    posts = Posts(TOKEN_DIGESTS, {tokens.digest(TOKEN)}) if owns else Posts()
     return posts, posts.open(MATCH, Identity())
 
 
@@ -104,7 +106,7 @@ async def outcome_of(posts: Posts, message: Mapping[str, Any], path: str = "/mcp
         (ACK | {"auth_token": MADE_UP}, f"/mcp/{MATCH.path_secret}", -32001),
         (ACK | {"auth_token": None}, f"/mcp/{MATCH.path_secret}", -32001),
         (ACK | {"auth_token": TOKEN, "match_id": "R4712M1"}, "/mcp", -32602),
-        (ACK | {"auth_token": OTHERS, "match_id": None}, "/mcp", -32602),
+        (ACK | {"auth_token": OTHERS_TOKEN, "match_id": None}, "/mcp", -32602),
         (ACK | {"auth_token": TOKEN, "match_id": None}, "/mcp", 200),
         (ACK | {"auth_token": MADE_UP, "match_id": None}, "/mcp", -32602),
         (ACK | {"auth_token": TOKEN, "match_id": None}, f"/mcp/{MATCH.path_secret}", 200),
@@ -120,7 +122,7 @@ async def test_nobody_answers_in_the_check_of_another_player(message: Params, pa
 
 
 async def test_a_post_has_to_name_its_match_if_it_is_not_certain_whose_token_it_shows() -> None:
-    posts = Posts(OWN)
+    posts = Posts(TOKEN_DIGESTS)
     match = posts.open(MATCH, Identity())
     with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
         assert await outcome_of(posts, ACK | {"auth_token": TOKEN, "match_id": None}) == -32602

@@ -34,7 +34,7 @@ async def practised(url: str, house: House, game_type: str = "even_odd", **more:
         await client.aclose()
 
 
-def kinds(practice: Practice) -> list[str]:
+def types_sent(practice: Practice) -> list[str]:
     """The types of the messages that were sent."""
     return [step.message_type for step in practice.steps if step.message_type]
 
@@ -50,7 +50,7 @@ async def test_every_game_is_played_with_every_strength(game_type: str, strength
         practice = await practised(url, house, game_type, role=role)
     assert practice.played
     assert (practice.game_type, practice.opponent, practice.role) == (game_type, strength, role)
-    types = kinds(practice)
+    types = types_sent(practice)
     assert (types[:2], types[-1]) == (["ROUND_ANNOUNCEMENT", "GAME_INVITATION"], "GAME_OVER")
     assert not [step.problem for step in practice.steps if step.problem]
     assert json.loads(json.dumps(practice.to_json()))["status"] == practice.status
@@ -100,7 +100,7 @@ async def test_an_agent_that_does_not_play_loses_technically_and_is_told_why(age
     assert made.seen[-1]["game_result"]["status"] == "TECHNICAL_LOSS"
 
 
-async def test_an_agent_that_is_not_there_has_not_played() -> None:
+async def test_a_practice_match_at_an_address_without_an_agent_is_not_played() -> None:
     async with listening(Agent().serve) as url:
         pass
     practice = await practised(url, House("x", AlwaysOdd()))
@@ -119,15 +119,16 @@ async def test_a_watcher_is_told_of_each_step_as_it_happens() -> None:
 
 
 async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() -> None:
-    made, due = NeverMoves(), list[str]()
+    # The match is overtaken as soon as something was sent.
+    made, sent = NeverMoves(), list[str]()
 
     def on_step(step: Step, _view: object) -> None:
-        due.append(step.message_type)
+        sent.append(step.message_type)
 
     async with listening(made.serve) as url:
         client = Client(agent_type="check")
         limits = replace(BRIEF, move_s=300, request_patience_s=900, overall_s=900)
-        subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(due))
+        subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(sent))
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=on_step)
         made.over.set()
         await client.aclose()
@@ -137,21 +138,21 @@ async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() ->
     assert made.seen[-1]["game_result"]["status"] == "CANCELLED"
 
 
-@pytest.mark.parametrize(("shown", "status"), [(TOKEN, "played"), ("tok_" + "b" * 32, "NOT_PLAYED")])
+@pytest.mark.parametrize(("expected_token", "status"), [(TOKEN, "played"), ("tok_" + "b" * 32, "NOT_PLAYED")])
 async def test_at_an_address_of_several_the_agent_shows_its_token_before_it_is_played_with(
-    shown: str, status: str
+    expected_token: str, status: str
 ) -> None:
     agent = Agent()
     async with listening(agent.serve) as url:
         client = Client(agent_type="check")
-        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, shown_by={tokens.digest(shown)})
+        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, shown_by={tokens.digest(expected_token)})
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
         await client.aclose()
     assert ("played" if practice.played else practice.status) == status
     assert agent.choices == (1 if practice.played else 0)
 
 
-async def test_what_is_said_is_there_again_for_translators() -> None:
+async def test_faults_and_problems_are_also_given_in_parts_that_can_be_translated() -> None:
     made = NeverMoves()
     async with listening(made.serve) as url:
         practice = await practised(url, House("x", AlwaysOdd()))
@@ -170,4 +171,4 @@ async def test_no_round_is_announced_to_an_agent_in_play() -> None:
         subject = Subject(url=url, limits=BRIEF, listen=NOBODY, identity=Identity(known=True), in_play=True)
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
         await client.aclose()
-    assert kinds(practice) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+    assert types_sent(practice) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]

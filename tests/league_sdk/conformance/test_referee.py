@@ -192,8 +192,8 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
     async with listening(serve) as url:
 
         def begin(manager: str) -> None:
-            card = RefereeMeta("Ours", url, ["even_odd"], 4, registration_code="")
-            link = LeagueLink(manager, card)
+            own_meta = RefereeMeta("Ours", url, ["even_odd"], 4, registration_code="")
+            link = LeagueLink(manager, own_meta)
             referee = Referee(link, endpoint=url, max_concurrent=4)
             server, budgets = RefereeServer(referee, link), Budgets()
             link.identified = lambda: budgets.expect_league(server.league_digest)
@@ -287,10 +287,10 @@ async def test_each_fault_is_reported_and_nothing_else(
 
 
 async def test_a_referee_that_takes_no_match_is_reported_as_unusable() -> None:
-    class Busy(SmallReferee):
+    class UnknownStart(SmallReferee):
         start = "conduct_match"
 
-    report = await checked(Busy())
+    report = await checked(UnknownStart())
     assert found(report) == ({"start.taken"}, set())
     assert clause(report, "over.right").why == "Not asked: it takes no match."
     assert report.summary.startswith(

@@ -38,13 +38,17 @@ REPORT = Report(
 )
 
 
-def test_a_report_as_json() -> None:
-    there = json.loads(json.dumps(REPORT.to_json()))
-    assert there["counts"] == {"conforms": 1, "tolerated": 1, "fails": 1, "skipped": 1}
-    assert (there["schema"], there["role"], there["spoken"]) == (1, "player", {"GAME_INVITATION": "message_type"})
+def test_a_report_as_json_has_its_facts_its_counts_and_its_clauses() -> None:
+    document = json.loads(json.dumps(REPORT.to_json()))
+    assert document["counts"] == {"conforms": 1, "tolerated": 1, "fails": 1, "skipped": 1}
+    assert (document["schema"], document["role"], document["spoken"]) == (
+        1,
+        "player",
+        {"GAME_INVITATION": "message_type"},
+    )
     first = {"id": "a.one", "title": "It answers", "expected": "An answer.", "source": "004 1.1"}
     first |= {"verdict": "conforms", "why": "In 3 ms.", "sent": None, "came": None}
-    assert there["clauses"][0] == first | {"elapsed_ms": 3, "http_status": None}
+    assert document["clauses"][0] == first | {"elapsed_ms": 3, "http_status": None}
 
 
 def test_a_clause_redacts_tokens_and_cuts_long_texts() -> None:

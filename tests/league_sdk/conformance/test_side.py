@@ -1,4 +1,4 @@
-"""The check asks as often as a match does, with GAME_ERRORs in between, and takes for an answer what a match takes."""
+"""The check asks as often as a match does, with GAME_ERRORs in between, and accepts the same answers."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class SilentFirst(Agent):
         super().__init__()
         self.kinds: set[str] = set()
 
-    async def first(self, kind: str) -> None:
+    async def ignore_first(self, kind: str) -> None:
         if kind not in self.kinds:
             self.kinds.add(kind)
             await self.never()
 
     async def join(self, params: Params) -> Any:
-        await self.first("join")
+        await self.ignore_first("join")
         return await super().join(params)
 
     async def choose(self, params: Params) -> Any:
-        await self.first("choose")
+        await self.ignore_first("choose")
         return await super().choose(params)
 
 
@@ -54,7 +54,7 @@ AMPLE = replace(BRIEF, join_s=5, move_s=5, game_over_s=5, other_s=5, contact_s=5
     [(Hesitant, AMPLE), (SilentFirst, replace(AMPLE, join_s=1, move_s=1))],
     ids=["Hesitant", "Silent"],
 )
-async def test_an_agent_that_a_match_asks_again_is_asked_again(kind: type[Agent], limits: Limits) -> None:
+async def test_the_check_asks_again_where_a_match_asks_again(kind: type[Agent], limits: Limits) -> None:
     report = await checked(kind(), limits=limits)
     assert report.can_play, report.summary
     assert having(report, Verdict.FAILS) == set()

@@ -1,7 +1,7 @@
 """A check passes an unusual agent exactly if a referee plays it, and fails it for the message that it would lose by.
 
 The agents are *strangers* (``tests/bots/strangers``): each answers in a way that no document describes, and is called
-over TCP. Here only a few, because they are quick: ``tests/e2e/test_strangers.py`` plays leagues with all of them, and
+over TCP. Only a few quick ones are used here: ``tests/e2e/test_strangers.py`` plays leagues with all of them, and
 ``tests/e2e/test_check.py`` checks all of them.
 """
 

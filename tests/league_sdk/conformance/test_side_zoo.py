@@ -68,7 +68,7 @@ class Road:
         return Reply(reply.status, reply.body, "", 0.0, {"content-type": "application/json"})
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
-        """Nothing is kept."""
+        """No session is kept that could be ended."""
 
     def under_same_policy(self, agent_type: str) -> Road:
         """Itself: it applies no policy."""
@@ -108,7 +108,7 @@ async def faults(kind: type[Bot]) -> list[str]:
     return lost
 
 
-async def differs(kind: type[Bot]) -> str:
+async def difference(kind: type[Bot]) -> str:
     """How the verdicts of check and matches, or the messages they blame, differ; empty if they agree."""
     report, lost = await checked(kind), await faults(kind)
     if report.can_play is (not lost) and blamed(report) in (" ".join(lost) if lost else ("",)):
@@ -131,7 +131,7 @@ class PlayerAOnly(Chapter8):
 
 
 class NeverTwice(Chapter8):
-    """Has no choice any more once it was invited to a match twice."""
+    """Chooses illegally in a match to which it was invited twice."""
 
     def accepts(self, match: str, incoming: Incoming) -> bool:
         self.chosen |= {match: "neither"} if match in self.invited else {}
@@ -151,8 +151,8 @@ class NoToken(WrongToken):
     says_token = "none"
 
 
-class ByHeart(Chapter8):
-    """Posts its answers to an address that it knows by heart, and names no match."""
+class HardCoded(Chapter8):
+    """Posts its answers to an address that is written into its program, and names no match."""
 
     callback = Callback(to="hard_coded")
 
@@ -161,14 +161,14 @@ class ByHeart(Chapter8):
         return {name: value for name, value in message.items() if name != "match_id"}
 
 
-class ByHeartToTheManager(ByHeart):
-    """The same, to the league manager."""
+class HardCodedManager(HardCoded):
+    """Posts its answers to the league manager, and names no match."""
 
     callback = Callback(to="manager")
 
 
-class ByHeartWithoutToken(ByHeart):
-    """The same, with nothing that says whose it is."""
+class HardCodedWithoutToken(HardCoded):
+    """Posts its answers to an address that is written into its program, and names neither match nor token."""
 
     says_token = "none"
 
@@ -185,33 +185,34 @@ class FailsFirst(Chapter8):
         return super().act(incoming)
 
 
-PLAYED = {
+UNUSUAL = {
     FirstOnly: False,
     PlayerAOnly: False,
     NeverTwice: True,
     WrongToken: False,
     NoToken: False,
     FailsFirst: True,
-    ByHeart: True,
-    ByHeartToTheManager: True,
-    ByHeartWithoutToken: False,
+    HardCoded: True,
+    HardCodedManager: True,
+    HardCodedWithoutToken: False,
 }
+"""Bots, and whether they can play, as check and matches find."""
 
 
-@pytest.mark.parametrize(("kind", "can_play"), PLAYED.items())
-def test_the_check_agrees_with_matches_on_agents_that_change(kind: type[Bot], can_play: bool) -> None:
-    assert leaping.run(differs(kind)) == ""
+@pytest.mark.parametrize(("kind", "can_play"), UNUSUAL.items())
+def test_the_check_agrees_with_matches_on_unusual_agents(kind: type[Bot], can_play: bool) -> None:
+    assert leaping.run(difference(kind)) == ""
     assert leaping.run(checked(kind)).can_play is can_play
 
 
 @pytest.mark.parametrize("name", sampled(ALL))
 def test_the_check_agrees_with_matches_on_each_bot_of_the_zoo(name: str) -> None:
-    assert leaping.run(differs(ALL[name])) == ""
+    assert leaping.run(difference(ALL[name])) == ""
 
 
 @pytest.mark.parametrize("seed", sampled(SEEDS))
 def test_the_check_agrees_with_matches_on_mutants(seed: int) -> None:
-    found = [leaping.run(differs(kind)) for kind in mutants(seed).values()]
+    found = [leaping.run(difference(kind)) for kind in mutants(seed).values()]
     assert [line for line in found if line] == []
 
 
