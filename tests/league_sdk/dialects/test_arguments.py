@@ -26,7 +26,7 @@ def filled(properties: dict[str, Any], *required: str, **more: Any) -> tuple[dic
     """The arguments of a tool with this schema, for the message."""
     arguments = read_schema({"type": "object", "properties": properties, "required": [*required], **more})
     assert arguments is not None
-    # As another process reads them.
+    # Another process reads the same arguments from what was stored.
     assert read_stored(json.loads(json.dumps([one.to_json() for one in arguments]))) == arguments
     return fill(arguments, MESSAGE)
 
@@ -62,7 +62,7 @@ def filled(properties: dict[str, Any], *required: str, **more: Any) -> tuple[dic
 )
 def test_arguments_are_filled_by_name_and_type(properties: dict[str, Any], expected: dict[str, Any]) -> None:
     values, unfilled = filled(properties)
-    # Texts of JSON are compared by what they say.
+    # JSON texts are compared by their values.
     assert {name: loaded(value) for name, value in values.items()} == {
         name: loaded(value) for name, value in expected.items()
     }
@@ -85,11 +85,11 @@ def test_an_object_with_named_arguments_is_filled_from_an_object_of_a_similar_na
     shape = {"type": "object", "properties": {"wins": INTEGER, "losses": INTEGER}, "required": ["wins", "losses"]}
     assert filled({"standings": shape}, "standings") == ({"standings": {"wins": 1, "losses": 2}}, ())
     assert filled({"your_standings": shape}, "your_standings") == ({"your_standings": {"wins": 1, "losses": 2}}, ())
-    # One that is not required is left to its default.
+    # An argument that is not required keeps its default.
     assert filled({"match_id": STRING, "standings": shape}) == ({"match_id": "R1M1"}, ())
 
 
-def test_what_is_none_of_our_fields_is_sent_empty_and_named() -> None:
+def test_an_argument_that_is_no_field_of_the_message_is_sent_empty_and_named() -> None:
     properties = {"match_id": {}, "mood": STRING, "id": INTEGER, "deep": {"type": "object", "properties": {"why": {}}}}
     values, unfilled = filled(properties, *properties)
     assert values == {"match_id": "R1M1", "mood": "", "id": 0, "deep": {}}
@@ -106,11 +106,11 @@ def test_references_and_alternatives_of_a_schema_are_followed() -> None:
 @pytest.mark.parametrize(
     "schema", [None, [], "x", {}, {"properties": []}, {"properties": {}}, {"properties": {"": {}}}]
 )
-def test_a_schema_that_names_nothing_names_nothing(schema: Any) -> None:
+def test_a_schema_without_named_arguments_is_read_as_none(schema: Any) -> None:
     assert read_schema(schema) is None
 
 
-def test_a_schema_of_any_size_is_read_to_a_limited_one() -> None:
+def test_a_limited_number_of_arguments_is_read_from_a_schema_of_any_size() -> None:
     deep: dict[str, Any] = {"properties": {f"name{n}": {} for n in range(5000)}}
     for _ in range(50):
         deep = {"properties": {f"name{n}": deep for n in range(3)}, "$defs": {"a": {"$ref": "#/$defs/a"}}}

@@ -106,7 +106,7 @@ async def test_the_versions_that_a_server_names_are_heeded(supported: list[str],
         lambda body, _: result(body, protocolVersion="2025-06-18"),
         lambda body, _: None,
         lambda body, _: ["tools"],
-        # It names for ever a version that it then does not take.
+        # Each time, it names a version that it then does not take.
         lambda body, _: refused(UNSUPPORTED_VERSION, supported=["2024-11-05"]),
         lambda body, _: refused(UNSUPPORTED_VERSION, supported={"2025-06-18": True}),
     ],
@@ -129,7 +129,7 @@ async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages() -> No
     assert methods.count("tools/list") == MAX_PAGES
 
 
-async def test_of_many_pages_full_of_tools_no_more_are_kept_than_of_one() -> None:
+async def test_the_number_of_tools_that_are_kept_from_many_pages_is_limited() -> None:
     def crowded(body: dict[str, Any], headers: dict[str, str]) -> Any:
         if body["method"] != "tools/list":
             return both_eras(body, headers)
@@ -165,7 +165,7 @@ def test_findings_are_shared_with_the_next_caller() -> None:
     memory = Memory()
     memory.learn_from({}, stateless)
     assert memory.session == Session(version=STATELESS_VERSION)
-    # It has changed: the next referee finds sessions.
+    # The server was replaced meanwhile: the next referee finds one with sessions.
     memory.session = None
     memory.learn_from({}, stateless)
     assert memory.session is None

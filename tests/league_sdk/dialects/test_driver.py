@@ -83,9 +83,9 @@ async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up
     assert [method for method, _ in line.sent] == ["handle_game_invitation", "GAME_INVITATION"]
 
 
-@pytest.mark.parametrize(("later_s", "ours"), [(0.0, True), (SEARCH_COUNTS_S + 1, False)])
+@pytest.mark.parametrize(("later_s", "search_may_be_cause"), [(0.0, True), (SEARCH_COUNTS_S + 1, False)])
 async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_caused_it(
-    later_s: float, ours: bool
+    later_s: float, search_may_be_cause: bool
 ) -> None:
     line, memory = Line(unknown(), TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY), Memory()
     driver = line.driver(memory=memory)
@@ -94,7 +94,7 @@ async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_ca
     assert driver.has_overasked
     line.seconds += later_s
     again = line.driver(memory=memory)
-    assert (len([step async for step in again]), again.has_overasked) == (2, ours)
+    assert (len([step async for step in again]), again.has_overasked) == (2, search_may_be_cause)
 
 
 async def test_a_rate_limit_at_the_first_request_is_not_caused_by_a_search() -> None:
@@ -141,10 +141,11 @@ async def test_a_driver_waits_as_long_as_an_agent_wants_if_its_limit_allows_it(
 async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_slower_afterwards() -> None:
     line = Line(*[unknown()] * 30)
     line.lasts_s = 0.001
-    driver, at = line.driver(), []
+    driver, sent_at = line.driver(), []
     async for _ in driver:
-        at.append(line.seconds - 100.0)
-    assert len([one for one in at if one <= 1]) == BURST
+        sent_at.append(line.seconds - 100.0)
+    assert len([one for one in sent_at if one <= 1]) == BURST
     assert (
-        min(later - earlier for earlier, later in zip(at[BURST:], at[BURST + 1 :], strict=False)) > 0.99 * SEARCH_GAP_S
+        min(later - earlier for earlier, later in zip(sent_at[BURST:], sent_at[BURST + 1 :], strict=False))
+        > 0.99 * SEARCH_GAP_S
     )

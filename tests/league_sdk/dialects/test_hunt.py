@@ -102,7 +102,7 @@ def test_a_hunt_finds_and_remembers_each_method(method: str, shape: str) -> None
     assert ([one.shape for one in again], hunt.notes) == ([shape], ())
 
 
-def test_parity_choose_differs_for_one_message_only() -> None:
+def test_a_hunt_finds_another_method_for_one_message_only() -> None:
     memory = Memory()
     invited, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
     proposals, end, _ = run(CALL, speaks("parity_choose", kind="CHOOSE_PARITY_CALL"), memory)
@@ -200,7 +200,7 @@ def test_a_hunt_also_calls_tool_names_as_methods() -> None:
 
 
 def test_a_hunt_finds_agents_that_mix_two_vocabularies() -> None:
-    """The agent wants GAME_INVITE, but CHOOSE_PARITY_CALL, both in params.message of protocol/message."""
+    """The agent wants GAME_INVITE, a name of 002, and CHOOSE_PARITY_CALL, a name of 004, both in protocol/message."""
 
     def agent(proposal: Proposal) -> Reply:
         inside = proposal.body.get("params", {}).get("message", {}).get("message_type")
@@ -223,17 +223,17 @@ INVITED = {"GAME_INVITE": "GAME_INVITATION"}
 @pytest.mark.parametrize("status", [307, 404])
 def test_a_hunt_finds_the_right_path_of_an_agent(path: str, status: int) -> None:
     memory = Memory()
-    place = f"http://127.0.0.1:8101{path or '/'}"
+    right_url = f"http://127.0.0.1:8101{path or '/'}"
 
     def agent(proposal: Proposal) -> Reply:
-        if proposal.url != place:
+        if proposal.url != right_url:
             return status, {"detail": "Not Found"}
         return 200, good(proposal.body, "GAME_INVITATION")
 
     sent, end, _ = run(INVITATION, agent, memory)
-    assert (end, memory.url, sent[-1].method) == (Understanding.ANSWERED, place, "handle_game_invitation")
+    assert (end, memory.url, sent[-1].method) == (Understanding.ANSWERED, right_url, "handle_game_invitation")
     sent, _, _ = run(INVITATION, agent, memory)
-    assert [one.url for one in sent] == [place]
+    assert [one.url for one in sent] == [right_url]
 
 
 def test_a_hunt_returns_to_the_given_address_if_no_path_is_right() -> None:

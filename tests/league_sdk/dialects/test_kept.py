@@ -54,7 +54,7 @@ async def test_an_idle_session_is_ended_and_the_next_call_opens_another() -> Non
     await sessions.aclose()
 
 
-async def test_a_session_that_several_have_is_ended_once() -> None:
+async def test_a_session_that_several_players_share_is_ended_once() -> None:
     sessions, deleted = sessions_and_deletions(Clock())
     for _ in range(3):
         sessions.use(Memory(session=Session("s1")), URL)
@@ -63,7 +63,7 @@ async def test_a_session_that_several_have_is_ended_once() -> None:
     assert deleted == [(URL, "s1"), (f"{URL}/other", "s1")]
 
 
-async def test_all_are_ended_when_the_caller_stops() -> None:
+async def test_all_sessions_are_ended_when_the_caller_stops() -> None:
     sessions, deleted = sessions_and_deletions(Clock())
     for number in range(60):
         sessions.use(Memory(session=Session(f"s{number}")), f"{URL}/{number}")
@@ -79,7 +79,7 @@ async def test_a_server_without_session_ids_is_never_sent_delete() -> None:
     assert (deleted, len(sessions)) == ([], 0)
 
 
-async def test_no_address_is_sent_delete_for_what_an_agent_said_over_its_line() -> None:
+async def test_no_delete_is_sent_for_a_session_that_was_opened_over_a_line() -> None:
     hello = {"result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
     for way, ended in ((Way.BRIDGE, []), ("", [(URL, "s1")])):
         sessions, deleted = sessions_and_deletions(Clock())

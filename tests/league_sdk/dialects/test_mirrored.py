@@ -81,6 +81,7 @@ def test_a_memory_that_learns_from_another_repeats_the_same_arguments() -> None:
     inside = {"type": "object", "properties": {"playerId": annotated("Player")}}
     first, second = Memory(), Memory()
     first.tools = read_tools(listed(matchId=annotated("Match"), game=inside))
+    # Notes the tool for each message, which a memory shares.
     first.list_own()
     second.learn_from({}, json.loads(json.dumps(first.shared())))
     values = {"matchId": "R1M1", "game": {"playerId": "P01"}}
@@ -109,6 +110,7 @@ async def test_a_server_that_insists_on_its_headers_takes_the_call() -> None:
     try:
         post = partial(client.post, f"http://127.0.0.1:{await port.open('127.0.0.1')}/mcp")
         await discovery.discover(post, memory, next_id, limit_s=5)
+        # A call of a tool (in the shape "tools_list") one of whose arguments has to be in a header, too.
         body, _unfilled = (memory.tools or {})["test_header_param"].call("tools_list", {"region": "Köln"}, next_id())
         reply = await session.through(post, body, memory, next_id, limit_s=5)
     finally:

@@ -102,9 +102,9 @@ def test_a_hunt_asks_for_tools_again_after_a_rate_limit() -> None:
     tools = {"tools": [{"name": "join_game", "description": "accept an invitation"}]}
     again.consider(listed, status=200, body={"jsonrpc": "2.0", "id": 7, "result": tools})
     # Listing the tools does not count as sending the message.
-    spelt = proposal(again)
-    assert (listed.method, spelt.method) == (LIST_TOOLS, "tools/call join_game")
-    again.consider(spelt, status=200, body=UNKNOWN)
+    tool_call = proposal(again)
+    assert (listed.method, tool_call.method) == (LIST_TOOLS, "tools/call join_game")
+    again.consider(tool_call, status=200, body=UNKNOWN)
     assert again.propose(9) is None
 
 

@@ -58,7 +58,7 @@ def test_is_wanted_ignores_other_refusals(status: int, body: Any) -> None:
     assert not session.is_wanted(status, body)
 
 
-def test_opening_and_confirmation_are_the_two_messages_of_mcp() -> None:
+def test_opening_and_confirmation_are_the_messages_that_begin_a_session_of_mcp() -> None:
     hello = session.opening(7)
     assert (hello["jsonrpc"], hello["method"], hello["id"]) == ("2.0", "initialize", 7)
     assert {"protocolVersion", "capabilities", "clientInfo"} == set(hello["params"])
@@ -95,17 +95,17 @@ def test_session_headers_carry_id_and_version() -> None:
     assert Session().headers() == {"mcp-protocol-version": MCP_VERSION}
 
 
-# -- servers that know no session ----------------------------------------------------------------------------
+# -- servers of other versions ------------------------------------------------------------------------------
 
 
-def only(*versions: Any) -> dict[str, Any]:
+def supports_only(*versions: Any) -> dict[str, Any]:
     refused = error(-32022, "Unsupported protocol version")
     refused["error"]["data"] = {"supported": [*versions], "requested": MCP_VERSION}
     return refused
 
 
 async def talk(answer: Callable[[Any, dict[str, str]], Reply], body: Any) -> tuple[Reply, list[Any], Memory]:
-    """One body through to a server; its last reply, the methods that it was sent, and what is remembered of it."""
+    """Send one body to a server; returns its last reply, the methods that it was sent, and what is remembered of it."""
     memory, methods = Memory(), []
 
     async def post(content: Any, *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
@@ -124,7 +124,7 @@ async def test_a_stateless_server_gets_its_version_in_each_call() -> None:
 
     def answer(content: Any, headers: dict[str, str]) -> Reply:
         if content["method"] == "initialize":
-            return reply(400, only("2026-07-28"))
+            return reply(400, supports_only("2026-07-28"))
         sent.append((content, headers))
         if "_meta" not in content["params"]:
             return reply(400, error(-32602, "Invalid _meta"))
@@ -141,7 +141,7 @@ async def test_a_stateless_server_gets_its_version_in_each_call() -> None:
         "mcp-method": "tools/call",
         "mcp-name": "=?base64?d8OkaGxl?=",
     }
-    # Bytes are what the conductor sends.
+    # The conductor sends bytes; they are prepared in the same way.
     assert memory.session.prepared(rpc.dumps(call)) == (content, headers)
 
 
@@ -151,7 +151,7 @@ async def test_a_server_that_names_another_version_is_asked_in_it() -> None:
             return reply(200 if headers else 400, {} if headers else error(-32600, "Missing session ID"))
         version = content["params"]["protocolVersion"]
         good = {"result": {"protocolVersion": version, "capabilities": {}}}
-        return reply(200, good) if version == "2024-11-05" else reply(400, only("2024-11-05", "2023-01-01"))
+        return reply(200, good) if version == "2024-11-05" else reply(400, supports_only("2024-11-05", "2023-01-01"))
 
     response, methods, memory = await talk(answer, rpc.call("tools/list", {}, 1))
     assert (response.status, methods.count("initialize")) == (200, 2)
@@ -161,7 +161,7 @@ async def test_a_server_that_names_another_version_is_asked_in_it() -> None:
 @pytest.mark.parametrize("versions", [[], ["1999-01-01"], [None, 7, {}], ["2026-07-28" * 1000]])
 async def test_a_server_without_a_common_version_gets_no_session(versions: list[Any]) -> None:
     def answer(content: Any, headers: dict[str, str]) -> Reply:
-        return reply(400, only(*versions))
+        return reply(400, supports_only(*versions))
 
     response, methods, memory = await talk(answer, rpc.call("ping", {}, 1))
     assert (response.status, methods, memory.session) == (400, ["ping", "initialize"], None)

@@ -14,7 +14,7 @@ PLAIN = ["canonical:start_match", "canonical:assign_match", "canonical:START_MAT
 MESSAGE = {"message_type": "START_MATCH", "match_id": "R1M1"}
 
 
-def of(shape: str) -> list[str]:
+def ways_in(shape: str) -> list[str]:
     return [f"{shape}:{method}" for method in ("start_match", "assign_match", "run_match")]
 
 
@@ -24,8 +24,8 @@ def of(shape: str) -> list[str]:
         ("canonical", {}, [*PLAIN, "announcement"]),
         ("message_type", {"ROUND_ANNOUNCEMENT": "canonical"}, [*PLAIN, "announcement"]),
         ("no such dialect", {}, [*PLAIN, "announcement"]),
-        ("flat", {}, [*PLAIN, *of("flat"), "announcement"]),
-        ("canonical", {"ROUND_ANNOUNCEMENT": "league_handle"}, [*PLAIN, *of("league_handle"), "announcement"]),
+        ("flat", {}, [*PLAIN, *ways_in("flat"), "announcement"]),
+        ("canonical", {"ROUND_ANNOUNCEMENT": "league_handle"}, [*PLAIN, *ways_in("league_handle"), "announcement"]),
         ("canonical", {"START_MATCH": "canonical:run_match"}, [PLAIN[3], *PLAIN[:3], "announcement"]),
         ("canonical", {"START_MATCH": "announcement"}, ["announcement", *PLAIN]),
         ("canonical", {"START_MATCH": "telepathy"}, [*PLAIN, "announcement"]),
