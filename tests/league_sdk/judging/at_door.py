@@ -1,4 +1,4 @@
-"""A referee's door and its judging in one process: the same code without the line between them."""
+"""A referee's door and its judging in one process: the same code without the connection between two processes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ STOLEN = "tok_" + "5" * 32
 """The auth_token of the agent that behaves."""
 PATIENT = {"join_timeout_s": 60, "move_timeout_s": 60, "max_retries": 1, "retry_base_s": 0, "request_patience_s": 200}
 HASTY_S = 1.0
-"""For agents that let the time run out."""
+"""The timeout for agents that let the time run out."""
 
 
 class Leaping(Clock):
@@ -54,7 +54,7 @@ class Leaping(Clock):
 
 @dataclass
 class Ended:
-    """How such a match ended.
+    """How a match with a hostile agent ended.
 
     Attributes:
         report: MATCH_RESULT_REPORT; empty when the match was handed back.
@@ -96,8 +96,8 @@ def handed_back(link: Link) -> dict[str, Any]:
     return returned[0] if returned else {}
 
 
-def lines(lookups: Lookups, **options: Any) -> Any:
-    """Makes lines to players that look up names in this way."""
+def line_maker(lookups: Lookups, **options: Any) -> Any:
+    """A function that makes lines to players, which look up names in this way."""
 
     def new_line(policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> PlayerLine:
         client = Client(agent_type="referee", policy=policy, lookups=lookups)
@@ -132,14 +132,14 @@ async def play(
     for one in (hostile, behaved, inner):
         await one.start()
     hostile.inner = inner.url
-    plug = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{plug.getsockname()[1]}/mcp"
-    uses = Dependencies(clock=clock or Clock(), canary=canary, new_line=lines(lookups))
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}/mcp"
+    uses = Dependencies(clock=clock or Clock(), canary=canary, new_line=line_maker(lookups))
     referee = Referee(link, endpoint=address, max_concurrent=2, uses=uses)  # type: ignore[arg-type]
-    served: LeagueLink = link  # type: ignore[assignment]
-    runner = web.AppRunner(application(referee, served), access_log=None, shutdown_timeout=AT_ONCE_S)
+    typed_link: LeagueLink = link  # type: ignore[assignment]
+    runner = web.AppRunner(application(referee, typed_link), access_log=None, shutdown_timeout=AT_ONCE_S)
     await runner.setup()
-    await web.SockSite(runner, plug).start()
+    await web.SockSite(runner, sock).start()
     reporting = asyncio.create_task(referee.keep_reporting())
     try:
         rules = LeagueSettings(**(PATIENT | settings)).for_referee()
@@ -165,6 +165,6 @@ async def play(
         for one in (hostile, behaved, inner):
             await one.stop()
     report = link.reports[0] if link.reports else {}
-    beats = [entry for beat in link.heartbeats for one in beat for entry in one["transcript"]]
-    entries = sorted([*beats, *report.get("transcript", [])], key=lambda entry: entry["n"])
+    heartbeat_entries = [entry for beat in link.heartbeats for one in beat for entry in one["transcript"]]
+    entries = sorted([*heartbeat_entries, *report.get("transcript", [])], key=lambda entry: entry["n"])
     return Ended(report, handed_back(link), entries, hostile, behaved, inner)

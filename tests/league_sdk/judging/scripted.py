@@ -72,7 +72,7 @@ REFUSED = CallResult(
     detail="nobody listens at its address",
 )
 RESET = CallResult(error_code="E009", problem="the connection broke off", detail="the connection broke off")
-OURS = CallResult(
+OUR_FAILURE = CallResult(
     error_code="E009",
     problem="this machine cannot call anyone: Too many open files",
     connected=False,
@@ -138,7 +138,7 @@ class Sent:
     player_id: str
     message: dict[str, Any]
     limit_s: float
-    published: int
+    published_before: int
 
     @property
     def type(self) -> str:

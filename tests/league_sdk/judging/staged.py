@@ -28,8 +28,8 @@ SEAT = read_brief(START, referee_id="REF01", referee_endpoint="http://localhost:
 """The seat of P01."""
 
 
-class Hands(Clock):
-    """A clock whose hands a test may set; the event loop keeps its own."""
+class SettableClock(Clock):
+    """A clock that a test may set; the event loop keeps its own."""
 
     def __init__(self) -> None:
         self.at: float | None = None
@@ -39,7 +39,7 @@ class Hands(Clock):
 
 
 class Line:
-    """A line to players who answer at once; it keeps what they were asked."""
+    """A line to players that answer at once; it records what they were asked."""
 
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -74,7 +74,7 @@ class Stage:
     """
 
     def __init__(self) -> None:
-        self.clock = Hands()
+        self.clock = SettableClock()
         self.lines: list[Line] = []
         self.uses = Dependencies(
             clock=self.clock,
@@ -87,7 +87,7 @@ class Stage:
         self.logs: dict[Key, MatchLog] = {}
         self.asks: dict[Key, Any] = {}
         self.mailboxes: dict[Key, Mailbox] = {}
-        self.curtain = asyncio.Event()
+        self.gave_up = asyncio.Event()
         self._ends: dict[Key, asyncio.Future[Verdict]] = {}
 
     def _new_line(self, *_: object) -> Line:
@@ -105,7 +105,7 @@ class Stage:
             return await self._ends[brief.key]
         except asyncio.CancelledError:
             self.given_up.append(brief.key)
-            self.curtain.set()
+            self.gave_up.set()
             raise
 
     def end(self, played: Verdict | Exception, key: Key = KEY) -> None:
@@ -114,20 +114,20 @@ class Stage:
         else:
             self._ends[key].set_result(played)
 
-    async def over(self, played: Verdict | Exception, key: Key = KEY) -> None:
+    async def end_and_settle(self, played: Verdict | Exception, key: Key = KEY) -> None:
         """End a match, and let the referee do what it does then."""
         self.end(played, key)
         await settle()
 
 
 async def begin(referee: Referee, params: dict[str, Any] = START) -> None:
-    """Have a match begin."""
+    """Start a match at the referee."""
     referee.start_match(params)
     await settle()
 
 
 async def settle() -> None:
-    """Let everyone run who can."""
+    """Let every task run as far as it can."""
     for _ in range(20):
         await asyncio.sleep(0)
 

@@ -51,16 +51,19 @@ START: dict[str, Any] = {
 }
 
 
-def tell(player: str) -> str:
-    """An auth_token of a player whose digest START does not know; see :func:`with_tokens`."""
+def auth_token_of(player: str) -> str:
+    """The auth_token of a player, such as ``league_2P01``: the beginning of its league's id, and its own id.
+
+    The digest of it is not in START; see :func:`with_tokens`.
+    """
     return f"tok_{player.lower():0>32}"
 
 
 def with_tokens(**changes: Any) -> dict[str, Any]:
-    """START with the digests of ``tell(...)`` for each player of this league."""
+    """START with the digest of the :func:`auth_token_of` each player."""
     params = START | changes
     for name in ("player_A", "player_B"):
-        own = tell(params["league_id"][:8] + params[name]["id"])
+        own = auth_token_of(params["league_id"][:8] + params[name]["id"])
         params[name] = params[name] | {"auth_token_sha256": ["f" * 64, tokens.digest(own)]}
     return params
 

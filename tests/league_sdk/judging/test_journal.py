@@ -34,7 +34,7 @@ def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[logging.Handler]]
     root.setLevel(level)
 
 
-async def lines(match: ScriptedMatch, folder: Path) -> list[dict[str, Any]]:
+async def logged_messages(match: ScriptedMatch, folder: Path) -> list[dict[str, Any]]:
     """What a referee has logged of a match, without its other log records."""
     journal = Journal()
     journal.open("REF01", folder)
@@ -51,7 +51,7 @@ async def lines(match: ScriptedMatch, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("handlers")
 async def test_each_message_is_a_line_with_the_fields_of_the_course(tmp_path: Path) -> None:
     match = ScriptedMatch()
-    logged = await lines(match, tmp_path)
+    logged = await logged_messages(match, tmp_path)
     first = logged[0]
     assert first.pop("timestamp").endswith("Z")
     assert first == {
@@ -75,10 +75,10 @@ async def test_each_message_is_a_line_with_the_fields_of_the_course(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("handlers")
-async def test_no_choice_and_no_secret_is_in_it(tmp_path: Path) -> None:
+async def test_no_choice_and_no_secret_is_in_the_log(tmp_path: Path) -> None:
     word = f"{TOKEN} http://10.0.0.7:8101/mcp {EMAIL}"
     match = ScriptedMatch(moves={"P01": [choice(word)] * 9})
-    await lines(match, tmp_path)
+    await logged_messages(match, tmp_path)
     match.log.record(
         at=match.clock.now(), sender="P01", recipient="REF01", message_type=word, problem=word, body={"a": word}
     )
@@ -95,7 +95,7 @@ async def test_a_level_that_is_set_holds_for_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, line_count: int
 ) -> None:
     monkeypatch.setenv(log_files.LEVEL_VARIABLE, level)
-    assert len(await lines(ScriptedMatch(), tmp_path)) == line_count
+    assert len(await logged_messages(ScriptedMatch(), tmp_path)) == line_count
     assert (tmp_path / PATH).exists() == (level != "OFF")
 
 

@@ -1,4 +1,4 @@
-"""Every hostile behaviour against the whole referee on real sockets: each has its own end, and only itself to blame."""
+"""Every hostile behaviour against the whole referee on real sockets: each ends as it should, and only it is blamed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ TOLERATED: dict[str, tuple[str, ...]] = {
     "wrong_match": ("match_id was 'R9M9', expected R1M1",),
     "opponents_name": IN_THE_OTHERS_NAME,
     "opponents_token": ("auth_token was not its own",),
-    # Refused at the door: see below.
+    # It is refused at the door: see test_a_callback_for_the_opponent_needs_the_opponents_token.
     "posts_with_a_made_up_token": (),
     "posts_for_its_opponent": ("answered by a POST of its own", *IN_THE_OTHERS_NAME),
     "script_beside_its_choice": (
@@ -138,9 +138,9 @@ async def against(behaviour: Behaviour | None, **more: Any) -> Ended:
     return await play(behaviour, canary=Deaf(Clock()), clock=Leaping(), **more)
 
 
-def harmless(ended: Ended, *, game_overs: int = 1) -> None:
-    """Assert what holds after every match: both players know the end, little is kept, no internal address was called,
-    no token is shown."""
+def assert_harmless(ended: Ended, *, game_overs: int = 1) -> None:
+    """Assert what holds after every match: both players were told the end, the transcript is small, no internal address
+    was called, and no token is shown."""
     assert ended.game_overs == [game_overs, game_overs]
     assert len(ended.hostile.methods) <= MAX_CALLS
     assert ended.inner.methods == []
@@ -162,15 +162,15 @@ async def test_a_hostile_behaviour_costs_its_agent_the_match(name: str) -> None:
     code, cause, detail = LOST[name]
     limits: dict[str, Any] = {}
     if code == "E001":
-        at = {JOIN: "join_timeout_s", MOVE: "move_timeout_s"}[HOSTILE[name].at]
-        limits = {at: HASTY_S, "max_retries": 0}
+        timeout = {JOIN: "join_timeout_s", MOVE: "move_timeout_s"}[HOSTILE[name].at]
+        limits = {timeout: HASTY_S, "max_retries": 0}
     ended = await against(HOSTILE[name], **limits)
     status, winner, faults = ended.verdict
     assert (status, winner, [fault[:3] for fault in faults]) == ("TECHNICAL_LOSS", B, [(A, code, cause)])
     (fault,) = ended.report["faults"]
     assert fault["detail"].startswith(detail)
     assert len(fault["detail"]) <= MAX_DETAIL_CHARS
-    harmless(ended)
+    assert_harmless(ended)
 
 
 @pytest.mark.parametrize("name", sorted(TOLERATED))
@@ -180,22 +180,22 @@ async def test_a_tolerated_behaviour_is_noted(name: str) -> None:
     assert (status in ("WIN", "DRAW"), faults) == (True, [])
     kind = {JOIN: "GAME_JOIN_ACK", MOVE: "CHOOSE_PARITY_RESPONSE"}[HOSTILE[name].at]
     assert tuple(ended.notes(kind)) == TOLERATED[name]
-    # Whatever it did: the other's choice is the other's.
+    # Whatever the hostile agent did, the other player's choice is its own.
     assert ended.report["result"]["details"]["choices"][B] == "even"
-    harmless(ended)
+    assert_harmless(ended)
 
 
 async def test_agents_that_behave_get_no_note() -> None:
     ended = await against(None)
     assert (ended.verdict[2], [note for entry in ended.entries for note in entry["notes"]]) == ([], [])
-    harmless(ended)
+    assert_harmless(ended)
 
 
 async def test_a_callback_for_the_opponent_needs_the_opponents_token() -> None:
     ended = await against(HOSTILE["posts_with_a_made_up_token"])
     (answer,) = ended.hostile.post_replies
     assert b'"error_code":"E012"' in answer
-    # Under its own token it is its own choice, whatever name stands in it.
+    # An answer with its own token is its own choice, whatever name stands in it.
     ended = await against(HOSTILE["posts_for_its_opponent"])
     assert ended.report["result"]["details"]["choices"] == {A: "odd", B: "even"}
 

@@ -1,4 +1,4 @@
-"""Bots of the zoo with one detail changed that nobody has seen: at least nine of ten of any seed are played."""
+"""Mutants, which are bots of the zoo with one random detail changed: at least nine of the ten of a seed are played."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.bots.zoo.mutations import COUNT, SEED, mutants
 from tests.bots.zoo.registering import Chapter8
 from tests.league_sdk.judging.zoo_match import meet, ready
 
-LEAST = 9
+MIN_PLAYED = 9
 
 
 def registers(bot: Bot) -> bool:
@@ -54,14 +54,14 @@ async def not_played(seed: int) -> list[str]:
 @pytest.mark.parametrize("seed", [SEED, *range(4)])
 async def test_nine_of_ten_mutants_are_played(seed: int) -> None:
     lost = await not_played(seed)
-    assert len(lost) <= COUNT - LEAST, "\n".join(lost)
+    assert len(lost) <= COUNT - MIN_PLAYED, "\n".join(lost)
 
 
 @pytest.mark.long
 async def test_nine_of_ten_mutants_of_any_seed_are_played() -> None:
     first = secrets.randbelow(10**9)
     print(f"seeds from {first}")
-    bad = [lost for seed in range(first, first + 40) if len(lost := await not_played(seed)) > COUNT - LEAST]
+    bad = [lost for seed in range(first, first + 40) if len(lost := await not_played(seed)) > COUNT - MIN_PLAYED]
     assert bad == [], "\n".join(line for lost in bad for line in lost)
 
 

@@ -15,7 +15,7 @@ from league_sdk.asking import request
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.lookups import LOOKUPS, Lookups
-from tests.league_sdk.judging.hostile_match import lines
+from tests.league_sdk.judging.hostile_match import line_maker
 from tests.league_sdk.judging.starts import START, Link
 from tests.league_sdk.transport.conftest import FakeLookups
 
@@ -45,7 +45,7 @@ async def outcome(
         lookups: look up the names of hosts.
     """
     link = Link()
-    uses = Dependencies(progress_interval_s=0, new_line=lines(lookups, probe=lambda: network_problem))
+    uses = Dependencies(progress_interval_s=0, new_line=line_maker(lookups, probe=lambda: network_problem))
     made = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=2, uses=uses)  # type: ignore[arg-type]
     reporting = asyncio.create_task(made.keep_reporting())
     made.start_match(start(hosts))
@@ -65,7 +65,7 @@ async def outcome(
     return link.reports, handed_back, max(excused, key=len, default=[])
 
 
-def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
+def make_connections_fail(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
     """Make connections fail.
 
     Args:
@@ -92,7 +92,7 @@ async def test_a_match_is_handed_back_when_our_own_probe_finds_no_network(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(request, "NETWORK_RETRY_DELAY_S", 0)
-    connections_end_with(monkeypatch, to_1=number, to_2=errno.ECONNREFUSED)
+    make_connections_fail(monkeypatch, to_1=number, to_2=errno.ECONNREFUSED)
     reports, returned, excused = await outcome(("10.0.0.1", "10.0.0.2"), NO_NETWORK)
     assert (reports, returned) == ([], [{"match_id": "R1M1", "cause": "REFEREE", "why": NO_NETWORK}])
     assert [(one["player_id"], one["evidence"], one["counted"]) for one in excused] == [("P01", NO_NETWORK, "no")] * 3
@@ -101,7 +101,7 @@ async def test_a_match_is_handed_back_when_our_own_probe_finds_no_network(
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES])
 async def test_two_unreachable_addresses_are_no_excuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Otherwise two students who register such addresses would never lose a match."""
-    connections_end_with(monkeypatch, to_1=number, to_2=number)
+    make_connections_fail(monkeypatch, to_1=number, to_2=number)
     (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
     assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
     assert {player: (cause, tries) for player, (cause, tries, _) in by_player(report).items()} == {
@@ -117,7 +117,7 @@ async def test_two_unknown_host_names_are_no_excuse() -> None:
 
 
 async def test_an_unreachable_and_a_refusing_player_are_both_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    connections_end_with(monkeypatch, to_1=errno.ENETUNREACH, to_2=errno.ECONNREFUSED)
+    make_connections_fail(monkeypatch, to_1=errno.ENETUNREACH, to_2=errno.ECONNREFUSED)
     (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
     assert (returned, excused) == ([], [])
     assert by_player(report) == {

@@ -14,19 +14,23 @@ from tests.league_sdk.judging.starts import Link
 
 
 class Broken:
-    """A referee whose heart stops."""
+    """A referee that cannot send heartbeats."""
 
     async def keep_reporting(self) -> None:
         raise KeyError("a fault of ours")
 
 
-class Unwanted(Link):
+class Refusing(Link):
+    """A league manager that refuses to register the referee."""
+
     async def register(self) -> Any:
         raise Refused("REJECTED", "no")
 
 
-@pytest.mark.parametrize(("link", "error"), [(Link(), KeyError), (Unwanted(), Refused)])
-async def test_a_referee_process_ends_when_it_cannot_send_heartbeats(link: Link, error: type[Exception]) -> None:
+@pytest.mark.parametrize(("link", "error"), [(Link(), KeyError), (Refusing(), Refused)])
+async def test_a_referee_process_ends_when_heartbeats_fail_or_its_registration_is_refused(
+    link: Link, error: type[Exception]
+) -> None:
     stop = asyncio.Event()
     with pytest.raises(error):
         await program._work(link, Broken(), Journal(), "Referee", stop)  # type: ignore[arg-type]

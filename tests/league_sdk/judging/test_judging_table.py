@@ -11,4 +11,4 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
 async def test_the_table_of_shapes_is_that_of_the_zoo() -> None:
     page = (ROOT / "docs" / "dialects.md").read_text(encoding="utf-8")
     counted = table(await count())
-    assert page.partition(BEGIN)[2].partition(END)[0].strip() == counted, f"write it again:\n{counted}"
+    assert page.partition(BEGIN)[2].partition(END)[0].strip() == counted, f"the table has to be:\n{counted}"

@@ -35,7 +35,7 @@ REFEREE_PORT = 8001
 
 @dataclass(frozen=True)
 class Taken:
-    """One request as a bot took it: in which match, when, what it made of it."""
+    """One request that reached a bot: at which port and when, its body, and the bot's reply."""
 
     port: int
     at: float

@@ -1,4 +1,4 @@
-"""The canary: what it keeps, whom it blames, and what becomes of a deadline that was ours."""
+"""The canary: which delays it notes, whom it blames, and what happens to a try that the referee's own delay spoiled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LATE = "the referee itself was late for 2.0 s of 30 s: this try does not count"
 SPOILED = CallResult(error_code="E001", problem=LATE, cause=Cause.DEADLINE, excuse=LATE, elapsed_s=30.0)
 
 
-# -- what it keeps ----------------------------------------------------------------------------------------
+# -- which delays it notes --------------------------------------------------------------------------------
 
 
 class Stage:
@@ -54,7 +54,7 @@ class Stage:
         if self.fails:
             raise NotReached("nobody is there", connected=False)
 
-    async def to(self, at: float) -> None:
+    async def advance_to(self, at: float) -> None:
         """Let time go on, waking everybody when it is due."""
         while due := [one for one in self.sleepers if one[0] <= at]:
             first = min(due, key=lambda one: one[0])
@@ -65,7 +65,7 @@ class Stage:
                 await asyncio.sleep(0)
         self.now_s = at
 
-    async def jump(self, at: float) -> None:
+    async def pause_until(self, at: float) -> None:
         """Pause the process until then: all sleepers that were due wake at once, too late."""
         self.now_s = at
         due, self.sleepers = [one for one in self.sleepers if one[0] <= at], [o for o in self.sleepers if o[0] > at]
@@ -92,14 +92,14 @@ async def canary(stage: Stage) -> AsyncIterator[Canary]:
 
 
 async def test_a_canary_that_is_on_time_blames_nobody(stage: Stage, canary: Canary) -> None:
-    await stage.to(130.0)
+    await stage.advance_to(130.0)
     assert (canary.late_s(100.0, 130.0), canary.late_beyond_allowed_s(100.0, 0.2)) == (0, 0)
     assert stage.calls == pytest.approx(30 / CALL_INTERVAL_S, abs=2)
 
 
 async def test_restarting_the_canary_makes_no_additional_calls(stage: Stage, canary: Canary) -> None:
     for tenth in range(1, 50):
-        await stage.to(100.0 + tenth / 10)
+        await stage.advance_to(100.0 + tenth / 10)
         canary.stop()
         canary.start()
     assert stage.calls == pytest.approx(5 / CALL_INTERVAL_S, abs=2)
@@ -120,38 +120,38 @@ async def test_restarting_the_canary_makes_no_additional_calls(stage: Stage, can
 async def test_a_canary_blames_us_for_a_pause_of_two_seconds(
     stage: Stage, canary: Canary, begin: float, limit_s: float, blamed: bool
 ) -> None:
-    await stage.to(110.0)
-    await stage.jump(112.04)
-    await stage.to(140.0)
+    await stage.advance_to(110.0)
+    await stage.pause_until(112.04)
+    await stage.advance_to(140.0)
     assert canary.late_s(100.0, 140.0) == pytest.approx(2.0, abs=0.05)
     assert (canary.late_beyond_allowed_s(begin, limit_s) > 0) is blamed
 
 
 async def test_a_late_answer_of_our_own_server_blames_us(stage: Stage, canary: Canary) -> None:
     """The loop runs and the network does not."""
-    await stage.to(110.0)
+    await stage.advance_to(110.0)
     stage.takes_s = 3.0
-    await stage.to(112.0)
-    # It has not come back yet, and is late already.
+    await stage.advance_to(112.0)
+    # The call has not come back yet, and is late already.
     assert canary.late_beyond_allowed_s(110.0, 2.0) > 1
     stage.takes_s = 0.0
-    await stage.to(120.0)
+    await stage.advance_to(120.0)
     assert canary.late_s(100.0, 120.0) == pytest.approx(3.0, abs=0.01)
 
 
 async def test_a_canary_whose_calls_were_never_answered_proves_nothing(stage: Stage, canary: Canary) -> None:
     stage.takes_s, stage.fails = 3.0, True
-    await stage.to(120.0)
+    await stage.advance_to(120.0)
     assert canary.late_beyond_allowed_s(100.0, 20.0) == 0
     stage.fails = False
-    await stage.to(130.0)
+    await stage.advance_to(130.0)
     stage.fails = True
-    await stage.to(140.0)
+    await stage.advance_to(140.0)
     assert canary.late_beyond_allowed_s(130.0, 10.0) > 5
 
 
 async def test_a_delay_counts_before_it_has_ended(stage: Stage, canary: Canary) -> None:
-    await stage.to(110.0)
+    await stage.advance_to(110.0)
     stage.now_s = 113.0
     assert canary.late_s(110.0, 113.0) == pytest.approx(3.0, abs=0.06)
     canary.stop()
@@ -189,7 +189,7 @@ def test_silent_connections_do_not_block_the_canarys_server() -> None:
         echo.close()
 
 
-# -- what becomes of a deadline that was ours -------------------------------------------------------------
+# -- tries that the referee's own delay spoiled -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
@@ -218,7 +218,7 @@ async def test_an_answer_after_many_late_tries_counts() -> None:
     assert (await scripted.play()).faults == ()
 
 
-# -- whole, on real sockets -------------------------------------------------------------------------------
+# -- whole matches over real sockets ----------------------------------------------------------------------
 
 
 def standing_still(times: int, limit_s: float) -> Behaviour:
@@ -256,7 +256,7 @@ async def test_an_agent_that_is_late_beside_a_punctual_canary_loses() -> None:
 
 
 class Punctual(Canary):
-    """On a clock that does not move it was never late."""
+    """A canary that does not watch, and so was never late."""
 
     def start(self) -> None:
         return

@@ -41,8 +41,8 @@ async def outcome_of(reply: Reply) -> tuple[Exception, int]:
 
 
 async def test_an_answer_that_is_too_large_is_the_players_failure() -> None:
-    heads = {OUTCOME_HEADER.lower(): Outcome.TOO_LARGE.value}
-    error, delivered = await outcome_of(Reply(504, {}, "", 0.1, heads))
+    outcome_header = {OUTCOME_HEADER.lower(): Outcome.TOO_LARGE.value}
+    error, delivered = await outcome_of(Reply(504, {}, "", 0.1, outcome_header))
     assert isinstance(error, Broken)
     assert (error.cause, delivered) == (Cause.CONNECT, 1)
     assert "larger than 65536 bytes" in str(error)

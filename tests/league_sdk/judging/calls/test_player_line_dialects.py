@@ -174,7 +174,7 @@ async def test_a_player_that_registered_in_another_dialect_is_asked_in_it() -> N
     assert agent.methods == ["handle_game_invitation", "handle_message"]
 
 
-async def test_every_request_of_a_hunt_is_on_the_transcript() -> None:
+async def test_every_request_of_a_hunt_is_in_the_transcript() -> None:
     agent, line = meet(in_turn(UNKNOWN, Broken("broke off", connected=True), ok({"accept": True})))
     wire = (await ask(line, INVITATION)).wire
     assert [one["status"] for one in wire] == [200, None, 200]

@@ -31,7 +31,7 @@ def limited(wait_s: float | None = None) -> CallResult:
     return replace(REFUSED, limited=NEXT_PROPOSAL, wait_s=wait_s)
 
 
-# -- what is judged ------------------------------------------------------------------------------------------
+# -- what a refusal costs ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
@@ -53,17 +53,17 @@ async def test_a_rate_refusal_without_a_hunt_is_not_excused() -> None:
     assert (fault.player_id, fault.tries) == (B, 1)
 
 
-async def test_a_second_refusal_for_a_rate_after_a_silence_counts() -> None:
+async def test_a_second_rate_refusal_counts_also_after_a_silence_in_between() -> None:
     (fault,) = (await ScriptedMatch(joins={B: [limited(), SILENCE, limited()]}).play()).faults
     assert (fault.player_id, fault.tries) == (B, 2)
 
 
-@pytest.mark.parametrize(("wait_s", "at"), [(None, 2.0), (0, 1.0), (3, 4.0), (4, 5.0), (3600, 5.0)])
-async def test_the_wait_after_a_rate_refusal_stays_within_the_try(wait_s: float | None, at: float) -> None:
+@pytest.mark.parametrize(("wait_s", "retried_at"), [(None, 2.0), (0, 1.0), (3, 4.0), (4, 5.0), (3600, 5.0)])
+async def test_the_wait_after_a_rate_refusal_stays_within_the_try(wait_s: float | None, retried_at: float) -> None:
     """Five seconds for an invitation, one of which the refusal took."""
     scripted = ScriptedMatch(joins={B: [limited(wait_s), JOIN]})
     await scripted.play()
-    assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0.0, at]
+    assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0.0, retried_at]
 
 
 async def test_an_excused_rate_refusal_does_not_extend_the_patience() -> None:
@@ -98,8 +98,8 @@ async def test_a_rate_refusal_ends_the_hunt_and_names_the_request() -> None:
     assert result.limited is not None
     assert (result.wait_s, result.limited.method) == (2.0, agent.methods[-1])
     agent.methods.clear()
-    alone = await ask(line, INVITATION, only=result.limited)
-    assert (agent.methods, alone.http_status) == ([result.limited.method], 429)
+    repeated = await ask(line, INVITATION, only=result.limited)
+    assert (agent.methods, repeated.http_status) == ([result.limited.method], 429)
 
 
 async def test_a_hunt_at_one_player_excuses_no_refusal_of_another() -> None:

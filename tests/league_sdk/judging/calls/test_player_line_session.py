@@ -1,4 +1,4 @@
-"""A player that is an MCP server with a session: greeted once, greeted again when it has forgotten us."""
+"""A player that is an MCP server with sessions: one is opened, and another when the server has forgotten it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORGOTTEN = reply(404, {"jsonrpc": "2.0", "id": "x", "error": {"code": -32001, "
 
 
 class Server(Agent):
-    """A server that wants a session; a stubborn one takes none."""
+    """A server that wants a session; a stubborn one accepts none."""
 
     def __init__(self, *, stubborn: bool = False) -> None:
         super().__init__(self.reply)

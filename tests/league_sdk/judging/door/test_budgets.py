@@ -20,9 +20,10 @@ from league_sdk.protocol import tokens
 from tests.clock import Clock
 
 HERE, THERE = "192.0.2.1", "198.51.100.7"
-DOOR = "tok_" + "5420341d" * 4
-TOKEN = "tok_" + "5420341d" * 4
-PLAYERS = "tok_" + "0d1ce0d1" * 4
+SEAT_SECRET = "tok_" + "5420341d" * 4
+"""The last part of the path at which the player of a seat calls."""
+LEAGUE_TOKEN = "tok_" + "1ea90e00" * 4
+PLAYER_TOKEN = "tok_" + "0d1ce0d1" * 4
 """The auth_token of the player at that seat."""
 
 
@@ -34,14 +35,14 @@ def clock() -> Clock:
 @pytest.fixture
 def budgets(clock: Clock) -> Budgets:
     made = Budgets(clock)
-    made.open_seats([DOOR])
-    made.know_players({tokens.digest(PLAYERS): DOOR})
-    made.expect_league(tokens.digest(TOKEN))
+    made.open_seats([SEAT_SECRET])
+    made.know_players({tokens.digest(PLAYER_TOKEN): SEAT_SECRET})
+    made.expect_league(tokens.digest(LEAGUE_TOKEN))
     return made
 
 
 def used_up(budgets: Budgets, caller: str, address: str = HERE) -> int:
-    """How many requests are taken at once."""
+    """Use up the budget of a caller; returns how many requests were taken."""
     count = 0
     while budgets.take_request(caller, address):
         count += 1
@@ -51,36 +52,38 @@ def used_up(budgets: Budgets, caller: str, address: str = HERE) -> int:
 @pytest.mark.parametrize(
     ("path", "authorization", "expected"),
     [
-        (f"/mcp/{DOOR}", "", DOOR),
-        (f"/behind/a/proxy/{DOOR}?x=1", "", DOOR),
-        (f"/mcp/{DOOR}/", "", STRANGER),
-        (f"/mcp/{DOOR[:-1]}", "", STRANGER),
-        (f"/mcp?{DOOR}", "", STRANGER),
+        (f"/mcp/{SEAT_SECRET}", "", SEAT_SECRET),
+        (f"/behind/a/proxy/{SEAT_SECRET}?x=1", "", SEAT_SECRET),
+        (f"/mcp/{SEAT_SECRET}/", "", STRANGER),
+        (f"/mcp/{SEAT_SECRET[:-1]}", "", STRANGER),
+        (f"/mcp?{SEAT_SECRET}", "", STRANGER),
         ("/mcp", "", STRANGER),
-        ("/mcp", f"Bearer {TOKEN}", LEAGUE),
-        ("/mcp", f"bearer  {TOKEN} ", LEAGUE),
-        ("/mcp", f"Basic {TOKEN}", STRANGER),
-        ("/mcp", f"Bearer {PLAYERS}", DOOR),
-        ("/mcp", f"Basic {PLAYERS}", STRANGER),
-        ("/mcp", f"Bearer {tokens.digest(PLAYERS)}", STRANGER),
-        ("/metrics", f"Bearer {PLAYERS}", MONITOR),
+        ("/mcp", f"Bearer {LEAGUE_TOKEN}", LEAGUE),
+        ("/mcp", f"bearer  {LEAGUE_TOKEN} ", LEAGUE),
+        ("/mcp", f"Basic {LEAGUE_TOKEN}", STRANGER),
+        ("/mcp", f"Bearer {PLAYER_TOKEN}", SEAT_SECRET),
+        ("/mcp", f"Basic {PLAYER_TOKEN}", STRANGER),
+        ("/mcp", f"Bearer {tokens.digest(PLAYER_TOKEN)}", STRANGER),
+        ("/metrics", f"Bearer {PLAYER_TOKEN}", MONITOR),
         ("/mcp", "Bearer tok_" + "0" * 32, STRANGER),
         ("/mcp", "Bearer ", STRANGER),
         ("/health", "", MONITOR),
         ("/metrics?x", "", MONITOR),
     ],
 )
-def test_the_head_tells_who_is_calling(budgets: Budgets, path: str, authorization: str, expected: str) -> None:
+def test_path_and_authorization_of_a_request_tell_who_is_calling(
+    budgets: Budgets, path: str, authorization: str, expected: str
+) -> None:
     assert budgets.caller(path, authorization) == expected
 
 
 def test_before_registration_no_caller_is_the_league_manager() -> None:
-    assert [Budgets().caller("/mcp", f"Bearer {token}") for token in ("", "x", TOKEN)] == [STRANGER] * 3
+    assert [Budgets().caller("/mcp", f"Bearer {token}") for token in ("", "x", LEAGUE_TOKEN)] == [STRANGER] * 3
 
 
 def test_a_seat_is_served_while_its_address_floods(budgets: Budgets) -> None:
     assert used_up(budgets, STRANGER) == ADDRESS_LIMITS.requests.burst
-    assert used_up(budgets, DOOR) == SEAT_LIMITS.requests.burst
+    assert used_up(budgets, SEAT_SECRET) == SEAT_LIMITS.requests.burst
     assert all(budgets.take_request(LEAGUE, HERE) for _ in range(10_000))
     assert budgets.turned_away == {STRANGER: 1, "seat": 1}
 
@@ -108,19 +111,19 @@ def test_a_used_budget_refills(budgets: Budgets, clock: Clock) -> None:
 
 def test_bytes_over_the_budget_become_a_debt(budgets: Budgets, clock: Clock) -> None:
     rate = SEAT_LIMITS.size
-    assert budgets.take_bytes(DOOR, HERE, int(rate.burst + 2 * rate.per_s))
+    assert budgets.take_bytes(SEAT_SECRET, HERE, int(rate.burst + 2 * rate.per_s))
     clock.now += 1.9
-    assert not budgets.has_room(DOOR, HERE)
+    assert not budgets.has_room(SEAT_SECRET, HERE)
     clock.now += 0.2
-    assert budgets.take_bytes(DOOR, HERE, 1)
+    assert budgets.take_bytes(SEAT_SECRET, HERE, 1)
     assert budgets.take_bytes(STRANGER, HERE, 1)
 
 
 def test_the_player_of_a_closed_seat_is_a_stranger(budgets: Budgets) -> None:
-    budgets.close_seats([DOOR])
-    assert budgets.caller(f"/mcp/{DOOR}", "") == STRANGER
-    # Also on a connection that is open from before.
-    assert used_up(budgets, DOOR) == ADDRESS_LIMITS.requests.burst
+    budgets.close_seats([SEAT_SECRET])
+    assert budgets.caller(f"/mcp/{SEAT_SECRET}", "") == STRANGER
+    # Also on a connection that was opened before.
+    assert used_up(budgets, SEAT_SECRET) == ADDRESS_LIMITS.requests.burst
     assert not budgets.take_request(STRANGER, HERE)
 
 
@@ -133,7 +136,7 @@ def test_one_ipv6_network_shares_a_budget(budgets: Budgets) -> None:
 
 
 def test_the_number_of_pending_requests_is_limited(budgets: Budgets) -> None:
-    def waiting(caller: str) -> int:
+    def max_pending(caller: str) -> int:
         held: list[Any] = []
         while True:
             one = budgets.pending_request(caller, HERE)
@@ -145,18 +148,18 @@ def test_the_number_of_pending_requests_is_limited(budgets: Budgets) -> None:
             one.__exit__(None, None, None)
         return len(held) - 1
 
-    # What ended has given its place back.
-    assert [waiting(caller) for caller in (STRANGER, DOOR, STRANGER)] == [32, 4, 32]
+    # Requests that have ended leave room for others.
+    assert [max_pending(caller) for caller in (STRANGER, SEAT_SECRET, STRANGER)] == [32, 4, 32]
 
 
 def test_the_bytes_that_wait_for_judging_are_limited(budgets: Budgets) -> None:
     with (
         budgets.pending_body(STRANGER, MAX_PENDING_BYTES) as first,
-        budgets.pending_body(DOOR, 1) as second,
+        budgets.pending_body(SEAT_SECRET, 1) as second,
         budgets.pending_body(LEAGUE, 65_536) as third,
     ):
         assert (first, second, third) == (True, False, True)
-    with budgets.pending_body(DOOR, 1) as again:
+    with budgets.pending_body(SEAT_SECRET, 1) as again:
         assert again
 
 
@@ -171,6 +174,6 @@ def test_a_players_token_means_nothing_when_its_seat_is_closed(budgets: Budgets)
     other = "tok_" + "1" * 32
     budgets.open_seats([other])
     budgets.know_players({"f" * 64: other})
-    budgets.close_seats([DOOR])
-    assert budgets.caller("/mcp", f"Bearer {PLAYERS}") == STRANGER
+    budgets.close_seats([SEAT_SECRET])
+    assert budgets.caller("/mcp", f"Bearer {PLAYER_TOKEN}") == STRANGER
     assert budgets._players == {"f" * 64: other}

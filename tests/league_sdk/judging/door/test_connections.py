@@ -25,7 +25,7 @@ PATIENCE_S = 60
 LONG_S = 3600.0
 PING = json.dumps({"jsonrpc": "2.0", "method": "ping", "params": {}, "id": 1}).encode()
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(PING) + PING
+WHOLE_PING = HEAD + b"Content-Length: %d\r\n\r\n" % len(PING) + PING
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Connection]]
@@ -55,7 +55,8 @@ async def referee_at(
     await runner.cleanup()
 
 
-async def ping(connection: Connection, request: bytes = WHOLE) -> int:
+async def ping(connection: Connection, request: bytes = WHOLE_PING) -> int:
+    """Send a request, a ping by default; returns the HTTP status of the answer."""
     reader, writer = connection
     writer.write(request)
     async with asyncio.timeout(PATIENCE_S):
@@ -89,7 +90,7 @@ async def test_the_connection_that_was_silent_longest_is_closed_first(referee: R
     async with referee_at(referee, link, max_connections=3) as connect:
         idle = [await connect() for _ in range(3)]
         assert [await ping(one) for one in idle] == [200] * 3
-        # The first is the one heard of last now.
+        # Now the first is the one that was heard of last.
         assert await ping(idle[0]) == 200
         assert await ping(await connect()) == 200
         assert await ended(idle[1]) == b""
@@ -105,12 +106,12 @@ async def test_a_caller_is_answered_however_many_others_connect(referee: Referee
         assert [await ended(one) for one in idle[:41]] == [b""] * 41
 
 
-@pytest.mark.parametrize("data", [b"", b"POST /mc", HEAD + b"X-Slow: ", WHOLE])
+@pytest.mark.parametrize("data", [b"", b"POST /mc", HEAD + b"X-Slow: ", WHOLE_PING])
 async def test_a_silent_connection_is_closed(referee: Referee, link: Link, data: bytes) -> None:
     async with referee_at(referee, link, max_connections=10, keepalive_s=0.05) as connect:
         connection = await connect()
         connection[1].write(data)
-        assert (await ended(connection)).partition(b"\r\n")[0] == (b"HTTP/1.1 200 OK" if data == WHOLE else b"")
+        assert (await ended(connection)).partition(b"\r\n")[0] == (b"HTTP/1.1 200 OK" if data == WHOLE_PING else b"")
 
 
 async def test_a_door_closes_the_connection_when_a_body_times_out(
@@ -126,15 +127,15 @@ async def test_a_door_closes_the_connection_when_a_body_times_out(
 
 # Budgets ---------------------------------------------------------------------------------------
 
-SEAT_DOOR = "tok_" + "9" * 32
-AT_SEAT = WHOLE.replace(b"/mcp", f"/mcp/{SEAT_DOOR}".encode(), 1)
-AS_LEAGUE = WHOLE.replace(b"Host:", f"Authorization: Bearer {LEAGUE_TOKEN}\r\nHost:".encode(), 1)
+SEAT_SECRET = "tok_" + "9" * 32
+AT_SEAT = WHOLE_PING.replace(b"/mcp", f"/mcp/{SEAT_SECRET}".encode(), 1)
+AS_LEAGUE = WHOLE_PING.replace(b"Host:", f"Authorization: Bearer {LEAGUE_TOKEN}\r\nHost:".encode(), 1)
 
 
 def flooded() -> Budgets:
-    """Budgets of which strangers have used up theirs, from the address that all tests call from, too."""
+    """Budgets that strangers have used up, for the address from which the tests call, too."""
     made = Budgets(clock=lambda: 1000.0)
-    made.open_seats([SEAT_DOOR])
+    made.open_seats([SEAT_SECRET])
     while made.take_request(STRANGER, "127.0.0.1"):
         continue
     return made
@@ -154,7 +155,7 @@ async def test_a_player_and_the_league_manager_are_served_while_strangers_flood(
 async def test_each_request_on_a_players_connection_is_identified_again(referee: Referee, link: Link) -> None:
     async with referee_at(referee, link, max_connections=10, budgets=flooded()) as connect:
         connection = await connect()
-        assert [await ping(connection, request) for request in (AT_SEAT, AT_SEAT, WHOLE)] == [200, 200, 429]
+        assert [await ping(connection, request) for request in (AT_SEAT, AT_SEAT, WHOLE_PING)] == [200, 200, 429]
         assert await ended(connection) == b""
 
 
@@ -172,7 +173,7 @@ async def test_a_door_stops_reading_a_body_that_exceeds_the_budget(referee: Refe
 
 async def test_strangers_push_out_no_players_connection(referee: Referee, link: Link) -> None:
     budgets = Budgets(clock=lambda: 1000.0)
-    budgets.open_seats([SEAT_DOOR])
+    budgets.open_seats([SEAT_SECRET])
     async with referee_at(referee, link, max_connections=5, budgets=budgets) as connect:
         player, league = await connect(), await connect()
         assert [await ping(player, AT_SEAT), await ping(league, AS_LEAGUE)] == [200, 200]
@@ -184,7 +185,7 @@ async def test_strangers_push_out_no_players_connection(referee: Referee, link: 
 async def test_a_slow_head_pushes_out_no_new_connection(referee: Referee, link: Link) -> None:
     """A slow head counts against no budget, so its sender must not look more active than a new player."""
     budgets = Budgets(clock=lambda: 1000.0)
-    budgets.open_seats([SEAT_DOOR])
+    budgets.open_seats([SEAT_SECRET])
     async with referee_at(referee, link, max_connections=10, budgets=budgets) as connect:
         witness = await connect()
 
@@ -209,7 +210,7 @@ async def test_a_slow_head_pushes_out_no_new_connection(referee: Referee, link: 
 
 async def test_a_player_has_a_limited_number_of_connections(referee: Referee, link: Link) -> None:
     budgets = Budgets(clock=lambda: 1000.0)
-    budgets.open_seats([SEAT_DOOR])
+    budgets.open_seats([SEAT_SECRET])
     async with referee_at(referee, link, max_connections=100, budgets=budgets) as connect:
         connections = [await connect() for _ in range(MAX_CONNECTIONS_PER_SEAT + 1)]
         assert [await ping(one, AT_SEAT) for one in connections] == [200] * len(connections)
@@ -219,12 +220,12 @@ async def test_a_player_has_a_limited_number_of_connections(referee: Referee, li
 
 async def test_a_connection_that_stays_after_a_match_pushes_out_nobody(referee: Referee, link: Link) -> None:
     budgets = Budgets(clock=lambda: 1000.0)
-    budgets.open_seats([SEAT_DOOR])
+    budgets.open_seats([SEAT_SECRET])
     async with referee_at(referee, link, max_connections=3, budgets=budgets) as connect:
-        # As long as a stream of MCP, which never falls silent.
+        # They stay open like streams of MCP, which never fall silent.
         stayed = [await connect() for _ in range(3)]
         assert [await ping(one, AT_SEAT) for one in stayed] == [200] * 3
-        budgets.close_seats([SEAT_DOOR])
+        budgets.close_seats([SEAT_SECRET])
         assert await ping(await connect(), AS_LEAGUE) == 200
         assert await ended(stayed[0]) == b""
         assert [await ping(one) for one in stayed[1:]] == [200, 200]

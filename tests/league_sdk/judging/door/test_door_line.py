@@ -1,4 +1,4 @@
-"""The line between a referee's judging and its door: what goes in comes out, also what an attacker has put into it."""
+"""The line between a referee's judging and its door: messages arrive as they were sent, an attacker's too."""
 
 from __future__ import annotations
 
@@ -20,73 +20,75 @@ from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import InternalError, InvalidFormat, LeagueError, TokenInvalid
 from league_sdk.protocol.limits import MAX_JSON_DEPTH
 from tests.league_sdk.judging.staged import Stage
-from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link, tell, with_tokens
+from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link, auth_token_of, with_tokens
 
 
-async def there() -> bool:
+async def waiting() -> bool:
+    """The sender of a call waits for the answer."""
     return True
 
 
 async def gone() -> bool:
+    """The sender of a call has hung up."""
     return False
 
 
 @asynccontextmanager
-async def lined(referee: Referee, link: Link) -> AsyncIterator[tuple[JudgingClient, Budgets, DoorKeeper]]:
+async def connected(referee: Referee, link: Link) -> AsyncIterator[tuple[JudgingClient, Budgets, DoorKeeper]]:
     """A door's line with judging at its other end, in one process."""
     ours, theirs = socket.socketpair()
     keeper = DoorKeeper([], RefereeServer(referee, link))  # type: ignore[arg-type]
     budgets = Budgets()
-    near, far = await Pipe.over(ours), await Pipe.over(theirs)
-    line = JudgingClient(far, budgets)
-    keeper._pipe = near
+    judging_end, door_end = await Pipe.over(ours), await Pipe.over(theirs)
+    line = JudgingClient(door_end, budgets)
+    keeper._pipe = judging_end
     keeper.send_state()
     referee.seats_changed = keeper.send_state
-    work = [asyncio.create_task(keeper._serve(near)), asyncio.create_task(line.listen())]
+    work = [asyncio.create_task(keeper._serve(judging_end)), asyncio.create_task(line.listen())]
     try:
         yield line, budgets, keeper
     finally:
-        far.close()
+        door_end.close()
         await asyncio.gather(*work)
         await keeper.aclose()
 
 
 async def test_a_start_is_taken_only_while_its_sender_waits(referee: Referee, link: Link, stage: Stage) -> None:
-    async with lined(referee, link) as (line, budgets, _):
+    async with connected(referee, link) as (line, budgets, _):
         hung_up = await line.perform("start_match", dict(START), gone)
         assert hung_up["accepted"] is False and "has not waited" in hung_up["reason"]
         together = {"auth_token": LEAGUE_TOKEN, "matches": [dict(START)]}
         assert await line.perform("start_matches", together, gone) == hung_up
         assert referee.in_play == 0
-        assert await line.perform("start_match", dict(START), there) == {"accepted": True, "reason": None}
+        assert await line.perform("start_match", dict(START), waiting) == {"accepted": True, "reason": None}
         assert budgets.caller("/mcp", f"Bearer {LEAGUE_TOKEN}") == LEAGUE
         secrets = referee.open_seats
         assert len(secrets) == 2 and [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == list(secrets)
         referee._give_up((START["league_id"], START["match_id"], START["attempt"]))
-        # Seats that were given up before a call of the line are given up when it is answered.
-        await line.perform("health", {}, there)
+        # The door gets to know which seats are closed before it gets the next answer.
+        await line.perform("health", {}, waiting)
         assert [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == [STRANGER, STRANGER]
     assert [key[1] for key in stage.begun] == ["R1M1"]
 
 
 async def test_the_door_knows_the_players_in_play_by_their_proven_tokens(referee: Referee, link: Link) -> None:
-    first, second = tell("league_2P01"), tell("league_2P02")
+    first, second = auth_token_of("league_2P01"), auth_token_of("league_2P02")
     params = with_tokens()
     params["player_B"] |= {"unproven_sha256": [tokens.digest(second)]}
-    async with lined(referee, link) as (line, budgets, _):
-        assert (await line.perform("start_match", params, there))["accepted"]
+    async with connected(referee, link) as (line, budgets, _):
+        assert (await line.perform("start_match", params, waiting))["accepted"]
         secret = referee._running[params["league_id"], "R1M1", 1].brief.player_a.path_secret
-        callers = [budgets.caller("/mcp", f"Bearer {token}") for token in (first, second, tell("league_2P03"))]
+        callers = [budgets.caller("/mcp", f"Bearer {token}") for token in (first, second, auth_token_of("league_2P03"))]
         assert callers == [secret, STRANGER, STRANGER]
         referee._give_up((params["league_id"], "R1M1", 1))
-        await line.perform("health", {}, there)
+        await line.perform("health", {}, waiting)
         assert budgets.caller("/mcp", f"Bearer {first}") == STRANGER
 
 
 async def test_an_error_is_the_same_on_both_sides_of_the_pipe(referee: Referee, link: Link) -> None:
-    async with lined(referee, link) as (line, _, _):
+    async with connected(referee, link) as (line, _, _):
         with pytest.raises(InvalidFormat) as raised:
-            await line.perform("get_match_state", {"match_id": "R9M9", "auth_token": "of nobody"}, there)
+            await line.perform("get_match_state", {"match_id": "R9M9", "auth_token": "of nobody"}, waiting)
     error = raised.value
     assert (error.legacy_code, error.context["seen"]) == ("G003", '"R9M9"')
 
@@ -96,10 +98,10 @@ async def test_a_message_with_the_greatest_depth_passes_the_pipe(referee: Refere
     for _ in range(MAX_JSON_DEPTH - 2):
         deep = [deep]
     body = rpc.loads(rpc.dumps({"params": deep}))
-    async with lined(referee, link) as (line, _, _):
+    async with connected(referee, link) as (line, _, _):
         with pytest.raises(LeagueError):
-            await line.perform("get_match_state", {"match_id": body, "x": "\u2028\x7f😀"}, there)
-        assert (await line.perform("health", {}, there))["status"] == "ok"
+            await line.perform("get_match_state", {"match_id": body, "x": "\u2028\x7f😀"}, waiting)
+        assert (await line.perform("health", {}, waiting))["status"] == "ok"
 
 
 def test_an_unknown_kind_of_error_becomes_an_internal_error() -> None:
@@ -111,12 +113,12 @@ def test_an_unknown_kind_of_error_becomes_an_internal_error() -> None:
 async def test_an_invalid_frame_raises_an_error() -> None:
     for raw in (b" " * (2 * MAX_FRAME_BYTES + 1), b"[]\n", b"x\n"):
         ours, theirs = socket.socketpair()
-        near, far = await Pipe.over(ours), await Pipe.over(theirs)
-        far._writer.write(raw)
+        judging_end, door_end = await Pipe.over(ours), await Pipe.over(theirs)
+        door_end._writer.write(raw)
         with pytest.raises(ValueError, match=r"frame|limit|Expecting"):
-            await near.receive()
-        far._writer.transport.abort()
-        near.close()
+            await judging_end.receive()
+        door_end._writer.transport.abort()
+        judging_end.close()
 
 
 def test_a_door_gets_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,15 +23,15 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.staged import DETAILS, KEY, TAKEN, WIN, Stage, begin
-from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link, tell, with_tokens
-from tests.league_sdk.mcp.holding import hold
+from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link, auth_token_of, with_tokens
+from tests.league_sdk.mcp.holding import assert_fits
 from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
 
 KEY_OF_METRICS = "key-of-the-metrics"
 STEPS = ("collect_choices", "draw_number", "finalize_match")
-OURS = tell("league_2P01")
+TOKEN_OF_P01 = auth_token_of("league_2P01")
 """The auth_token of P01 in the match of :func:`with_tokens`."""
-BARE = {name: value for name, value in START.items() if name != "auth_token"}
+START_WITHOUT_TOKEN = {name: value for name, value in START.items() if name != "auth_token"}
 
 
 class Host:
@@ -39,7 +39,7 @@ class Host:
 
     def __init__(self, client: Any, referee: Referee, stage: Stage, budgets: Budgets, mcp: McpServer) -> None:
         self.client, self.referee, self.stage, self.budgets, self.mcp = client, referee, stage, budgets, mcp
-        self.own = f"127.0.0.1:{client.port}"
+        self.address = f"127.0.0.1:{client.port}"
 
     def send(self, body: Any, *, method: str = "POST", path: str = "/mcp", **headers: str) -> Any:
         """A request as a context manager; names of headers are written with underscores."""
@@ -76,7 +76,7 @@ class Host:
             assert "resultType" not in answer["result"]
         assert (status, answer["id"]) == (200, 7)
         result: dict[str, Any] = answer["result"]
-        hold(SCHEMAS[name], result["structuredContent"], refusal=result.get("isError", False), strict=True)
+        assert_fits(SCHEMAS[name], result["structuredContent"], refusal=result.get("isError", False), strict=True)
         return result
 
     async def session(self) -> dict[str, str]:
@@ -125,7 +125,10 @@ async def test_every_tool_says_what_it_takes_and_does(host: Host, era: str) -> N
         "readOnlyHint": False, "openWorldHint": False, "destructiveHint": False, "idempotentHint": True,
     }  # fmt: skip
     assert "league manager only" in starting["description"]
-    assert set(starting["inputSchema"]["required"]) == BARE.keys() & starting["inputSchema"]["properties"].keys()
+    assert (
+        set(starting["inputSchema"]["required"])
+        == START_WITHOUT_TOKEN.keys() & starting["inputSchema"]["properties"].keys()
+    )
     for name in (*STEPS, "get_match_state"):
         assert tools[name]["inputSchema"]["required"] == ["match_id"]
 
@@ -148,14 +151,14 @@ async def test_only_listed_tools_can_be_called(host: Host) -> None:
 
 @ERAS
 async def test_a_match_is_started_with_the_league_managers_token_only(host: Host, era: str) -> None:
-    for token in ("", OURS, LEAGUE_TOKEN[:-1]):
-        refused = await host.call(era, "start_match", token, **BARE)
+    for token in ("", TOKEN_OF_P01, LEAGUE_TOKEN[:-1]):
+        refused = await host.call(era, "start_match", token, **START_WITHOUT_TOKEN)
         assert refused["isError"] is True
         assert refused["structuredContent"]["error_code"] == "E012"
         assert refused["structuredContent"]["sender"] == "referee:REF01"
-    assert (await host.call(era, "start_match", OURS, **START))["structuredContent"] == TAKEN
+    assert (await host.call(era, "start_match", TOKEN_OF_P01, **START))["structuredContent"] == TAKEN
     assert host.referee.in_play == 1
-    assert (await host.call(era, "start_match", LEAGUE_TOKEN, **BARE))["structuredContent"] == TAKEN
+    assert (await host.call(era, "start_match", LEAGUE_TOKEN, **START_WITHOUT_TOKEN))["structuredContent"] == TAKEN
     assert host.referee.in_play == 1
 
 
@@ -173,9 +176,9 @@ async def test_what_is_missing_in_a_start_is_named(host: Host, era: str) -> None
 async def test_a_player_is_shown_what_league_v2_shows_it(host: Host, era: str) -> None:
     await begin(host.referee, with_tokens())
     host.stage.logs[KEY].lock_in("P02")
-    arguments = {"match_id": "R1M1", "auth_token": OURS}
+    arguments = {"match_id": "R1M1", "auth_token": TOKEN_OF_P01}
     _, plain = await host.post({"jsonrpc": "2.0", "id": 1, "method": "get_match_state", "params": arguments})
-    shown = await host.call(era, "get_match_state", OURS, match_id="R1M1")
+    shown = await host.call(era, "get_match_state", TOKEN_OF_P01, match_id="R1M1")
     assert shown["structuredContent"] == plain["result"] == await _state(host, era, **arguments)
     assert shown["structuredContent"]["locked_in"] == ["P02"]
 
@@ -197,24 +200,24 @@ async def test_a_stranger_learns_of_every_match_what_get_match_state_tells_it(ho
     missing = "E011", "auth_token is missing.", ""
     unknown = "E002", "This match is not being played here.", "G003"
     assert [await refused(match) for match in ("R1M1", "R9M9")] == [missing, missing]
-    for token in (tell("league_2P09"), LEAGUE_TOKEN, START["player_A"]["league_token"]):
+    for token in (auth_token_of("league_2P09"), LEAGUE_TOKEN, START["player_A"]["league_token"]):
         assert await refused("R1M1", token) == ("E012", "Only the players of a match may ask.", "")
         assert await refused("R9M9", token) == unknown
-    await host.stage.over(WIN)
-    # A match that is over is one of which a stranger never heard.
-    assert await refused("R1M1", tell("league_2P09")) == unknown
+    await host.stage.end_and_settle(WIN)
+    # A stranger is told the same of a match that is over as of one that never was.
+    assert await refused("R1M1", auth_token_of("league_2P09")) == unknown
 
 
 @ERAS
 async def test_the_steps_are_told_to_the_players_after_game_over(host: Host, era: str) -> None:
     await begin(host.referee, with_tokens())
     for name in STEPS:
-        early = await host.call(era, name, OURS, match_id="R1M1")
+        early = await host.call(era, name, TOKEN_OF_P01, match_id="R1M1")
         assert (early["isError"], early["structuredContent"]["error_code"]) == (True, "E002")
         assert "after GAME_OVER" in early["content"][0]["text"]
     calls = host.stage.lines[0].called[:]
-    await host.stage.over(WIN)
-    steps = [(await host.call(era, name, OURS, match_id="R1M1"))["structuredContent"] for name in STEPS]
+    await host.stage.end_and_settle(WIN)
+    steps = [(await host.call(era, name, TOKEN_OF_P01, match_id="R1M1"))["structuredContent"] for name in STEPS]
     about = {"league_id": KEY[0], "match_id": "R1M1", "attempt": 1}
     at = steps[2].pop("at")
     assert steps == [
@@ -227,7 +230,7 @@ async def test_the_steps_are_told_to_the_players_after_game_over(host: Host, era
         | {"game_result": {"status": "WIN", "winner_player_id": "P01", "reason": WIN.reason} | DETAILS},
     ]
     assert at
-    # They have started nothing, and reported nothing once more.
+    # Calling the steps has started nothing, and reported nothing again.
     assert host.stage.lines[0].called == calls
     assert (host.referee.in_play, host.stage.begun) == (0, [KEY])
 
@@ -268,9 +271,9 @@ async def test_a_request_of_one_era_is_not_carried_out_in_the_other(host: Host) 
     body["params"]["_meta"] = newer
     status, answer = await host.post(body, **headers | {"mcp_protocol_version": "2027-01-01"})
     assert (status, answer["error"]["code"]) == (400, -32022)
-    later = handshake("tools/call", name="start_match", arguments=START)
-    assert (await host.post(later, mcp_session_id="gone", mcp_protocol_version="2025-11-25"))[0] == 404
-    assert (await host.post(later, mcp_protocol_version="2020-01-01"))[0] == 400
+    handshake_body = handshake("tools/call", name="start_match", arguments=START)
+    assert (await host.post(handshake_body, mcp_session_id="gone", mcp_protocol_version="2025-11-25"))[0] == 404
+    assert (await host.post(handshake_body, mcp_protocol_version="2020-01-01"))[0] == 400
     # A notification is never carried out.
     silent = {name: value for name, value in stateless("tools/call", name="start_match", arguments=START)[0].items()
               if name != "id"}  # fmt: skip
@@ -291,7 +294,7 @@ async def test_the_http_methods_of_mcp_are_for_mcp(host: Host) -> None:
     assert (await host.post(handshake("ping"), **session))[0] == 404
 
 
-async def test_what_cannot_be_read_is_refused_in_the_words_of_its_headers(host: Host) -> None:
+async def test_what_cannot_be_read_is_refused_in_the_protocol_that_its_headers_name(host: Host) -> None:
     _body, headers = stateless("tools/list")
     status, answer = await host.post(b"{")
     assert (status, answer["error"]["code"], answer["error"]["data"]["error_code"]) == (200, -32700, "E002")
@@ -305,21 +308,21 @@ async def test_what_cannot_be_read_is_refused_in_the_words_of_its_headers(host: 
 
 async def test_a_page_of_another_site_calls_no_tool(host: Host) -> None:
     body, headers = stateless("tools/call", name="start_match", arguments=START)
-    later = handshake("tools/call", name="start_match", arguments=START)
+    handshake_body = handshake("tools/call", name="start_match", arguments=START)
     session = await host.session()
     for origin, called in (
-        ("https://evil.example", host.own),
+        ("https://evil.example", host.address),
         ("http://evil.example", "evil.example"),
         ("http://localhost:1", f"localhost:{host.client.port}"),
-        ("null", host.own),
+        ("null", host.address),
     ):
         assert (await host.post(body, **headers, origin=origin, host=called))[0] == 403
-        assert (await host.post(later, **session, origin=origin, host=called))[0] == 403
+        assert (await host.post(handshake_body, **session, origin=origin, host=called))[0] == 403
         async with host.send(b"", method="GET", **session, origin=origin, host=called) as reply:
             assert reply.status == 403
     assert host.referee.in_play == 0
     listed, headers = stateless("tools/list")
-    assert (await host.post(listed, **headers, origin=f"http://{host.own}", host=host.own))[0] == 200
+    assert (await host.post(listed, **headers, origin=f"http://{host.address}", host=host.address))[0] == 200
 
 
 # -- how much anybody may ask -------------------------------------------------------------------------------
@@ -341,7 +344,7 @@ async def test_a_crowd_of_streams_and_sessions_leaves_room_for_a_player(host: Ho
     await begin(host.referee, with_tokens())
     seat = min(host.referee.open_seats)
     host.budgets.open_seats([seat])
-    host.budgets.know_players({tokens.digest(OURS): seat})
+    host.budgets.know_players({tokens.digest(TOKEN_OF_P01): seat})
     async with AsyncExitStack() as stack:
         opened: list[ClientResponse] = []
         for _ in range(MAX_LISTENERS_PER_CALLER):
@@ -351,7 +354,7 @@ async def test_a_crowd_of_streams_and_sessions_leaves_room_for_a_player(host: Ho
         async with host.streams() as reply:
             assert reply.status == 503
         # Neither the player's streams nor anybody's requests wait for those of the crowd.
-        for own in ({"path": f"/mcp/{seat}"}, {"authorization": f"Bearer {OURS}"}):
+        for own in ({"path": f"/mcp/{seat}"}, {"authorization": f"Bearer {TOKEN_OF_P01}"}):
             opened.append(await stack.enter_async_context(host.streams(**own)))
             assert opened[-1].status == 200
         assert host.mcp.listeners._by_caller[seat] == 2

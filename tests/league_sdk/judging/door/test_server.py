@@ -31,9 +31,9 @@ def call(method: str, **params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 5}).encode()
 
 
-@pytest.mark.parametrize("more", [1, 2, 1000, 10 * MAX_BODY_BYTES])
-async def test_a_referee_refuses_a_body_that_is_too_large(referee: Referee, link: Link, more: int) -> None:
-    status, body = await post(referee, link, b" " * (MAX_BODY_BYTES + more))
+@pytest.mark.parametrize("bytes_over", [1, 2, 1000, 10 * MAX_BODY_BYTES])
+async def test_a_referee_refuses_a_body_that_is_too_large(referee: Referee, link: Link, bytes_over: int) -> None:
+    status, body = await post(referee, link, b" " * (MAX_BODY_BYTES + bytes_over))
     assert (status, body["error"]["code"], body["error"]["data"]["error_code"]) == (413, -32600, "E002")
 
 
@@ -67,11 +67,11 @@ async def test_the_number_of_callbacks_forwarded_at_once_is_limited(referee: Ref
     link.forward = pass_on  # type: ignore[attr-defined]
     async with TestClient(TestServer(application(referee, link))) as client:  # type: ignore[arg-type]
 
-        async def one() -> Any:
+        async def send_callback() -> Any:
             answer = await client.post("/mcp", data=call("CHOOSE_PARITY_RESPONSE", **ANSWER), headers=JSON)
             return await answer.json()
 
-        waiting = [asyncio.create_task(one()) for _ in range(MAX_FORWARDED_CALLBACKS + 1)]
+        waiting = [asyncio.create_task(send_callback()) for _ in range(MAX_FORWARDED_CALLBACKS + 1)]
         done, _pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         (refused,) = [task.result() for task in done]
         assert refused["error"]["data"]["error_code"] == "E009"

@@ -76,11 +76,11 @@ def test_a_flag_of_a_seat_is_set_by_true_only(value: Any, flag: bool) -> None:
 
 STRINGS = ["league_id", "match_id", "game_type", "conversation_id", "player_A.id", "player_B.endpoint",
            "player_A.dialect", "player_B.league_token"]  # fmt: skip
-WHOLE = ["round_id", "attempt"]
+INTEGERS = ["round_id", "attempt"]
 OBJECTS = ["settings", "player_A", "player_B", "player_A.your_standings"]
 
 
-@pytest.mark.parametrize("path", [*STRINGS, *WHOLE, *OBJECTS, "player_B.auth_token_sha256"])
+@pytest.mark.parametrize("path", [*STRINGS, *INTEGERS, *OBJECTS, "player_B.auth_token_sha256"])
 @pytest.mark.parametrize("value", [DROP, None])
 def test_a_missing_field_is_refused_with_e003_and_its_name(path: str, value: Any) -> None:
     with pytest.raises(LeagueError) as caught:
@@ -92,7 +92,7 @@ def test_a_missing_field_is_refused_with_e003_and_its_name(path: str, value: Any
     ("path", "value"),
     [
         *((path, value) for path in STRINGS for value in (7, ["x"], True)),
-        *((path, value) for path in WHOLE for value in ("1", 1.0, True, [])),
+        *((path, value) for path in INTEGERS for value in ("1", 1.0, True, [])),
         *((path, value) for path in OBJECTS for value in ("x", [], 7)),
         ("player_B.auth_token_sha256", "a" * 64),
         ("player_A.auth_token_sha256", ["a" * 64, 7]),

@@ -17,10 +17,11 @@ FOUR_BYTES = "\U0001f409"
 TOOL = "\x01" * 80
 """A name each letter of which takes six bytes of JSON; it is in every request and every note."""
 KIND = FOUR_BYTES * 80
+"""Its Content-Type, and the id of its answer."""
 REFUSED = -(10**150)
 """An error code: a note repeats it."""
 LAST = 23
-"""The request that is answered."""
+"""The number of the request that it answers with a choice."""
 
 
 @dataclass
@@ -51,7 +52,7 @@ async def wordy(talk: Talk, call: Call) -> None:
         return
     agent.tool_times += 1
     if agent.asked_times >= LAST:
-        # Whatever can be odd about it is, and each oddity is a note.
+        # Everything about the answer that can be odd is, and each oddity is a note.
         names = ("sender", "match_id", "player_id", "message_type", "timestamp", "arrival_timestamp")
         played = dict.fromkeys(names, FOUR_BYTES * 44) | {"parity_choice": "odd", "pad": FOUR_BYTES * 640}
         reply = {"jsonrpc": "2.0", "id": KIND, "error": 0, "result": {"payload": played}}

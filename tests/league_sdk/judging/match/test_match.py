@@ -26,7 +26,7 @@ from tests.league_sdk.judging.scripted import (
     faults,
 )
 
-COURSE = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+MESSAGES_TO_A_PLAYER = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
 NOTHING = {"drawn_number": None, "number_parity": None, "choices": {A: None, B: None}}
 
 
@@ -53,7 +53,7 @@ async def test_a_match_of_even_odd_ends_by_its_rules(
         "choices": dict(zip((A, B), choices, strict=True)),
     }
     assert played == Verdict(status, winner, reason, details, ())
-    assert (scripted.types(A), scripted.types(B)) == (COURSE, COURSE)
+    assert (scripted.types(A), scripted.types(B)) == (MESSAGES_TO_A_PLAYER, MESSAGES_TO_A_PLAYER)
     over = {"status": status, "winner_player_id": winner, **details, "reason": reason}
     for player in (A, B):
         (last,) = scripted.to(player, "GAME_OVER")
@@ -61,7 +61,7 @@ async def test_a_match_of_even_odd_ends_by_its_rules(
         assert (last.message["attempt"], last.limit_s) == (1, 5)
 
 
-async def test_both_are_asked_at_the_same_moment() -> None:
+async def test_both_players_are_asked_at_the_same_moment() -> None:
     scripted = ScriptedMatch(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
     await scripted.play()
     assert [(one.at, one.player_id, one.type) for one in scripted.sent] == [
@@ -92,7 +92,7 @@ async def test_the_public_sees_the_states_in_order() -> None:
     ]
 
 
-# -- the secret -------------------------------------------------------------------------------------------
+# -- secret choices ---------------------------------------------------------------------------------------
 
 
 async def test_no_choice_is_public_before_the_draw() -> None:
@@ -116,10 +116,10 @@ async def test_a_choice_stays_hidden_while_the_other_player_does_not_answer() ->
     await scripted.play()
     last = scripted.to(B, "GAME_ERROR")[-1]
     answers = [
-        entry for one in scripted.published[: last.published] for entry in one["entries"] if entry["sender"] == A
+        entry for one in scripted.published[: last.published_before] for entry in one["entries"] if entry["sender"] == A
     ]
     assert [entry["message_type"] for entry in answers] == ["GAME_JOIN_ACK"]
-    assert scripted.published[last.published - 1]["locked_in"] == [A]
+    assert scripted.published[last.published_before - 1]["locked_in"] == [A]
     assert [entry["body"] for entry in scripted.entries() if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"] == [
         {"result": {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}}, None, None, None, None,
     ]  # fmt: skip
@@ -305,7 +305,7 @@ async def test_an_own_token_in_a_reply_proves_whose_the_address_is(own: bool, on
 
 
 @pytest.mark.parametrize(("way", "status"), [("inbox", None), ("bridge", 200)])
-async def test_a_token_proves_no_address_over_a_line_of_its_own(way: str, status: int | None) -> None:
+async def test_a_token_in_an_answer_over_a_line_proves_no_address(way: str, status: int | None) -> None:
     """Anybody may register another's address and open a line: answers on the line do not come from that address."""
     mine = "tok_" + "a" * 32
     seat = {"token_digests": (tokens.digest(mine),), "unproven": (tokens.digest(mine),)}

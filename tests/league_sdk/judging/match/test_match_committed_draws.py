@@ -16,6 +16,7 @@ SEED = bytes(range(32))
 
 
 def committed(play: int = 1, **changes: Any) -> Brief:
+    """The brief of a match whose draw is committed to; ``play`` is 2 when the instructor has ordered a replay."""
     return replace(brief(**changes), draw_seed=SEED, draw_commitment=commitment(SEED), play=play)
 
 
@@ -44,6 +45,7 @@ async def test_the_seed_is_revealed_without_a_draw_too() -> None:
 async def test_game_over_of_a_lost_attempt_reveals_no_seed() -> None:
     scripted = ScriptedMatch(joins={A: [REFUSAL, REFUSAL]}, brief=committed(attempt=2))
     await scripted.play()
+    # The first GAME_OVER frees the player of attempt 1, whose referee was lost.
     lost, end = (one.message for one in scripted.to(A, "GAME_OVER"))
     assert (lost["attempt"], lost["game_result"]["status"], "draw_seed" in lost["game_result"]) == (
         1,
@@ -57,7 +59,7 @@ async def test_the_seed_is_secret_until_game_over() -> None:
     scripted = ScriptedMatch(brief=committed())
     await scripted.play()
     assert not any(SEED.hex() in str(one.message) for one in scripted.sent if one.type != "GAME_OVER")
-    last = max(one.published for one in scripted.sent if one.type == "GAME_OVER")
+    last = max(one.published_before for one in scripted.sent if one.type == "GAME_OVER")
     assert SEED.hex() not in str(scripted.published[:last])
 
 

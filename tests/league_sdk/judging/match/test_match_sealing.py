@@ -1,4 +1,4 @@
-"""What a referee does before its players hear how a match ended, and how it tells another's verdict (section 12)."""
+"""What a referee stores before its players hear how a match ended, and how it announces another referee's verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecordedMatch(Board):
 
     Attributes:
         records: what was recorded, and what was sent to the players and published by then.
-        broken: at which step the league manager is not there any more.
+        broken: at which record the league manager is gone.
     """
 
     records: list[tuple[str, Any, int, str]] = field(default_factory=list)
@@ -126,7 +126,7 @@ async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[
 
 @pytest.fixture
 async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]]:
-    """A match in play, its heartbeats, which go out at once, and whether it was given up."""
+    """A link to the league manager, a match whose heartbeats go out at once, its safe, and whether it was lost."""
     link, lost = Link(), asyncio.Event()
     running: dict[Any, RunningMatch] = {}
     heartbeat = Heartbeat(
@@ -145,7 +145,7 @@ async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.
             try:
                 await heartbeat.send()
             except TimedOut:
-                # As the referee does: the next news, or half a second, repeats it.
+                # As in a referee: the heartbeat is repeated.
                 heartbeat.mark_changed(own_brief.key)
             await asyncio.sleep(0)
 
@@ -212,7 +212,7 @@ async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(line: Line) 
         return []
 
     link.on_progress = slow
-    running.log.set_state(running.log.state, read_moment())
+    running.log.set_state(running.log.state, some_moment())
     await asyncio.wait_for(begun.wait(), 10)
     running.log.moves.append(["P01", 4])
     waiting = asyncio.create_task(safe.record_moves())
@@ -222,6 +222,6 @@ async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(line: Line) 
     assert [one.get("moves") for beat in link.heartbeats for one in beat][:2] == [None, [["P01", 4]]]
 
 
-def read_moment() -> Any:
-    """Some moment."""
+def some_moment() -> Any:
+    """A moment at which it does not matter when it is."""
     return ScriptedMatch().clock.now()

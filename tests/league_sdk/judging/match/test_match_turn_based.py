@@ -19,7 +19,7 @@ E, X, O = "", "X", "O"  # noqa: E741 (the letter is the mark)
 
 @dataclass
 class Board(ScriptedMatch):
-    """A match of another game; the first player's moves and the second's."""
+    """A scripted match of a game that is not Even/Odd."""
 
     game: Game = field(default_factory=TicTacToe)
 
@@ -108,7 +108,7 @@ async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
     scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     await scripted.play()
     second_call = next(one for one in scripted.sent if (one.player_id, one.type) == (B, CALL))
-    before = [entry for one in scripted.published[: second_call.published] for entry in one["entries"]]
+    before = [entry for one in scripted.published[: second_call.published_before] for entry in one["entries"]]
     assert [entry["message_type"] for entry in before if entry["sender"] == A] == [
         "GAME_JOIN_ACK",
         "GAME_MOVE_RESPONSE",
@@ -132,7 +132,7 @@ async def test_an_illegal_move_costs_one_retry() -> None:
     context = error.message["context"]
     assert (context["field"], context["seen"]) == ("move_data.choice", "4")
     assert (context["expected"], context["legacy_code"]) == ("an empty cell: 0, 1, 2, 3, 5, 6, 7, 8", "G001")
-    # The board did not change by it: the same question is asked again.
+    # The illegal move did not change the board: the same question is asked again.
     first, again = [one.message for one in scripted.to(B, CALL)][:2]
     assert again["move_request"] == first["move_request"]
 
@@ -147,7 +147,7 @@ async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any)
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", A)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(B, code, tries)]
     assert scripted.messages_sent() == [(A, CALL), *[(B, CALL), (B, ERROR)] * tries, (A, OVER), (B, OVER)]
-    # What had been played stays visible.
+    # The legal moves stay visible.
     assert played.details["board"] == [[X, E, E], [E, E, E], [E, E, E]]
     assert (played.details["choices"], played.details["to_move"]) == ({A: [0], B: None}, None)
 
@@ -172,7 +172,7 @@ async def test_a_player_that_stops_answering_loses_and_the_other_is_not_asked(an
 # -- other games ------------------------------------------------------------------------------------------
 
 
-async def test_a_long_game_of_connect_four() -> None:
+async def test_a_game_of_connect_four_is_played_until_the_board_is_full() -> None:
     """All 42 moves: each player is asked 21 times, in turn."""
     columns = [0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2]
     columns += [4, 5, 4, 5, 4, 5, 5, 4, 5, 4, 5, 4, 6, 6, 6, 6, 6, 6]

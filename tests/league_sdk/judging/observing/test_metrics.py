@@ -36,20 +36,20 @@ async def test_a_short_metrics_key_cannot_be_guessed(referee: Referee, link: Lin
     keys = ("4711", KEY)
     async with TestClient(TestServer(application(referee, link, keys))) as client:  # type: ignore[arg-type]
 
-        async def come(authorization: str) -> int:
+        async def status_with(authorization: str) -> int:
             answer = await client.get("/metrics", headers={"Authorization": authorization})
             if answer.status == 429:
                 assert 0 < int(answer.headers["Retry-After"]) <= 600
             return answer.status
 
-        assert await come("Bearer 4711") == 200
+        assert await status_with("Bearer 4711") == 200
         # A request without a key is not a guess.
-        assert [await come("") for _ in range(3)] == [401] * 3
-        assert [await come(f"Bearer {number}") for number in range(101)] == [401] * 100 + [429]
-        assert await come("Bearer 4711") == 429
+        assert [await status_with("") for _ in range(3)] == [401] * 3
+        assert [await status_with(f"Bearer {number}") for number in range(101)] == [401] * 100 + [429]
+        assert await status_with("Bearer 4711") == 429
         # A key that cannot be guessed is always accepted.
-        assert await come(f"Bearer {KEY}") == 200
-        assert await come(f"Bearer {KEY}x") == 401
+        assert await status_with(f"Bearer {KEY}") == 200
+        assert await status_with(f"Bearer {KEY}x") == 401
 
 
 def test_wrong_keys_are_counted_for_ten_minutes() -> None:

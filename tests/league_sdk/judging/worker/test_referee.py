@@ -1,6 +1,6 @@
 """The referee: which matches it takes, what it shows and what it reports (ruling, sections 9 and 10).
 
-``play_match`` is a stand-in that waits to be told how the match ended; the league manager is a record.
+``play_match`` is replaced: a match ends when and how the test says. The league manager only records what it is sent.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import Reply, TimedOut
 from tests.league_sdk.judging.scripted import BEGIN
 from tests.league_sdk.judging.staged import DETAILS, KEY, SEAT, TAKEN, WIN, Stage, begin, in_play, settle
-from tests.league_sdk.judging.starts import AUTH_TOKEN, LEAGUE_TOKEN, START, Link, tell, with_tokens
+from tests.league_sdk.judging.starts import AUTH_TOKEN, LEAGUE_TOKEN, START, Link, auth_token_of, with_tokens
 
 # -- taking matches ---------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ async def test_start_match_checks_the_token_first(referee: Referee) -> None:
 async def test_a_match_is_played_once_however_often_it_is_started(referee: Referee, link: Link, stage: Stage) -> None:
     assert [referee.start_match(START) for _ in range(3)] == [TAKEN] * 3
     await settle()
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     assert referee.start_match(START) == TAKEN
     await settle()
     assert (stage.begun, len(link.reports)) == ([KEY], 1)
@@ -69,12 +69,12 @@ async def test_a_match_that_is_over_is_played_again_in_another_conversation(
     assert referee.start_match(START) == TAKEN
     await settle()
     if over:
-        await stage.over(WIN)
+        await stage.end_and_settle(WIN)
     second = START | {"conversation_id": "conv-r1m1-001-again"}
     assert [referee.start_match(second) for _ in range(2)] == [TAKEN, TAKEN]
     await settle()
     assert (stage.begun, stage.given_up, referee.in_play) == ([KEY, KEY] if over else [KEY], [], 1)
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     assert (len(link.reports), referee.in_play) == (2 if over else 1, 0)
 
 
@@ -104,7 +104,7 @@ async def test_a_match_that_is_only_being_reported_takes_no_place(referee: Refer
     await begin(referee, START | {"match_id": "R1M2"})
     answers: list[dict[str, Any]] = []
     link.on_report = lambda: answers.append(referee.start_match(START | {"match_id": "R1M3"}))
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     assert answers == [TAKEN]
 
 
@@ -116,7 +116,7 @@ async def test_a_full_referee_refuses_new_matches_and_accepts_repeated_ones(refe
         TAKEN,
     ]
     await settle()
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     assert referee.start_match(START | {"match_id": "R1M3"}) == TAKEN
 
 
@@ -124,7 +124,7 @@ async def test_lines_to_players_that_no_match_uses_any_more_are_closed(referee: 
     for number in range(5):
         policy = {"refused_ports": [8000 + number // 2]}
         await begin(referee, START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
-        await stage.over(WIN, stage.begun[-1])
+        await stage.end_and_settle(WIN, stage.begun[-1])
     # Three policies, of which the last may be wanted again.
     assert [line.closed for line in stage.lines] == [1, 1, 0]
 
@@ -150,7 +150,7 @@ async def test_a_malformed_endpoint_policy_does_not_stop_a_match(referee: Refere
     assert stage.begun == [KEY]
 
 
-# -- what it shows ----------------------------------------------------------------------------------------
+# -- what a referee shows ---------------------------------------------------------------------------------
 
 
 async def test_get_match_state_shows_a_player_its_match_without_choices(referee: Referee, stage: Stage) -> None:
@@ -162,7 +162,7 @@ async def test_get_match_state_shows_a_player_its_match_without_choices(referee:
     secret = entry(n=0, at=BEGIN, sender="P02", recipient="REF01", message_type="X", body={"parity_choice": "odd"})
     log.add(secret, hidden=True)
     for player in ("P01", "P02"):
-        assert referee.shown.state({"match_id": "R1M1", "auth_token": tell("league_2" + player)}) == {
+        assert referee.shown.state({"match_id": "R1M1", "auth_token": auth_token_of("league_2" + player)}) == {
             "match_id": "R1M1",
             "attempt": 1,
             "state": "WAITING_FOR_PLAYERS",
@@ -172,7 +172,7 @@ async def test_get_match_state_shows_a_player_its_match_without_choices(referee:
         }
 
 
-@pytest.mark.parametrize("token", [7, "tok_" + "1" * 32, LEAGUE_TOKEN, AUTH_TOKEN, "f" * 64, tell("P03")])
+@pytest.mark.parametrize("token", [7, "tok_" + "1" * 32, LEAGUE_TOKEN, AUTH_TOKEN, "f" * 64, auth_token_of("P03")])
 async def test_get_match_state_refuses_everybody_but_the_players(referee: Referee, token: Any) -> None:
     """A league_token is refused, too: every agent that we call gets it."""
     referee.start_match(with_tokens())
@@ -192,7 +192,7 @@ async def test_get_match_state_without_a_token_is_e011(referee: Referee, params:
 async def test_get_match_state_finds_the_league_by_the_token(referee: Referee) -> None:
     referee.start_match(with_tokens())
     referee.start_match(with_tokens(league_id="other_league", attempt=7))
-    token = tell("other_leP02")
+    token = auth_token_of("other_leP02")
     assert referee.shown.state({"match_id": "R1M1", "auth_token": token})["attempt"] == 7
     assert referee.shown.state({"match_id": "R1M1", "league_id": "other_league", "auth_token": token})["attempt"] == 7
     with pytest.raises(TokenInvalid):
@@ -207,11 +207,11 @@ async def test_get_match_state_refuses_a_match_that_is_not_played_here(
 ) -> None:
     referee.start_match(START)
     with pytest.raises(InvalidFormat) as caught:
-        referee.shown.state(params | {"auth_token": tell("P01")})
+        referee.shown.state(params | {"auth_token": auth_token_of("P01")})
     assert caught.value.context["expected"] == "a match in play"
 
 
-# -- what it reports --------------------------------------------------------------------------------------
+# -- what a referee reports -------------------------------------------------------------------------------
 
 FAULT = Fault("P02", "E001", "GAME_INVITATION", 4, Cause.DEADLINE, 5.0)
 
@@ -230,7 +230,7 @@ async def test_match_result_report_has_the_verdict_and_the_score(
 ) -> None:
     points = {"win_points": 5, "draw_points": 2, "loss_points": -1, "technical_loss_points": -3}
     await begin(referee, START | {"settings": points})
-    await stage.over(played)
+    await stage.end_and_settle(played)
     (report,) = link.reports
     expected = {
         "league_id": "league_2025_even_odd",
@@ -276,7 +276,7 @@ HANDED_BACK_ITEM = {"match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"}
 
 
 async def handed_back(referee: Referee, link: Link) -> list[dict[str, Any]]:
-    """Let the referee send its next heartbeat; what it hands back in it, and why."""
+    """Let the referee send its next heartbeat; returns the matches that it hands back with it, and why."""
     link.heartbeats.clear()
     link.changed.clear()
     task = asyncio.create_task(referee.keep_reporting())
@@ -293,13 +293,13 @@ async def test_an_exception_in_one_match_ends_that_match_only(
 ) -> None:
     referee.start_match(START)
     await begin(referee, START | {"match_id": "R1M2"})
-    await stage.over(ZeroDivisionError("a mistake of ours"))
+    await stage.end_and_settle(ZeroDivisionError("a mistake of ours"))
     assert [record.message for record in caplog.records] == ["match R1M1 of league_2025_even_odd failed here"]
     why = "an error in the referee's own code (ZeroDivisionError)"
     assert await handed_back(referee, link) == [HANDED_BACK_ITEM | {"cause": "REFEREE", "why": why}]
     assert (in_play(referee, "R1M1"), in_play(referee, "R1M2"), link.reports) == (False, True, [])
     assert await handed_back(referee, link) == []
-    await stage.over(WIN, ("league_2025_even_odd", "R1M2", 1))
+    await stage.end_and_settle(WIN, ("league_2025_even_odd", "R1M2", 1))
     assert [report["match_id"] for report in link.reports] == ["R1M2"]
 
 
@@ -324,7 +324,7 @@ async def test_a_match_whose_result_is_refused_is_handed_back_as_the_leagues_fau
 
     link.on_report = refuse
     await begin(referee)
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     why = "the league manager did not take the result: E002: result is missing."
     assert await handed_back(referee, link) == [HANDED_BACK_ITEM | {"cause": "LEAGUE", "why": why}]
     assert not in_play(referee)
@@ -344,8 +344,8 @@ async def test_a_referee_gives_up_a_report_that_the_league_manager_always_fails_
     async def wait(seconds: float) -> None:
         waits.append(seconds)
 
-    card = RefereeMeta("R", "http://127.0.0.1:9/mcp", ["even_odd"], 1, "")
-    link = LeagueLink("http://127.0.0.1:9/mcp", card, Failing(), wait)  # type: ignore[arg-type]
+    own_meta = RefereeMeta("R", "http://127.0.0.1:9/mcp", ["even_odd"], 1, "")
+    link = LeagueLink("http://127.0.0.1:9/mcp", own_meta, Failing(), wait)  # type: ignore[arg-type]
     with pytest.raises(Refused):
         await link.report({"match_id": "R1M1"})
     assert (len(waits), waits[0], waits[-1]) == (league_link.MAX_REPORT_FAILURES - 1, 0.2, 3.0)
@@ -364,6 +364,6 @@ async def test_a_match_is_traced_with_the_calls_in_it(
     monkeypatch.setattr(records, "_tracers", [span])
     await begin(referee)
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     # The test makes the call, not the match, so the call has no match id.
     assert ended == ["player call None CHOOSE_PARITY_CALL player:P01", "match R1M1 None None"]

@@ -1,4 +1,4 @@
-"""A referee that was stopped and goes on: it calls nobody about a match that may be another's (ruling, section 10)."""
+"""A referee process that was stopped and goes on calls no player if another referee may have the match (ruling, 10)."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def the_site_ends(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [the_lease_runs_out, the_site_ends])
-async def test_no_player_is_called_once_the_match_may_be_anothers(
+async def test_no_player_is_called_once_another_referee_may_have_the_match(
     referee: Referee, link: Link, stage: Stage, meanwhile: Callable[[Stage], None]
 ) -> None:
     stage.clock.at = 1000.0
@@ -32,7 +32,7 @@ async def test_no_player_is_called_once_the_match_may_be_anothers(
     meanwhile(stage)
     with pytest.raises(Fenced) as caught:
         await stage.asks[KEY](SEAT, {"message_type": "GAME_OVER"}, limit_s=5.0)
-    await stage.over(caught.value)
+    await stage.end_and_settle(caught.value)
     (line,) = stage.lines
     assert line.called == ["CHOOSE_PARITY_CALL"]
     assert (in_play(referee), link.reports) == (False, [])

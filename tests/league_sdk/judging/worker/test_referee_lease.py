@@ -119,7 +119,7 @@ async def test_what_does_not_fit_into_one_heartbeat_is_sent_with_the_next(link: 
             await link.changed.wait()
             link.changed.clear()
     assert max(len(rpc.dumps(heartbeat)) for heartbeat in link.heartbeats) < 63 * 1024
-    # Nobody's transcript keeps another match's board waiting.
+    # The transcript of one match does not delay the board of another.
     assert {item["match_id"] for heartbeat in link.heartbeats[:3] for item in heartbeat} == {
         key[1] for key in stage.logs
     }
@@ -162,7 +162,7 @@ async def test_a_match_that_is_lost_is_given_up(referee: Referee, link: Link, st
 
     link.on_progress = lost
     async with reporting(referee):
-        await stage.curtain.wait()
+        await stage.gave_up.wait()
         await settle()
     assert (stage.given_up, in_play(referee), in_play(referee, "R1M2")) == ([KEY], False, True)
     assert link.reports == []
@@ -202,7 +202,7 @@ async def test_a_heartbeat_that_is_not_answered_does_not_outlast_the_lease(
     await begin(referee)
     stage.clock.at = begun + 5.99
     async with reporting(referee):
-        await stage.curtain.wait()
+        await stage.gave_up.wait()
     assert (stage.given_up, in_play(referee)) == ([KEY], False)
 
 
@@ -224,7 +224,7 @@ async def test_a_match_that_no_accepted_heartbeat_reported_is_given_up(
 
 
 async def test_the_lease_of_a_match_begins_when_it_is_given(referee: Referee, link: Link, stage: Stage) -> None:
-    """An idle referee's last heartbeat may be older than a short lease; its first match must not die of that."""
+    """The last heartbeat of an idle referee may be older than a short lease: no reason to give up its first match."""
     stage.clock.at = begun = 1000.0
     link.on_progress = refusing(NotReached("no connection", connected=False))
     referee.start_match(START | {"settings": {"referee_lease_s": 1}})
@@ -244,7 +244,7 @@ async def test_a_referee_that_is_unknown_gives_up_its_matches_and_registers_agai
     await begin(referee)
     link.on_progress = refusing(Refused(code, "who are you?"))
     async with reporting(referee):
-        await stage.curtain.wait()
+        await stage.gave_up.wait()
         await settle()
         link.on_progress = None
     assert (stage.given_up, link.registrations, in_play(referee)) == ([KEY], 1, False)

@@ -31,7 +31,7 @@ async def test_several_matches_are_taken_in_one_call_each_with_its_own_answer(
         (True, None),
     ]
     await settle()
-    await stage.over(WIN)
+    await stage.end_and_settle(WIN)
     assert [report["match_id"] for report in link.reports] == ["R1M1"]
 
 
@@ -43,7 +43,7 @@ async def test_a_call_without_a_list_of_matches_starts_none(referee: Referee, ma
     assert LEAGUE_TOKEN not in str(refused.value.context)
 
 
-async def test_a_fault_of_ours_in_one_start_loses_no_answer_of_the_others(
+async def test_an_internal_error_in_one_start_does_not_affect_the_answers_to_the_others(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = Referee.start_match
