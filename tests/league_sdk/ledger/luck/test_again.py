@@ -91,13 +91,13 @@ def test_what_was_decided_without_play_stays_and_says_nothing_of_strength() -> N
     lost = tuple(Result(1, "P04", other, "TECHNICAL_LOSS", other) for other in PLAYERS[:3]) * 5
     luck = answer(question_of((*LADDER[:3], *LADDER[3:5] * 2, *lost), chances=(None,) * 22))
     assert (luck.matches, luck.kept) == (7, 15)
-    # Five technical wins each put the others beyond its reach; it has played but one match to its end.
+    # Five technical wins put each other player out of its reach. Only three of its matches were played to their end.
     assert (luck.players["P04"].low, luck.players["P04"].high) == (4, 4)
     assert luck.players["P04"].coin
     assert luck.players["P04"].best is not None
 
 
-def test_one_without_a_match_played_to_its_end_is_not_the_best() -> None:
+def test_a_player_without_a_match_played_to_its_end_is_not_the_best() -> None:
     played = tuple(won(a, b) for a, b in (("P01", "P02"), ("P01", "P03"), ("P02", "P03")) * 2)
     luck = answer(question_of((*played, Result(1, "P04", "P01", "TECHNICAL_LOSS", "P01")), chances=(None,) * 7))
     assert luck.players["P04"].best is None
@@ -149,7 +149,7 @@ def test_places_are_those_of_the_table(
     )
 
 
-def test_a_long_name_of_a_league_and_many_points_do_not_mix_up_the_order() -> None:
+def test_many_points_for_a_match_do_not_mix_up_the_order() -> None:
     scoring = Scoring(win=1000, draw=-1000, loss=-1000, technical_loss=-1000)
     luck = answer(question_of(LADDER * 4, scoring=scoring, chances=((1.0, 0.0, 0.0),) * 24))
     assert [one.place for one in luck.players.values()] == [1, 2, 3, 4]
@@ -158,20 +158,21 @@ def test_a_long_name_of_a_league_and_many_points_do_not_mix_up_the_order() -> No
 
 # Leagues of known strengths ---------------------------------------------------------------------
 
-COVERED = {one.name: one for one in bench.SCENARIOS if one.players <= 13} | {
+TESTED = {one.name: one for one in bench.SCENARIOS if one.players <= 13} | {
     one.name: replace(one, players=12) for one in bench.SCENARIOS if one.players == 30 and not one.rounds
 }
-
-
+"""Scenarios by name, with few players, so that a test is quick."""
 SAMPLED = ("all equal, half are draws", "middling differences")
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.exhaustive) for name in COVERED]
+    "name", [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.exhaustive) for name in TESTED]
 )
-def test_a_league_that_is_played_again_is_as_predicted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_cover_the_places_of_a_league_that_is_played_again(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(again, "MAX_REPLAYS", 300)
-    found = bench.run(COVERED[name], leagues=25, seed=1)
+    found = bench.run(TESTED[name], leagues=25, seed=1)
     assert found.covered >= bench.MIN_COVERED
 
 
@@ -180,5 +181,5 @@ def test_intervals_are_too_narrow_if_strengths_are_taken_as_known(monkeypatch: p
     monkeypatch.setattr(again, "MAX_REPLAYS", 300)
     monkeypatch.setattr(strengths, "SPREADS", (3.2, 4.5))
     monkeypatch.setattr(strengths, "solve_upper", lambda columns, right: [0.0] * len(right))
-    equal = COVERED["all equal, no draws"]
+    equal = TESTED["all equal, no draws"]
     assert bench.run(equal, leagues=25, seed=1).covered < 0.8

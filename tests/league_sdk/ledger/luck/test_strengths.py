@@ -1,4 +1,4 @@
-"""What results leave possible of the players' strengths."""
+"""Which strengths of the players are possible after their results."""
 
 import random
 from math import exp, log
@@ -11,14 +11,21 @@ from league_sdk.ledger.luck.strengths import Decided, estimate
 
 
 def matches_of(players: int, true: list[float], nu: float, first: float, rng: random.Random) -> list[Decided]:
+    """Results of the model: everybody meets everybody twice.
+
+    Args:
+        true: the strengths of the players.
+        nu: how frequent draws are.
+        first: the advantage of the first player.
+    """
     played = []
     for a in range(players):
         for b in range(players):
             if a == b:
                 continue
             up = exp((true[a] - true[b] + first) / 2)
-            at = rng.random() * (up + 1 / up + nu)
-            played.append(Decided(a, b, 1 if at < up else -1 if at < up + 1 / up else 0))
+            drawn = rng.random() * (up + 1 / up + nu)
+            played.append(Decided(a, b, 1 if drawn < up else -1 if drawn < up + 1 / up else 0))
     return played
 
 
