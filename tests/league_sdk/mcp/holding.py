@@ -1,4 +1,4 @@
-"""Holds what a tool answers against its schema."""
+"""Compares what a tool answers with its schema."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ OPEN = {"Refusal"}
 """Messages of the protocol may have more fields than their models."""
 
 
-def hold(schema: Mapping[str, Any], answer: Any, *, refusal: bool, strict: bool = False) -> None:
-    """Hold the structured content of a tool against its ``outputSchema``.
+def assert_fits(schema: Mapping[str, Any], answer: Any, *, refusal: bool, strict: bool = False) -> None:
+    """Assert that the structured content of a tool fits its ``outputSchema``.
 
     Args:
         schema: the schema of the tool.

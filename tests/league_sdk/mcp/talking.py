@@ -1,4 +1,4 @@
-"""A server of the core with a few things to offer, and clients of both eras without a network."""
+"""An MCP server with a few tools, resources and a prompt, and clients of both eras; without a network."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from league_sdk.mcp.states import States
 from league_sdk.mcp.versions import META, STATELESS_VERSIONS
 
 BOTH = "application/json, text/event-stream"
+"""An Accept header: for JSON and for streams."""
 NAME_FORM = elicitation("Your name?", {"name": {"type": "string"}}, "name")
 
 

@@ -75,7 +75,7 @@ async def test_a_client_without_a_session_may_call_but_not_subscribe() -> None:
 
 
 @pytest.mark.parametrize("version", ["2020-01-01", "2025-12-01"])
-async def test_a_version_header_of_no_version_is_refused(version: str) -> None:
+async def test_a_header_that_names_no_version_of_mcp_is_refused(version: str) -> None:
     answer = await Talk().send(handshake("tools/list"), mcp_protocol_version=version)
     assert (answer.status, answer.code) == (400, -32600)
 
@@ -139,13 +139,13 @@ async def test_nobody_answers_in_the_session_of_another() -> None:
     assert (await anext(stream))["result"]["content"][0]["text"] == "decline None"
 
 
-async def test_a_client_that_cannot_ask_is_told_so() -> None:
+async def test_a_client_that_cannot_ask_its_user_is_told_so() -> None:
     talk = Talk()
     session = await talk.session()
     answer = await talk.send(handshake("tools/call", name="greet"), mcp_session_id=session)
     assert answer.code == -32021
-    alone = await talk.send(handshake("tools/call", name="greet"))
-    assert alone.code == -32021
+    without_session = await talk.send(handshake("tools/call", name="greet"))
+    assert without_session.code == -32021
 
 
 async def test_a_cancelled_request_ends() -> None:

@@ -1,4 +1,4 @@
-"""What is long is made once and costs no more than a copy; what takes long is finished elsewhere."""
+"""Long parts of answers are made once and then copied; work that takes long is begun at once and finished elsewhere."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_tool_that_is_added_is_listed() -> None:
     assert answer.result["tools"][-1]["name"] == "new"
 
 
-async def test_an_object_that_is_json_already_goes_in_as_it_is() -> None:
+async def test_an_object_that_is_json_already_is_put_into_the_answer_as_it_is() -> None:
     odd = b'{"a": "<x>structuredContent", "\\u2028":[1e2]}'
 
     async def call(context: Context, arguments: dict[str, Any]) -> ToolResult:
@@ -64,7 +64,7 @@ async def test_an_object_that_is_json_already_goes_in_as_it_is() -> None:
     assert answer.result["more"] == {}
 
 
-def test_what_takes_long_is_finished_elsewhere() -> None:
+def test_work_that_takes_long_is_begun_at_once_and_finished_elsewhere() -> None:
     steps: list[str] = []
 
     async def work() -> int:
@@ -81,7 +81,7 @@ def test_what_takes_long_is_finished_elsewhere() -> None:
     assert asyncio.run(work()) == 7
 
 
-def test_what_waits_is_refused_without_an_event_loop() -> None:
+def test_work_that_waits_for_something_is_refused_without_an_event_loop() -> None:
     loop = asyncio.new_event_loop()
     ended: list[bool] = []
 

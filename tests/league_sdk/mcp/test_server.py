@@ -100,7 +100,7 @@ def test_the_era_follows_from_method_params_and_headers(body: Any, headers: dict
 
 
 @pytest.mark.parametrize("method", ["tools/call", "ping"])
-def test_what_course_clients_send_is_mcp_only_with_something_else_of_mcp(method: str) -> None:
+def test_a_method_that_course_clients_use_too_is_mcp_only_with_a_header_or_meta_of_mcp(method: str) -> None:
     assert not is_mcp(handshake(method), {})
     assert is_mcp(handshake(method), {"mcp-session-id": "s"})
     assert is_mcp(handshake(method), {"mcp-protocol-version": "2025-06-18"})
@@ -119,7 +119,7 @@ def test_what_course_clients_send_is_mcp_only_with_something_else_of_mcp(method:
         ([handshake("initialize")], {}, False),
     ],
 )
-def test_the_rest_is_mcp_if_it_has_an_era(body: Any, headers: dict[str, str], mcp: bool) -> None:
+def test_other_requests_are_mcp_if_their_method_or_headers_are(body: Any, headers: dict[str, str], mcp: bool) -> None:
     assert is_mcp(body, headers) is mcp
 
 

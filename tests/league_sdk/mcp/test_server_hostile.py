@@ -1,4 +1,4 @@
-"""What a client that wants to do harm can have a server keep, and what it can take from other clients."""
+"""What a hostile client can make a server keep, and what it can take from other clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_URI = f"test://many/{'x' * MAX_URI_CHARS}/part"
 
 
 @pytest.mark.parametrize("rpc_id", ["x" * (MAX_ID_CHARS + 1), 10**MAX_ID_CHARS], ids=["text", "number"])
-async def test_an_id_that_every_message_of_a_stream_would_repeat_is_short(rpc_id: Any) -> None:
+async def test_a_long_id_is_refused_because_every_message_of_a_stream_would_repeat_it(rpc_id: Any) -> None:
     body, headers = stateless("subscriptions/listen", notifications={})
     for sent, head in ((body | {"id": rpc_id}, headers), (handshake("ping", rpc_id=rpc_id), {})):
         answer = await Talk().send(sent, **head)
@@ -48,7 +48,7 @@ async def test_a_session_remembers_no_capability_that_means_nothing_here() -> No
 # Others' sessions and streams -------------------------------------------------------------------
 
 
-async def _opens(talk: Talk, session: str) -> Any:
+async def _open_stream(talk: Talk, session: str) -> Any:
     reply = await talk.server.handle(talk.request(b"", method="GET", mcp_session_id=session))
     assert not isinstance(reply.body, bytes | None)
     return reply.body
@@ -62,7 +62,7 @@ async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without
     other = await talk.session()
     talk.caller = "crowd"
     streaming, oldest = await talk.session(), await talk.session()
-    await _opens(talk, streaming)
+    await _open_stream(talk, streaming)
     newer = [await talk.session() for _ in range(2)]
     assert (await talk.send(handshake("ping"), mcp_session_id=oldest)).status == 404
     talk.caller = "late"
@@ -75,11 +75,11 @@ async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without
 async def test_the_caller_with_the_most_streams_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "MAX_LISTENERS", 3)
     talk = Talk(caller="other")
-    streams = [await _opens(talk, await talk.session())]
+    streams = [await _open_stream(talk, await talk.session())]
     talk.caller = "crowd"
-    streams += [await _opens(talk, await talk.session()) for _ in range(2)]
+    streams += [await _open_stream(talk, await talk.session()) for _ in range(2)]
     talk.caller = "late"
-    streams.append(await _opens(talk, await talk.session()))
+    streams.append(await _open_stream(talk, await talk.session()))
     reading = [asyncio.ensure_future(anext(stream, b"ended")) for stream in streams]
     await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
     assert [one.done() for one in reading] == [False, True, False, False]
@@ -131,14 +131,14 @@ async def test_other_work_goes_on_between_the_notifications_of_listeners() -> No
 
 async def test_what_waits_for_a_stream_is_sent_in_one_part() -> None:
     talk = Talk()
-    stream = await _opens(talk, await talk.session())
+    stream = await _open_stream(talk, await talk.session())
     for kind in ("tools", "prompts"):
         talk.server.listeners.list_changed(kind)  # type: ignore[arg-type]
     assert (await anext(stream)).count(b"data: ") == 2
     talk.server.close()
 
 
-def test_a_client_that_reads_streams_alone_can_read_what_it_has_done() -> None:
+def test_a_client_that_accepts_streams_only_gets_an_answer_made_at_once_as_a_stream() -> None:
     body, headers = stateless("tools/call", name="echo", arguments={"a": 1})
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = HttpRequest("POST", named | {"accept": "text/event-stream"}, at_once=True, decoded=body)

@@ -73,7 +73,7 @@ async def test_each_header_is_needed(missing: str) -> None:
     assert (answer.status, answer.code) == (400, -32020)
 
 
-async def test_a_name_in_another_script_is_compared_decoded() -> None:
+async def test_a_name_in_another_script_is_decoded_from_its_header_and_compared() -> None:
     talk = Talk()
     resources = talk.server.registry.resources
     resources[0] = replace(resources[0], uri="test://שלום")
@@ -93,7 +93,9 @@ async def test_a_name_in_another_script_is_compared_decoded() -> None:
         ({"region": True}, {"mcp_param_region": "true"}, 200),
     ],
 )
-async def test_a_header_that_a_schema_asks_for(arguments: Any, header: dict[str, str], status: int) -> None:
+async def test_a_header_that_a_schema_asks_for_has_to_repeat_the_argument(
+    arguments: Any, header: dict[str, str], status: int
+) -> None:
     body, headers = stateless("tools/call", name="headed", arguments=arguments)
     assert (await Talk().send(body, **headers | header)).status == status
 
@@ -219,7 +221,7 @@ async def test_a_question_without_a_state_may_be_answered_before_it_is_asked() -
     assert answer.result["content"] == [{"type": "text", "text": "decline"}]
 
 
-async def test_a_client_that_cannot_ask_is_told_what_it_needs() -> None:
+async def test_a_client_that_cannot_ask_its_user_is_told_what_it_needs() -> None:
     answer = await Talk().stateless("tools/call", name="greet")
     assert (answer.status, answer.code) == (400, -32021)
     assert answer.body["error"]["data"] == {"requiredCapabilities": {"elicitation": {}}}
