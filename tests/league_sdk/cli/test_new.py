@@ -14,7 +14,7 @@ from league_sdk.kits import LANGUAGES
 from league_sdk.player.loading import load
 
 
-def test_what_is_written_plays_and_tells_how_to_go_on(
+def test_the_file_that_is_written_can_play_and_the_next_commands_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -40,7 +40,7 @@ def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.Capt
     assert "exists already: nothing was changed." in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_missing_folder_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_and_wrong_arguments_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", str(tmp_path / "nowhere" / "mine.py")]) == 1
     assert "cannot be written: No such file or directory." in " ".join(capsys.readouterr().err.split())
     assert main(["new", "mine.txt"]) == 2

@@ -1,4 +1,4 @@
-"""``league play``, run as a process beside a league that only registers and asks once."""
+"""``league play``, run as a process, with a simulated league that only answers registrations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MINE = "class Mine:\n    def choose(self, options, context):\n        return con
 
 
 class League:
-    """Accepts everybody, or nobody."""
+    """A league that accepts everybody, or nobody."""
 
     def __init__(self, status: str = "ACCEPTED") -> None:
         self.status = status
@@ -48,7 +48,7 @@ class Playing:
         self._lines = process.stdout
 
     async def until(self, text: str) -> str:
-        """Read on until a line has this text; the line."""
+        """Read lines until one has this text; returns that line."""
         async with asyncio.timeout(60):
             async for line in self._lines:
                 if text in line.decode():
@@ -89,7 +89,7 @@ async def ask(endpoint: str, method: str, params: dict[str, Any]) -> Any:
         return await reply.json()
 
 
-async def test_results_and_mistakes_are_told_and_the_token_is_kept(tmp_path: Path) -> None:
+async def test_results_and_mistakes_are_printed_and_the_token_is_kept(tmp_path: Path) -> None:
     league = League()
     async with listening(league.serve) as url, playing(tmp_path, "--league", url, "--port", "0", "--listen") as player:
         endpoint = (await player.until("Ada is P01 of fall at ")).rpartition(" ")[2]
@@ -121,7 +121,7 @@ def configured(folder: Path, league: str) -> Path:
     return config
 
 
-async def test_a_player_of_the_configuration_plays_and_what_is_typed_counts_more(tmp_path: Path) -> None:
+async def test_a_player_of_the_configuration_plays_and_options_of_the_command_line_go_before_it(tmp_path: Path) -> None:
     league = League()
     async with listening(league.serve) as url:
         config = str(configured(tmp_path, url))
@@ -135,7 +135,7 @@ async def test_a_player_of_the_configuration_plays_and_what_is_typed_counts_more
     assert not request["player_meta"]["contact_endpoint"].endswith(":9/mcp")
 
 
-async def test_a_league_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+async def test_the_reason_of_a_league_that_rejects_the_player_is_printed(tmp_path: Path) -> None:
     async with (
         listening(League("REJECTED").serve) as url,
         playing(tmp_path, "--league", url, "--port", "0") as player,
@@ -154,7 +154,7 @@ async def test_a_league_that_is_not_up_yet_is_waited_for(tmp_path: Path) -> None
             assert await player.end() == 0
 
 
-async def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path: Path) -> None:
+async def test_a_port_that_is_taken_is_reported_with_what_to_do(tmp_path: Path) -> None:
     sock = bound()
     sock.listen()
     port = str(sock.getsockname()[1])

@@ -51,7 +51,7 @@ async def test_the_league_that_is_played_is_shown_once(capsys: pytest.CaptureFix
     assert "\x1b" not in out
 
 
-async def test_a_league_that_has_ended_is_shown_and_left(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_league_that_has_ended_is_shown_once_and_the_command_ends(capsys: pytest.CaptureFixture[str]) -> None:
     async with listening(site()) as url:
         assert await asyncio.to_thread(main, ["watch", f"{url}/leagues/autumn/", "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -62,7 +62,7 @@ async def test_a_league_that_has_ended_is_shown_and_left(capsys: pytest.CaptureF
 async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is_read(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The league ends with the second request of all."""
+    """The league is running at the first request of the command, and has ended from the second on."""
     paths = list[str]()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -77,9 +77,9 @@ async def test_the_last_result_is_in_the_table_of_a_league_that_ends_while_it_is
         assert await asyncio.to_thread(main, ["watch", url, "--league-id", "autumn", "--json"]) == 0
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["league"]["status"], last["table"][0]["points"]) == ("COMPLETED", 3)
-    own = [path for path in paths if path.startswith("/api/leagues/autumn")]
-    status_reads = [place for place, path in enumerate(own) if path == "/api/leagues/autumn"]
-    assert "/api/leagues/autumn/events" in own[status_reads[-1] :]
+    of_league = [path for path in paths if path.startswith("/api/leagues/autumn")]
+    status_reads = [index for index, path in enumerate(of_league) if path == "/api/leagues/autumn"]
+    assert "/api/leagues/autumn/events" in of_league[status_reads[-1] :]
 
 
 @pytest.mark.parametrize(

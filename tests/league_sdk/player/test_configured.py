@@ -14,7 +14,7 @@ from league_sdk.player.configured import given_on, options_of
 from tests.places import ROOT
 
 SAMPLE = ROOT / "examples" / "config"
-P02 = {
+OPTIONS_OF_P02 = {
     "name": "Agent Beta",
     "host": "127.0.0.1",
     "port": 8102,
@@ -39,14 +39,14 @@ def change(folder: Path, **fields: Any) -> Path:
 
 
 def test_a_player_of_the_sample_is_read() -> None:
-    assert options_of(SAMPLE, "P02") == P02
-    assert given_on(["--config", str(SAMPLE), "--player=P02", "--data", "x"]) == P02
+    assert options_of(SAMPLE, "P02") == OPTIONS_OF_P02
+    assert given_on(["--config", str(SAMPLE), "--player=P02", "--data", "x"]) == OPTIONS_OF_P02
     assert given_on(["--name", "Own"]) == {}
     with pytest.raises(ValueError, match=r"--player names a player of .*: say with --config"):
         given_on(["--player", "P02"])
 
 
-def test_an_address_that_is_not_told_is_chosen_here(folder: Path) -> None:
+def test_fields_that_are_empty_or_not_unique_are_left_out(folder: Path) -> None:
     change(folder, default_endpoint="", preferred_leagues=["a", "b"], game_types=[])
     assert options_of(folder, "P02") == {"name": "Agent Beta", "league": "http://127.0.0.1:8000/mcp"}
 
@@ -75,14 +75,16 @@ def test_a_mistake_names_file_and_field(
     assert str(wrong.value).startswith(str(path)) and expected in str(wrong.value)
 
 
-def test_the_command_line_says_it_and_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_ends_if_the_configuration_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         app.run(arguments=["--config", str(tmp_path), "--player", "P02"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith("agents_config.json cannot be read: No such file or directory\n")
 
 
-def test_what_is_typed_counts_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_the_command_line_go_before_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     async def play(options: Any, make: Any) -> int:
@@ -94,9 +96,9 @@ def test_what_is_typed_counts_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert app.run(arguments=config) == app.run(arguments=[*config, "--name", "Own", "--port", "0"]) == 0
     assert app.run(arguments=[*config, "--game", "tic_tac_toe", "--league", "http://127.0.0.1:9/mcp"]) == 0
     parts = [(one.name, one.port, one.game, one.league, one.league_id) for one in seen]
-    ours, here = "league_2025_even_odd", "http://127.0.0.1:8000/mcp"
+    league_id, league_url = "league_2025_even_odd", "http://127.0.0.1:8000/mcp"
     assert parts == [
-        ("Agent Beta", 8102, ["even_odd"], here, ours),
-        ("Own", 0, ["even_odd"], here, ours),
-        ("Agent Beta", 8102, ["tic_tac_toe"], "http://127.0.0.1:9/mcp", ours),
+        ("Agent Beta", 8102, ["even_odd"], league_url, league_id),
+        ("Own", 0, ["even_odd"], league_url, league_id),
+        ("Agent Beta", 8102, ["tic_tac_toe"], "http://127.0.0.1:9/mcp", league_id),
     ]

@@ -85,7 +85,7 @@ def test_the_history_strategy_chooses_the_more_frequent_parity() -> None:
     assert strategy.choose(["even", "odd"], {"numbers_drawn": []}) in ("even", "odd")
 
 
-def over(match_id: str, status: str, winner: str | None) -> dict[str, Any]:
+def game_over(match_id: str, status: str, winner: str | None) -> dict[str, Any]:
     result = {"status": status, "winner_player_id": winner, "choices": {"P01": None, "P02": None}}
     return {"match_id": match_id, "game_result": result}
 
@@ -94,12 +94,12 @@ async def test_the_last_result_of_a_match_counts_and_survives_a_restart(tmp_path
     player = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
     player.accept(ACCEPTED)
     for params in (
-        over("R1M1", "WIN", "P01"),
-        over("R1M1", "WIN", "P02"),
-        over("R2M1", "TECHNICAL_LOSS", None),
-        over("R3M1", "DRAW", None),
-        over("R4M1", "WIN", "P01"),
-        over("R4M1", "CANCELLED", None),
+        game_over("R1M1", "WIN", "P01"),
+        game_over("R1M1", "WIN", "P02"),
+        game_over("R2M1", "TECHNICAL_LOSS", None),
+        game_over("R3M1", "DRAW", None),
+        game_over("R4M1", "WIN", "P01"),
+        game_over("R4M1", "CANCELLED", None),
     ):
         await player.call("notify_match_result", params)
     stats = {"total_matches": 3, "wins": 0, "losses": 2, "draws": 1}

@@ -1,4 +1,4 @@
-"""A player's log and history as files of chapter 9, beside its program."""
+"""A player's log and history in the files of chapter 9, in a folder beside its program."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lines(folder: Path, name: str = "P01.log.jsonl") -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def inside(folder: Path) -> set[str]:
+def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
@@ -115,13 +115,13 @@ async def test_any_message_type_is_answered(tmp_path: Path, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("hostile", ["../../evil", "/etc/evil", "..", ".", "a/../../evil", "~", "x" * 300])
-async def test_an_id_from_a_server_stays_in_the_folder(tmp_path: Path, hostile: str) -> None:
+async def test_a_hostile_id_from_a_server_writes_no_file_outside_the_folder(tmp_path: Path, hostile: str) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     alpha = player(folder, player_id=hostile)
     await alpha.call("notify_match_result", message("GAME_OVER", game_result={"status": "DRAW", "choices": {}}))
-    assert inside(tmp_path) == {"mine"}
-    assert inside(folder) == {"data", "logs"}
+    assert names_in(tmp_path) == {"mine"}
+    assert names_in(folder) == {"data", "logs"}
 
 
 async def test_strangers_cannot_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ async def test_strangers_cannot_fill_the_disk(tmp_path: Path, monkeypatch: pytes
     for _ in range(50):
         await alpha.call("handle_game_invitation", message("GAME_INVITATION", junk="x" * 3000))
     logs = tmp_path / "logs" / "agents"
-    assert inside(logs) == {"P01.log.jsonl", "P01.log.jsonl.1"}
+    assert names_in(logs) == {"P01.log.jsonl", "P01.log.jsonl.1"}
     assert (logs / "P01.log.jsonl.1").stat().st_size < 10_000
 
 

@@ -42,12 +42,12 @@ def test_a_function_is_enough() -> None:
     assert load(write("def choose(options, context):\n    return 'even'\n"))().choose(["odd"], {}) == "even"
 
 
-def test_the_last_of_classes_that_extend_each_other_is_meant() -> None:
+def test_of_classes_that_extend_each_other_the_last_is_loaded() -> None:
     made = load(write(PLAIN + "class Better(Mine):\n    pass\n"))
     assert made.__name__ == "Better"  # type: ignore[attr-defined]
 
 
-def test_one_of_several_classes_is_named() -> None:
+def test_of_several_classes_one_has_to_be_named() -> None:
     source = write(PLAIN + "class Other:\n    def choose(self, options, context):\n        return 'even'\n")
     with pytest.raises(NotLoaded, match=r"several classes that play: Mine, Other\. Say which: mine\.py:Mine"):
         load(source)
@@ -82,12 +82,12 @@ def test_the_names_of_the_command_line_are_strategies() -> None:
         ("def choose(options):\n    return 1\n", r"line 1: choose must take \(options, context\)"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_line(text: str, sentence: str) -> None:
+def test_a_mistake_in_a_file_is_reported_with_its_line(text: str, sentence: str) -> None:
     with pytest.raises(NotLoaded, match=sentence):
         load(write(text))
 
 
-def test_a_file_that_is_not_there_is_said_with_the_folder() -> None:
+def test_a_missing_file_is_reported_with_the_folder_and_a_wrong_name_with_the_strategies() -> None:
     with pytest.raises(NotLoaded, match=r"There is no file nothing\.py in /"):
         load("nothing.py")
     with pytest.raises(NotLoaded, match=r"'radnom' is neither a Python file nor a strategy; these are: random"):

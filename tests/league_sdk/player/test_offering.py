@@ -23,12 +23,12 @@ from league_sdk.player import server as server_module
 from league_sdk.player.answers import SCHEMAS
 from league_sdk.player.offering import STATE
 from league_sdk.transport.client import CallFailed, Client, Reply
-from tests.league_sdk.mcp.holding import hold
+from tests.league_sdk.mcp.holding import assert_fits
 from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE_TOKEN, OVER, TOKEN
 
 PATIENCE_S = 60.0
-CALLED = {"match_id": "R1M1"}
+IN_R1M1 = {"match_id": "R1M1"}
 
 
 class Host:
@@ -63,7 +63,7 @@ class Host:
     async def call(self, name: str, token: str = "", **arguments: Any) -> dict[str, Any]:
         """The result of a tool, as a client of the stateless era has it."""
         result = await self.ask("tools/call", token=token, name=name, arguments=arguments)
-        hold(SCHEMAS[name], result["structuredContent"], refusal=result.get("isError", False), strict=True)
+        assert_fits(SCHEMAS[name], result["structuredContent"], refusal=result.get("isError", False), strict=True)
         return result
 
     async def session(self) -> dict[str, str]:
@@ -123,22 +123,22 @@ async def test_every_tool_says_what_it_takes_and_does(host: Host) -> None:
 
 
 async def test_a_match_is_played_with_few_arguments(host: Host) -> None:
-    joined = (await host.call("handle_game_invitation", **CALLED))["structuredContent"]
+    joined = (await host.call("handle_game_invitation", **IN_R1M1))["structuredContent"]
     assert (joined["message_type"], joined["accept"], joined["player_id"]) == ("GAME_JOIN_ACK", True, "P01")
-    chosen = await host.call("choose_parity", **CALLED, auth_token=None)
+    chosen = await host.call("choose_parity", **IN_R1M1, auth_token=None)
     assert chosen["structuredContent"]["parity_choice"] == "odd"
     assert json.loads(chosen["content"][0]["text"]) == chosen["structuredContent"]
     assert joined["conversation_id"] == chosen["structuredContent"]["conversation_id"]
     request = {"valid_options": [4], "move_type": "place"}
-    moved = await host.call("make_move", **CALLED, game_type="tic_tac_toe", move_request=request)
+    moved = await host.call("make_move", **IN_R1M1, game_type="tic_tac_toe", move_request=request)
     assert moved["structuredContent"]["move_data"] == {"move_type": "place", "choice": 4}
-    reply = await host.call("notify_match_result", **CALLED, game_result=OVER["game_result"])
+    reply = await host.call("notify_match_result", **IN_R1M1, game_result=OVER["game_result"])
     assert reply["structuredContent"] == {"status": "received"}
     assert [row["result"] for row in host.player.memory.matches] == ["WIN"]
 
 
-async def test_what_a_caller_makes_it_answer_still_fits_its_schema(host: Host) -> None:
-    """``Host.call`` holds each answer against it: clients refuse one that does not fit."""
+async def test_answers_to_odd_arguments_fit_their_schema(host: Host) -> None:
+    """``Host.call`` compares each answer with its schema: clients refuse one that does not fit."""
     odd = {"match_id": "M" * 500, "player_id": 7, "conversation_id": None, "message_type": "CHOOSE_PARITY_CALL"}
     for name in ("handle_game_invitation", "choose_parity"):
         await host.call(name, **odd)
@@ -157,7 +157,7 @@ async def test_what_a_caller_makes_it_answer_still_fits_its_schema(host: Host) -
 async def test_a_call_of_few_arguments_takes_no_part_in_a_match_under_way(host: Host) -> None:
     contexts: list[Any] = []
     host.player.strategy.choose = lambda options, context: contexts.append(context) or options[len(contexts) - 1]  # type: ignore[method-assign, func-returns-value]
-    moves = [(await host.call("choose_parity", **CALLED))["structuredContent"]["parity_choice"] for _ in range(2)]
+    moves = [(await host.call("choose_parity", **IN_R1M1))["structuredContent"]["parity_choice"] for _ in range(2)]
     body = {"jsonrpc": "2.0", "id": 1, "method": "choose_parity", "params": CHOICE}
     moves.append((await host.post(body))[1]["result"]["parity_choice"])
     assert (moves, len(contexts)) == (["even", "even", "odd"], 2)
@@ -175,8 +175,8 @@ async def test_a_broadcast_is_heard_with_its_envelope_filled_in(host: Host, name
     assert {"message_type", "timestamp", "conversation_id"} <= set(messages[0])
 
 
-async def test_the_history_needs_a_token_in_the_head_or_among_the_arguments(host: Host) -> None:
-    await host.call("notify_match_result", **CALLED, game_result=OVER["game_result"])
+async def test_the_history_needs_a_token_in_a_header_or_among_the_arguments(host: Host) -> None:
+    await host.call("notify_match_result", **IN_R1M1, game_result=OVER["game_result"])
     for result in (
         await host.call("get_player_state", TOKEN),
         await host.call("get_player_state", TOKEN, auth_token=""),
@@ -194,9 +194,9 @@ async def test_the_history_needs_a_token_in_the_head_or_among_the_arguments(host
     [
         ("choose_parity", {}, "E003"),
         ("choose_parity", {"match_id": {}}, "E002"),
-        ("make_move", CALLED, "E002"),
-        ("notify_match_result", CALLED, "E002"),
-        ("choose_parity", CALLED | {"protocol": "league.v1"}, "E018"),
+        ("make_move", IN_R1M1, "E002"),
+        ("notify_match_result", IN_R1M1, "E002"),
+        ("choose_parity", IN_R1M1 | {"protocol": "league.v1"}, "E018"),
     ],
 )
 async def test_what_is_wrong_with_a_call_is_said_in_its_result(
@@ -270,7 +270,7 @@ async def test_a_listener_is_told_of_a_result_and_of_the_end(host: Host) -> None
 async def test_a_client_of_the_handshake_era_has_a_session_that_ends_with_the_server(host: Host) -> None:
     session = await host.session()
     assert await host.post(handshake("ping"), **session) == (200, {"jsonrpc": "2.0", "id": 7, "result": {}})
-    body = handshake("tools/call", name="choose_parity", arguments=CALLED)
+    body = handshake("tools/call", name="choose_parity", arguments=IN_R1M1)
     result = (await host.post(body, **session))[1]["result"]
     assert "resultType" not in result
     assert (result["isError"], result["structuredContent"]["parity_choice"], result["parity_choice"]) == (
@@ -292,7 +292,7 @@ async def test_a_session_is_deleted(host: Host) -> None:
             assert reply.status == status
 
 
-async def test_league_calls_are_answered_as_before(host: Host) -> None:
+async def test_calls_of_the_league_are_answered_in_league_v2(host: Host) -> None:
     def plain(method: str, params: Any = None) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": 3, "method": method, "params": params}
 
@@ -308,7 +308,7 @@ async def test_league_calls_are_answered_as_before(host: Host) -> None:
             assert (await reply.json())["error"]["code"] == -32600
 
 
-async def test_what_cannot_be_read_is_refused_in_the_words_of_its_headers(host: Host) -> None:
+async def test_what_cannot_be_read_is_refused_in_the_protocol_that_its_headers_name(host: Host) -> None:
     _body, headers = stateless("tools/list")
     assert (await host.post(b"{"))[0] == 200
     status, answer = await host.post(b"{", **headers)
@@ -324,7 +324,7 @@ async def test_what_cannot_be_read_is_refused_in_the_words_of_its_headers(host: 
 
 async def test_a_page_of_another_site_calls_no_tool(host: Host) -> None:
     body, headers = stateless("tools/call", name="notify_match_result", arguments=OVER)
-    later = handshake("tools/call", name="notify_match_result", arguments=OVER)
+    handshake_body = handshake("tools/call", name="notify_match_result", arguments=OVER)
     for origin, called in (
         ("https://evil.example", "127.0.0.1:1"),
         ("http://evil.example", "evil.example"),
@@ -333,13 +333,15 @@ async def test_a_page_of_another_site_calls_no_tool(host: Host) -> None:
     ):
         assert (await host.post(body, **headers, origin=origin, host=called))[0] == 403
         assert (await host.post(body, origin=origin, host=called))[0] == 403
-        assert (await host.post(later, mcp_protocol_version="2025-06-18", origin=origin, host=called))[0] == 403
+        assert (await host.post(handshake_body, mcp_protocol_version="2025-06-18", origin=origin, host=called))[
+            0
+        ] == 403
     assert host.player.memory.matches == []
     own = f"127.0.0.1:{host.server.port}"
     assert (await host.post(body, **headers, origin=f"http://{own}", host=own))[0] == 200
 
 
-async def test_the_name_that_the_server_was_given_is_its_own() -> None:
+async def test_a_page_at_the_host_name_that_the_server_was_given_may_call_it() -> None:
     mcp = server_module._mcp_server(Player("Alpha"), "Laptop.local")
     body, headers = stateless("tools/list")
     named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -41,7 +41,7 @@ class Watcher(Strategy):
         return options[-1]
 
 
-async def test_a_strategy_sees_the_options_the_board_and_whose_game_it_is() -> None:
+async def test_a_strategy_sees_the_options_the_board_and_the_match() -> None:
     player = Player("Alpha", strategy := Watcher())
     player.accept(ACCEPTED)
     game, state = after("tic_tac_toe", "40")

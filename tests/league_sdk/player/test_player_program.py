@@ -225,7 +225,7 @@ async def test_a_rejected_program_says_why_and_exits_with_3(
     assert await process.wait() == 3
 
 
-async def test_a_program_that_waits_for_its_league_ends_at_once() -> None:
+async def test_a_program_that_waits_for_its_league_ends_when_its_parent_does() -> None:
     process = await start("http://127.0.0.1:9", "--exit-with-parent")
     assert process.stdin is not None
     process.stdin.close()

@@ -15,13 +15,13 @@ from league_sdk.player.registration import request_for
 from tests.bots.base import listening
 
 LEAGUE = "http://127.0.0.1:8000/mcp"
-HERE = "http://127.0.0.1:8101/mcp"
+ENDPOINT = "http://127.0.0.1:8101/mcp"
 
 
 async def test_a_player_that_the_league_has_called_fetches_nothing() -> None:
     player, lines = Player("Alpha"), list[str]()
     player.called.set()
-    await keep_reachable(player, HERE, say=lines.append, call_wait_s=60)
+    await keep_reachable(player, ENDPOINT, say=lines.append, call_wait_s=60)
     assert lines == []
 
 
@@ -33,28 +33,28 @@ async def test_a_player_that_nobody_calls_says_so_and_dials_out() -> None:
         inbox = Inbox(url, url.replace("http", "ws", 1), "tok_1")
         player, lines = Player("Alpha", inbox=inbox), list[str]()
         with pytest.raises(NotAllowed):
-            await keep_reachable(player, HERE, say=lines.append, call_wait_s=0)
-    assert lines == [f"Alpha: the league did not call {HERE} within 0 s, so messages are fetched, too"]
+            await keep_reachable(player, ENDPOINT, say=lines.append, call_wait_s=0)
+    assert lines == [f"Alpha: the league did not call {ENDPOINT} within 0 s, so messages are fetched, too"]
 
 
 async def test_without_inboxes_at_the_league_a_player_that_listens_goes_on_and_one_that_does_not_ends() -> None:
     lines: list[str] = []
-    await keep_reachable(Player("Alpha"), HERE, say=lines.append, call_wait_s=0)
+    await keep_reachable(Player("Alpha"), ENDPOINT, say=lines.append, call_wait_s=0)
     with pytest.raises(Ended, match="no inboxes"):
         await keep_reachable(Player("Alpha"), "", say=lines.append)
     assert lines == []
 
 
-async def test_a_call_while_it_waits_is_enough() -> None:
+async def test_a_player_that_is_called_while_it_waits_does_not_dial_out() -> None:
     player, lines = Player("Alpha"), list[str]()
-    waiting = asyncio.create_task(keep_reachable(player, HERE, say=lines.append, call_wait_s=60))
+    waiting = asyncio.create_task(keep_reachable(player, ENDPOINT, say=lines.append, call_wait_s=60))
     await asyncio.sleep(0)
     player.called.set()
     await waiting
     assert lines == []
 
 
-def test_a_kept_token_is_shown_to_its_league_only(tmp_path: Path) -> None:
+def test_a_kept_token_is_recalled_for_its_player_and_league_only(tmp_path: Path) -> None:
     player = Player("Alpha", auth_token="tok_1")
     KeptTokens(tmp_path / "data", LEAGUE).keep(player)
     (file,) = (tmp_path / "data").iterdir()

@@ -14,7 +14,7 @@ from league_sdk.protocol.envelope import parse_stamp
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE_TOKEN, OVER, TOKEN, message
 
 
-class Desk:
+class Host:
     """A player at a real port, and a client for it."""
 
     def __init__(self, player: Player, server: PlayerServer, http: ClientSession) -> None:
@@ -34,19 +34,19 @@ class Desk:
         return dict(reply)
 
 
-async def open_desk(player: Player) -> AsyncIterator[Desk]:
+async def open_host(player: Player) -> AsyncIterator[Host]:
     server = PlayerServer({"/mcp": player})
     await server.start("127.0.0.1", 0)
     async with ClientSession() as http:
-        yield Desk(player, server, http)
+        yield Host(player, server, http)
     await server.stop()
 
 
 @pytest_asyncio.fixture
-async def desk() -> AsyncIterator[Desk]:
+async def host() -> AsyncIterator[Host]:
     player = Player("Alpha", AlwaysOdd())
     player.accept(ACCEPTED)
-    async for made in open_desk(player):
+    async for made in open_host(player):
         yield made
 
 
@@ -54,8 +54,8 @@ async def desk() -> AsyncIterator[Desk]:
 
 
 @pytest.mark.parametrize("method", ["handle_game_invitation", "GAME_INVITATION", "mcp_message"])
-async def test_an_invitation_is_answered_as_chapter_8_shows(desk: Desk, method: str) -> None:
-    result = (await desk.call(method, INVITATION))["result"]
+async def test_an_invitation_is_answered_as_chapter_8_shows(host: Host, method: str) -> None:
+    result = (await host.call(method, INVITATION))["result"]
     parse_stamp(result.pop("timestamp"))
     parse_stamp(result.pop("arrival_timestamp"))
     assert result == {
@@ -71,8 +71,8 @@ async def test_an_invitation_is_answered_as_chapter_8_shows(desk: Desk, method: 
 
 
 @pytest.mark.parametrize("method", ["choose_parity", "CHOOSE_PARITY_CALL", "make_move"])
-async def test_a_choice_is_answered_as_chapter_8_shows(desk: Desk, method: str) -> None:
-    result = (await desk.call(method, CHOICE))["result"]
+async def test_a_choice_is_answered_as_chapter_8_shows(host: Host, method: str) -> None:
+    result = (await host.call(method, CHOICE))["result"]
     parse_stamp(result.pop("timestamp"))
     assert result == {
         "protocol": "league.v2",
@@ -87,11 +87,11 @@ async def test_a_choice_is_answered_as_chapter_8_shows(desk: Desk, method: str) 
 
 
 @pytest.mark.parametrize("method", ["make_move", "GAME_MOVE_CALL"])
-async def test_a_generic_move_is_answered(desk: Desk, method: str) -> None:
-    desk.player.decider.strategy = Random(random.Random(1))
+async def test_a_generic_move_is_answered(host: Host, method: str) -> None:
+    host.player.decider.strategy = Random(random.Random(1))
     request = {"move_type": "place", "valid_options": [4], "context": {"board": []}}
     params = message("GAME_MOVE_CALL", game_type="tic_tac_toe", move_request=request)
-    result = (await desk.call(method, params))["result"]
+    result = (await host.call(method, params))["result"]
     assert (result["message_type"], result["game_type"]) == ("GAME_MOVE_RESPONSE", "tic_tac_toe")
     assert result["move_data"] == {"move_type": "place", "choice": 4}
 
@@ -107,21 +107,21 @@ async def test_a_generic_move_is_answered(desk: Desk, method: str) -> None:
     ],
 )
 async def test_broadcasts_are_received_by_method_and_by_message_type(
-    desk: Desk, method: str, message_type: str
+    host: Host, method: str, message_type: str
 ) -> None:
     for name in (method, message_type):
-        assert (await desk.call(name, message(message_type)))["result"] == {"status": "received"}
+        assert (await host.call(name, message(message_type)))["result"] == {"status": "received"}
 
 
-async def test_a_match_is_remembered_and_shown_to_holders_of_a_token_only(desk: Desk) -> None:
+async def test_a_match_is_remembered_and_shown_to_holders_of_a_token_only(host: Host) -> None:
     for method, params in (
         ("handle_game_invitation", INVITATION),
         ("choose_parity", CHOICE),
         ("notify_match_result", OVER),
     ):
-        assert "result" in await desk.call(method, params)
+        assert "result" in await host.call(method, params)
     for token in (TOKEN, LEAGUE_TOKEN):
-        state = (await desk.call("get_player_state", {"auth_token": token}))["result"]
+        state = (await host.call("get_player_state", {"auth_token": token}))["result"]
         assert state["stats"] == {"total_matches": 1, "wins": 1, "losses": 0, "draws": 0}
         assert state["matches"] == [
             {
@@ -137,21 +137,21 @@ async def test_a_match_is_remembered_and_shown_to_holders_of_a_token_only(desk: 
             }
         ]
     for params, code in (({}, "E011"), ({"auth_token": 7}, "E011"), ({"auth_token": "tok_x"}, "E012")):
-        error = (await desk.call("get_player_state", params))["error"]
+        error = (await host.call("get_player_state", params))["error"]
         assert (error["code"], error["data"]["error_code"]) == (-32001, code)
         assert "tok_" not in json.dumps(error)
 
 
 async def test_an_unregistered_player_shows_its_state_to_nobody() -> None:
-    async for desk in open_desk(Player("Alpha", AlwaysOdd())):
-        error = (await desk.call("get_player_state", {"auth_token": ""}))["error"]
+    async for host in open_host(Player("Alpha", AlwaysOdd())):
+        error = (await host.call("get_player_state", {"auth_token": ""}))["error"]
         assert error["data"]["error_code"] == "E011"
 
 
-async def test_the_server_lists_its_tools_and_reports_its_health(desk: Desk) -> None:
-    assert (await desk.call("ping"))["result"] == {"status": "ok"}
-    tools = (await desk.call("list_tools"))["result"]["tools"]
-    listed = (await desk.call("tools/list"))["result"]["tools"]
+async def test_the_server_lists_its_tools_and_reports_its_health(host: Host) -> None:
+    assert (await host.call("ping"))["result"] == {"status": "ok"}
+    tools = (await host.call("list_tools"))["result"]["tools"]
+    listed = (await host.call("tools/list"))["result"]["tools"]
     assert [tool["inputSchema"] for tool in listed] == [tool["inputSchema"] for tool in tools[:-1]]
     assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in tools)
     names = {tool["name"] for tool in tools}
@@ -160,7 +160,7 @@ async def test_the_server_lists_its_tools_and_reports_its_health(desk: Desk) -> 
         "notify_round", "update_standings", "notify_round_completed", "notify_league_completed", "ping",
         "get_player_state", "list_tools",
     }  # fmt: skip
-    async with desk.http.get(desk.base + "/health") as reply:
+    async with host.http.get(host.base + "/health") as reply:
         assert await reply.json() == {"status": "ok", "players": {"Alpha": "P01"}}
 
 
@@ -185,26 +185,26 @@ async def test_the_server_lists_its_tools_and_reports_its_health(desk: Desk) -> 
         (b'{"jsonrpc":"2.0","method":"choose_parity","id":1,"params":{"protocol":"league.v1"}}', -32000),
     ],
 )
-async def test_what_is_malformed_gets_a_json_rpc_error(desk: Desk, body: bytes, code: int) -> None:
-    status, reply = await desk.post(body)
+async def test_what_is_malformed_gets_a_json_rpc_error(host: Host, body: bytes, code: int) -> None:
+    status, reply = await host.post(body)
     assert (status, reply["error"]["code"]) == (200, code)
     assert "Traceback" not in json.dumps(reply)
 
 
-async def test_wrong_http_requests_are_refused(desk: Desk) -> None:
+async def test_wrong_http_requests_are_refused(host: Host) -> None:
     big = json.dumps({"jsonrpc": "2.0", "method": "ping", "id": 1, "params": {"x": "y" * 70_000}}).encode()
-    assert (await desk.post(big))[0] == 413
-    assert (await desk.post(b"{}", Content_Type="text/plain"))[1]["error"]["code"] == -32600
-    assert await desk.post(b'{"jsonrpc":"2.0","method":"ping"}') == (204, None)
-    async with desk.http.get(desk.base + "/mcp") as reply:
+    assert (await host.post(big))[0] == 413
+    assert (await host.post(b"{}", Content_Type="text/plain"))[1]["error"]["code"] == -32600
+    assert await host.post(b'{"jsonrpc":"2.0","method":"ping"}') == (204, None)
+    async with host.http.get(host.base + "/mcp") as reply:
         assert (reply.status, reply.headers["Allow"]) == (405, "POST")
-    async with desk.http.post(desk.base + "/elsewhere", json={}) as reply:
+    async with host.http.post(host.base + "/elsewhere", json={}) as reply:
         assert (reply.status, (await reply.json())["error"]["code"]) == (404, -32601)
-    async with desk.http.post(desk.base + "/mcp/", json={"jsonrpc": "2.0", "method": "ping", "id": 1}) as reply:
+    async with host.http.post(host.base + "/mcp/", json={"jsonrpc": "2.0", "method": "ping", "id": 1}) as reply:
         assert reply.status == 200
 
 
-async def test_a_call_of_the_league_at_the_port_is_noted_and_no_other(desk: Desk) -> None:
-    for token, called in (("tok_neighbour", False), (desk.player.league_token, True)):
-        await desk.call("ping", {"protocol": "league.v2", "message_type": "PING", "auth_token": token})
-        assert desk.player.called.is_set() is called
+async def test_a_call_of_the_league_at_the_port_is_noted_and_no_other(host: Host) -> None:
+    for token, called in (("tok_neighbour", False), (host.player.league_token, True)):
+        await host.call("ping", {"protocol": "league.v2", "message_type": "PING", "auth_token": token})
+        assert host.player.called.is_set() is called

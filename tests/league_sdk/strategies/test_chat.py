@@ -107,24 +107,24 @@ async def test_a_body_that_is_not_a_completion_gives_no_answer(model: Model, bod
 
 
 @pytest.mark.parametrize("body", [b"{" + b" " * MAX_BYTES, b"\0" * (MAX_BYTES + 1)])
-async def test_an_answer_that_is_too_long_is_none(model: Model, body: bytes) -> None:
+async def test_an_answer_that_is_too_long_counts_as_none(model: Model, body: bytes) -> None:
     model.reply = answers(body)
     assert await why(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
 
 
-async def test_an_answer_without_an_end_is_none(model: Model) -> None:
+async def test_an_answer_without_an_end_counts_as_none(model: Model) -> None:
     model.reply = streams(event("odd " * 1000), then="repeat")
     assert await why(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
 
 
 @pytest.mark.parametrize("parts", [(), (b"data: ",), (event("odd"),)])
-async def test_a_server_that_says_nothing_more_is_left_in_time(model: Model, parts: tuple[bytes, ...]) -> None:
+async def test_a_server_that_stops_sending_is_given_up_in_time(model: Model, parts: tuple[bytes, ...]) -> None:
     model.reply = streams(*parts, then="silence")
     assert await why(model, SHORT_S) == ("it did not answer in time", "")
 
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
-async def test_a_server_that_stops_within_its_reply_is_left_in_time(sent: bytes) -> None:
+async def test_a_server_that_stops_within_its_head_or_body_is_given_up_in_time(sent: bytes) -> None:
     async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
         await released.wait()
@@ -205,7 +205,7 @@ def test_what_is_shown_is_one_short_line() -> None:
     assert chat.shown("x" * 10_000) == "x" * MAX_SHOWN_CHARS + "…"
 
 
-def test_text_of_a_stream_that_a_server_never_ended() -> None:
+def test_a_stream_that_a_server_never_ended_is_read() -> None:
     assert text_of(event("ev") + event("en")) == "even"
 
 
@@ -223,7 +223,7 @@ def test_settings_are_read_from_the_environment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says_what"),
+    ("change", "sentence"),
     [
         ({"LEAGUE_MODEL_URL": ""}, "LEAGUE_MODEL_URL is missing: the model's address, such as http://"),
         ({"LEAGUE_MODEL_NAME": " "}, "LEAGUE_MODEL_NAME is missing: the model's name"),
@@ -254,8 +254,8 @@ def test_settings_are_read_from_the_environment() -> None:
         ),
     ],
 )
-def test_what_is_missing_or_wrong_is_said_without_the_key(change: dict[str, Any], says_what: str) -> None:
+def test_what_is_missing_or_wrong_is_said_without_the_key(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(NotSetUp) as caught:
         Settings.from_environment(SET_UP | {"LEAGUE_MODEL_KEY": KEY} | change)
-    assert str(caught.value).startswith(says_what)
+    assert str(caught.value).startswith(sentence)
     assert KEY not in str(caught.value)

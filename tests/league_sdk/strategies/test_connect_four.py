@@ -24,13 +24,13 @@ GAME = get_game("connect_four")
 
 
 def hasty(seed: int = 1) -> Search:
-    """A search without any time."""
+    """A search that has no time to think."""
     return Search(random.Random(seed), budget_s=0.0)
 
 
 @st.composite
 def states(draw: st.DrawFn) -> State:
-    """A position after some moves that goes on."""
+    """The state of a game that is not over, after some moves."""
     state = GAME.new_state(PLAYERS)
     for _ in range(draw(st.integers(0, 41))):
         (mover,) = GAME.to_move(state)
@@ -61,7 +61,7 @@ def test_search_overlooks_no_win_in_one_and_no_block_in_one_even_without_time(st
 
 @settings(max_examples=examples(100))
 @given(states())
-def test_its_bits_say_what_the_rules_say(state: State) -> None:
+def test_its_boards_of_bits_agree_with_the_rules(state: State) -> None:
     board = after(state["moves"])
     (us,) = GAME.to_move(state)
     assert sorted(board.columns()) == GAME.options(state, us)
@@ -85,10 +85,10 @@ def plain_worth(board: Position, depth: int) -> int:
 
 @settings(max_examples=examples(25))
 @given(states())
-def test_what_is_skipped_changes_nothing(state: State) -> None:
+def test_the_moves_that_the_search_skips_change_no_value(state: State) -> None:
     board = after(state["moves"])
     best = Search(random.Random(1), max_depth=3, clock=lambda: 0.0).best(board, 1.0)
-    # A look that finds the game decided is the last one.
+    # The search goes no deeper once it finds the game decided.
     for depth in range(1, min(3, free_cells(board)) + 1):
         values = {column: -plain_worth(board.drop(column), depth - 1) for column in board.columns()}
         if abs(max(values.values())) > WIN // 2:
@@ -96,7 +96,7 @@ def test_what_is_skipped_changes_nothing(state: State) -> None:
     assert values[best] == max(values.values())
 
 
-def test_it_sees_a_double_threat_that_the_careful_one_does_not() -> None:
+def test_search_sees_a_double_threat_that_careful_does_not() -> None:
     """A third disc between two empty cells would win: the opponent must prevent it one move earlier."""
     game, state = positions.after("connect_four", "334")
     assert ask(Search(random.Random(1), max_depth=4, clock=lambda: 0.0), game, state) in (2, 5)
@@ -104,7 +104,7 @@ def test_it_sees_a_double_threat_that_the_careful_one_does_not() -> None:
     assert moves == {3}
 
 
-def test_it_stops_when_its_time_is_over_and_takes_the_last_complete_look() -> None:
+def test_search_stops_when_its_time_is_over_and_uses_the_last_complete_look() -> None:
     looks: list[int] = []
 
     class Watched(Search):
@@ -135,7 +135,7 @@ def test_the_deadline_of_the_move_is_kept() -> None:
     assert next(clock) < 40
 
 
-def test_the_same_chance_gives_the_same_moves() -> None:
+def test_the_same_random_numbers_give_the_same_moves() -> None:
     def game_of(seed: int) -> list[int]:
         players = [Search(random.Random(seed), max_depth=2), Careful(random.Random(seed))]
         state = GAME.new_state(PLAYERS)

@@ -107,7 +107,7 @@ async def test_a_plain_strategy_decides_when_the_model_does_not(
     assert warnings == [f"stub: {cause}; a plain strategy decides (reported only once)"]
 
 
-async def test_a_deadline_that_is_too_near_leaves_the_model_alone(
+async def test_the_model_is_not_asked_if_the_deadline_is_too_near(
     model: Model, caplog: pytest.LogCaptureFixture
 ) -> None:
     context = {"timestamp": "2025-01-15T10:15:00Z", "deadline": "2025-01-15T10:15:01Z", "game_type": "even_odd"}
@@ -127,7 +127,7 @@ async def test_a_refusal_that_repeats_the_key_is_logged_without_it(
     assert KEY not in caplog.text + repr(strategy)
 
 
-async def test_a_whole_rehearsal_is_played_with_it(model: Model) -> None:
+async def test_a_language_model_plays_a_whole_dry_run(model: Model) -> None:
     model.reply = says("0, 1, 2, 3, 4, 5, 6, 7, 8, even")
     lines: list[str] = []
     assert await dry_run(Player("Alpha", strategy_of(model)), lines.append) == 0

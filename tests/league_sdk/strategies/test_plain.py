@@ -1,4 +1,4 @@
-"""The strategies without a thought (004 3.6.1)."""
+"""The simplest strategies (004 3.6.1)."""
 
 from __future__ import annotations
 

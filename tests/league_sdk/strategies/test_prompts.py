@@ -74,7 +74,7 @@ def test_a_game_that_is_not_known_shows_its_numbers_and_words() -> None:
     ]
 
 
-def test_a_prompt_has_an_end_whatever_a_referee_sends() -> None:
+def test_the_length_of_a_prompt_is_limited_whatever_a_referee_sends() -> None:
     options = [f"{number}" * 3 for number in range(10_000)] + ["x" * 500, "a\nb"]
     state = {"board": [["X"] * 5000] * 5000, "facts": list(range(10**5))}
     assert len(question(options, state, {"game_type": "chess"})) < MAX_OPTIONS * 42 + 3000
@@ -113,7 +113,7 @@ def test_which_move_an_answer_means(answer: str, options: list[Any], expected: l
     assert choice_in(answer, options) == expected
 
 
-def test_a_hostile_answer_is_read_in_time_that_grows_as_it_does() -> None:
+def test_a_hostile_answer_is_read_in_time_proportional_to_its_length() -> None:
     """A regular expression with backtracking would take minutes, and the test would time out."""
     for part in ("<think>", "</think>", "<", "1.", "-1", "even", "_"):
         choice_in(part * (1024 * 1024 // len(part)), [*PARITIES, 1])

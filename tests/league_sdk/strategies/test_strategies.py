@@ -60,7 +60,7 @@ def test_every_strategy_says_what_it_can_gain_and_what_not(name: str) -> None:
     assert [word in says for word in ("004 3.", "can gain:", "cannot gain:")] == [True, True, True]
 
 
-def test_the_command_line_offers_them_all() -> None:
+def test_the_command_line_offers_every_strategy() -> None:
     for name in STRATEGIES:
         arguments = ["--league", "http://127.0.0.1:8000/mcp", "--name", "Alpha", "--strategy", name]
         assert _parser(own_strategy=False, known=()).parse_args(arguments).strategy == name

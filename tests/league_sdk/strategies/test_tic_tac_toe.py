@@ -46,7 +46,7 @@ def test_perfect_plays_any_of_the_best_moves(moves: str, expected: set[int]) -> 
 
 
 def test_a_win_is_not_put_off() -> None:
-    """X can win now (2) or make two threats: both are wins, and the one now is worth more."""
+    """X can win now (cell 8) or make two threats (cell 2): both lead to a win, and the one now is worth more."""
     game, state = after("tic_tac_toe", "0347")
     assert {ask(Perfect(random.Random(seed)), game, state) for seed in range(20)} == {8}
 

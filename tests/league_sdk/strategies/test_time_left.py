@@ -26,7 +26,9 @@ AT = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
         ({}, 0, None),
     ],
 )
-def test_time_left(context: dict[str, Any], seconds_later: int, expected: float | None) -> None:
+def test_the_time_left_is_computed_even_if_the_clocks_differ(
+    context: dict[str, Any], seconds_later: int, expected: float | None
+) -> None:
     assert time_left(context, AT + timedelta(seconds=seconds_later)) == expected
 
 
