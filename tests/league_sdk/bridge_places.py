@@ -21,7 +21,7 @@ Answer = tuple[int, bytes] | None
 """Status and body; None closes the connection without a word."""
 Behaviour = Callable[["Call"], Answer]
 Calls = Callable[..., Reply]
-"""Calls what listens, by body, path and headers."""
+"""A function that calls a listening program with a body, a path and headers."""
 
 
 class Call:
@@ -42,7 +42,7 @@ class Place:
     Args:
         says: the answer to a call.
         port: where it listens; any by default.
-        one_by_one: it takes the next connection when it is done with one.
+        one_by_one: whether it finishes one connection before it takes the next.
     """
 
     def __init__(self, says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> None:
@@ -131,7 +131,7 @@ class League:
         return 409, b"{}"
 
 
-def relayed(league: Place, agent: str) -> str:
+def run_relay(league: Place, agent: str) -> str:
     """Run a relay to its end; returns why it ended."""
     return Relay("Ada", urlsplit(league.url), "/inbox", TOKEN, Server(agent)).run()
 

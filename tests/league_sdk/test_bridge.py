@@ -1,4 +1,4 @@
-"""The bridge beside a league and an agent that are played: what it relays and says."""
+"""The bridge between a simulated league and a simulated agent: what it relays and prints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 
 from league_sdk import bridge
 from league_sdk.bridge import TAKEN_OVER, Outbox
-from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Answer, Call, League, Place, message, ok, relayed
+from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Answer, Call, League, Place, message, ok, run_relay
 
 
 def test_a_message_goes_to_the_agent_as_it_was_sent_and_its_reply_comes_back(places: Any) -> None:
     agent = places(lambda call: ok({"jsonrpc": "2.0", "id": 1001, "result": {"parity_choice": "even"}}))
     league = League([message()])
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     [call] = agent.calls
     assert (call.target, call.json) == ("/mcp", message()["request"] | {"id": 1001})
     [delivered] = league.delivered
@@ -32,7 +32,7 @@ def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> No
     agent = places(lambda call: (404, b"Not Found"))
     headers = {"mcp-session-id": "s1", "mcp-method": "tools/call", "authorization": "no", "host": "elsewhere"}
     league = League([message(path="/mcp/", headers=headers)])
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     [call] = agent.calls
     assert (call.target, call.headers["mcp-session-id"], call.headers["authorization"]) == ("/mcp/", "s1", None)
     assert (call.headers["mcp-method"], call.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
@@ -43,43 +43,43 @@ def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> N
     agent = places(lambda call: ok({}))
     bare = message()
     del bare["http"]["id"]
-    relayed(places(League([bare])), agent.url)
+    run_relay(places(League([bare])), agent.url)
     assert "id" not in agent.calls[0].json
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"<html>", b"", b'{"open', b"[" * 9000])
 def test_a_body_that_is_not_json_is_passed_on_unchanged(places: Any, body: bytes) -> None:
     agent, league = places(lambda call: (500, body)), League([message()])
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     http = league.delivered[0]["http"]
     assert http["status"] == 500
     assert http.get("base64") == "//4=" if body == b"\xff\xfe" else http["body"] == body.decode()
 
 
-def test_a_body_that_is_too_large_is_named_and_not_sent(places: Any) -> None:
+def test_a_body_that_is_too_large_is_reported_and_not_sent(places: Any) -> None:
     agent, league = places(lambda call: (200, b"x" * 100_000)), League([message()])
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
-def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) -> None:
+def test_a_body_that_grows_by_being_quoted_is_reported_as_too_large(places: Any) -> None:
     agent, league = places(lambda call: (200, b"\x01" * 50_000)), League([message()])
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert "larger than" in league.delivered[0]["http"]["problem"]
 
 
-def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_that_is_absent_is_reported(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
     absent = Place(lambda call: None)
     absent.close()
     league = League([message()])
-    relayed(places(league), absent.url)
+    run_relay(places(league), absent.url)
     assert league.delivered[0]["http"] == {"problem": f"{absent.url}: nobody listens there", "sent": False}
     assert "did not answer: http" in capsys.readouterr().out
 
 
-def test_an_agent_that_hangs_up_is_named(places: Any) -> None:
+def test_an_agent_that_hangs_up_is_reported(places: Any) -> None:
     league = League([message()])
-    relayed(places(league), places(lambda call: None).url)
+    run_relay(places(league), places(lambda call: None).url)
     assert league.delivered[0]["http"]["sent"] is True
 
 
@@ -92,7 +92,7 @@ def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) 
         return ok({})
 
     league = League([message(7, 0.3, id=1), message(8)])
-    relayed(places(league), places(agent).url)
+    run_relay(places(league), places(agent).url)
     never.set()
     assert [one["id"] for one in league.delivered] == [8]
 
@@ -101,7 +101,7 @@ def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) 
 def test_a_bridge_ignores_what_is_not_a_message(places: Any, news: list[Any]) -> None:
     agent = places(lambda call: ok({}))
     league = League([*news, message()])
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert len(agent.calls) == 1
 
 
@@ -141,7 +141,7 @@ def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pyt
     inner = {"accept": True, "auth_token": "my-own-secret"}
     agent = places(lambda call: ok({"result": {"content": [{"type": "text", "text": json.dumps(inner)}], "m": inner}}))
     league = League([message()])
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert "accept" in (printed := capsys.readouterr().out)
     assert "my-own-secret" not in printed
     assert "my-own-secret" in league.delivered[0]["http"]["body"]
@@ -150,7 +150,7 @@ def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pyt
 def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
     agent = places(lambda call: ok({}), one_by_one=True)
     league = League([message(number, id=number) for number in range(1, 31)], wants=30)
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert [call.json["id"] for call in agent.calls] == list(range(1, 31))
 
 
@@ -171,7 +171,7 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
         return ok({})
 
     league, listening = League([message(number) for number in range(1, 41)], wants=40), places(agent)
-    running = threading.Thread(target=relayed, args=(places(league), listening.url), daemon=True)
+    running = threading.Thread(target=run_relay, args=(places(league), listening.url), daemon=True)
     running.start()
     assert three_calls.wait(PATIENCE_S)
     assert len(listening.calls) == 3
@@ -184,7 +184,7 @@ def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
 def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
     agent, league = places(lambda call: ok({})), League((200, b" " * 100_000), [message()])
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert len(league.delivered) == 1
 
 
@@ -192,18 +192,18 @@ def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.M
 def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, path: str) -> None:
     agent = places(lambda call: ok({}))
     league = League([message(path=path), message(8)], wants=2)
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert {one["id"] for one in league.delivered} == {7, 8}
     assert all(call.headers["X"] is None for call in agent.calls)
 
 
 def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
-    """On a bad network a request may take seconds: the next one goes on another connection, with the first in it."""
-    stuck, delivered, here = threading.Event(), list[list[int]](), threading.Event()
+    """On a bad network a request may take seconds: the next answer goes by another connection, with the first."""
+    stuck, delivered, first_arrived = threading.Event(), list[list[int]](), threading.Event()
 
     def league(call: Call) -> tuple[int, bytes]:
         delivered.append([one["id"] for one in call.json["responses"]])
-        here.set()
+        first_arrived.set()
         if len(delivered) == 1:
             stuck.wait(PATIENCE_S)
         return ok({"accepted": 1, "not_awaited": []})
@@ -211,7 +211,7 @@ def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
     out = Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event())
     slow = threading.Thread(target=out.deliver, args=({"id": 7}, PATIENCE_S), daemon=True)
     slow.start()
-    assert here.wait(PATIENCE_S)
+    assert first_arrived.wait(PATIENCE_S)
     out.deliver({"id": 8}, PATIENCE_S)
     assert delivered == [[7], [8, 7]]
     stuck.set()
@@ -221,13 +221,13 @@ def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
 
 def test_a_single_slow_answer_is_sent_once_more(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "SLOW_S", 0.01)
-    again, delivered = threading.Event(), list[int]()
+    sent_again, delivered = threading.Event(), list[int]()
 
     def league(call: Call) -> tuple[int, bytes]:
         delivered.append(call.json["responses"][0]["id"])
         if len(delivered) == 1:
-            assert again.wait(PATIENCE_S), "it was not sent again"
-        again.set()
+            assert sent_again.wait(PATIENCE_S), "it was not sent again"
+        sent_again.set()
         return ok({"accepted": 1, "not_awaited": []})
 
     Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event()).deliver({"id": 7}, PATIENCE_S)

@@ -154,7 +154,7 @@ def test_the_exit_code_and_a_sentence_say_how_it_ended(
 
 
 @pytest.mark.parametrize("content", ["", "no json", "[]", '{"x": 5}'])
-def test_a_file_that_cannot_be_read_counts_as_none(tmp_path: Path, content: str) -> None:
+def test_a_file_of_tokens_that_cannot_be_read_counts_as_empty(tmp_path: Path, content: str) -> None:
     (tmp_path / "kept.json").write_text(content)
     tokens = Tokens(tmp_path / "kept.json")
     assert tokens.all("x") == {}
@@ -208,9 +208,11 @@ def chunked(*chunks: bytes) -> bytes:
 )
 def test_a_call_in_chunks_is_passed_on(places: Any, listening: Any, raw: bytes, status: bytes) -> None:
     league = places(lambda call: ok({}))
-    with socket.create_connection(("127.0.0.1", listening(league)), timeout=20) as line:
-        line.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + raw)
-        assert line.makefile("rb").readline().split()[1] == status
+    with socket.create_connection(("127.0.0.1", listening(league)), timeout=20) as connection:
+        connection.sendall(
+            b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + raw
+        )
+        assert connection.makefile("rb").readline().split()[1] == status
     assert len(league.calls) == (status == b"200")
     if b"league_query" in raw:
         assert league.calls[0].body == b'{"method": "league_query"}'
@@ -250,7 +252,7 @@ def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, add
 
 
 @pytest.mark.parametrize(
-    ("address", "caller", "places"),
+    ("address", "caller", "hosts"),
     [
         ("http://localhost:8101/mcp", "127.0.0.1", ("127.0.0.1", "::1")),
         ("http://[::1]:8101/mcp", "127.0.0.1", ("::1", "127.0.0.1")),
@@ -260,10 +262,10 @@ def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, add
         ("http://127.0.0.1:22/", "192.0.2.7", ("192.0.2.7",)),
     ],
 )
-def test_an_agent_is_looked_for_where_it_calls_from(address: str, caller: str, places: tuple[str, ...]) -> None:
-    assert places_of(address, caller) == places
+def test_an_agent_is_looked_for_where_it_calls_from(address: str, caller: str, hosts: tuple[str, ...]) -> None:
+    assert places_of(address, caller) == hosts
 
 
-def test_the_first_reason_is_reported() -> None:
+def test_the_reason_of_a_refusal_is_its_message_or_else_its_status() -> None:
     assert bridge.reason(Reply(400, {}, b'{"error": {"message": "No name."}}')) == "No name."
     assert bridge.reason(Reply(502, {}, b"<html>")) == "HTTP 502"

@@ -34,20 +34,20 @@ from tests.league_sdk.bridge_places import (
     accepted,
     message,
     ok,
-    relayed,
+    run_relay,
 )
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
 
-def test_sleep_and_another_network_are_seen() -> None:
+def test_sleep_and_another_network_are_noticed() -> None:
     sights = iter([(0.0, "10.0.0.1"), (1.0, "10.0.0.1"), (61.0, "10.0.0.1"), (62.0, ""), (63.0, "10.0.0.9")])
     assert list(moved(sights)) == [False, True, True, True]
 
 
 @pytest.mark.timeout(60)
 def test_a_connection_that_never_opens_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The network changed as it was begun: its other end answers an address that this machine has no more."""
+    """The network changed at its beginning: the other end answers to an address that this machine no longer has."""
     monkeypatch.setattr(bridge, "CONNECT_S", 0.05)
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
@@ -99,30 +99,32 @@ def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None
         (404, b""),
     ]
     league = League(*away, [message()])
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_poll_that_breaks_off_is_polled_again(places: Any) -> None:
     agent = places(lambda call: ok({}))
     league = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
-    assert relayed(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 @pytest.mark.parametrize("refused", [None, (CUT, b"{"), (503, b"no"), (502, b""), (429, b"{}")])
-def test_an_answer_that_was_lost_is_brought_again_and_the_agent_not_asked(places: Any, refused: Answer) -> None:
+def test_an_answer_that_was_lost_is_delivered_again_without_asking_the_agent_again(
+    places: Any, refused: Answer
+) -> None:
     agent = places(lambda call: ok({}))
     league = League([message()])
     league.refusals = [refused] * 3
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -> None:
     agent = places(lambda call: ok({"n": call.json["id"]}))
     league = League([message(), message(8)], [message(), message(8)], wants=2)
-    relayed(places(league), agent.url)
+    run_relay(places(league), agent.url)
     assert [call.json["id"] for call in agent.calls] == [1001, 1001]
     assert {one["id"] for one in league.delivered} == {7, 8}
 
@@ -140,14 +142,14 @@ def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_o
             return None
         return polls.pop()
 
-    # No port from which calls go out: a caller of a closed one may reach itself.
+    # A port from which no calls go out: somebody who calls a closed one of those may reach himself.
     site = places(stopping, free_port())
     ended: list[str] = []
-    running = threading.Thread(target=lambda: ended.append(relayed(site, agent.url)), daemon=True)
+    running = threading.Thread(target=lambda: ended.append(run_relay(site, agent.url)), daemon=True)
     running.start()
     assert asked_for_more.wait(PATIENCE_S)
     site.close()
-    # It knows no cursor any more and offers what is unanswered again.
+    # The new site knows no cursor and offers the messages that are not answered yet again.
     league = League([message(), message(8)], wants=2)
     again = places(league, site.port)
     never.set()
@@ -183,7 +185,7 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
     assert printed.count("cannot be reached") == 1
 
 
-def test_a_league_that_is_not_up_yet_is_registered_at_when_it_is(places: Any, tmp_path: Path) -> None:
+def test_a_registration_waits_for_a_league_that_is_not_up_yet(places: Any, tmp_path: Path) -> None:
     answers: list[Answer] = [(503, b"no"), None, (502, b"")]
     league = places(lambda call: answers.pop(0) if answers else accepted(call))
     one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
@@ -204,7 +206,7 @@ def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
 
 
 def test_a_token_that_is_not_valid_any_more_ends_the_relay(places: Any) -> None:
-    assert relayed(places(lambda call: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
+    assert run_relay(places(lambda call: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
 
 
 def test_the_waits_grow_to_a_limit_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def ping(number: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "ping", "params": {"n": number}, "id": number}
 
 
-def news(*numbers: int, following: str = "c") -> Poll:
+def new_messages(*numbers: int, following: str = "c") -> Poll:
     async def poll(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(
             {"messages": [{"cursor": "c", "request": ping(number)} for number in numbers], "next": following}
@@ -109,7 +109,7 @@ def status(code: int, text: str = "", **headers: str) -> Poll:
     return poll
 
 
-async def held(request: web.BaseRequest) -> web.StreamResponse:
+async def nothing_new(request: web.BaseRequest) -> web.StreamResponse:
     """Nothing is new for as long as the agent waits."""
     return await asyncio.Future()
 
@@ -141,13 +141,13 @@ def dialling(site: Site, agent: Agent, *ways: str, lines: list[str] | None = Non
         keeping.cancel()
 
 
-async def ended(keeping: asyncio.Task[None]) -> None:
+async def until_ended(keeping: asyncio.Task[None]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         await keeping
 
 
 async def test_each_poll_sends_the_cursor_of_the_poll_before(site: Site) -> None:
-    site.polls, agent = [news(1, 2, following="a-b"), held], Agent()
+    site.polls, agent = [new_messages(1, 2, following="a-b"), nothing_new], Agent()
     with dialling(site, agent, "poll"):
         responses = [await site.next_response() for _ in range(2)]
         assert sorted(response["id"] for _way, response in responses) == [1, 2]
@@ -166,7 +166,7 @@ async def test_messages_of_a_socket_are_answered_concurrently(site: Site) -> Non
         await site.take(line, 2)
         await line.receive()
 
-    site.sockets, site.polls, agent = [two], [held], Agent()
+    site.sockets, site.polls, agent = [two], [nothing_new], Agent()
     agent.may_answer.clear()
     with dialling(site, agent):
         assert {(await site.next_response())[0] for _ in range(2)} == {"websocket"}
@@ -175,7 +175,7 @@ async def test_messages_of_a_socket_are_answered_concurrently(site: Site) -> Non
 
 async def test_an_agent_polls_if_no_socket_can_be_opened(site: Site) -> None:
     lines: list[str] = []
-    site.polls = [news(7), held]
+    site.polls = [new_messages(7), nothing_new]
     with dialling(site, Agent(), lines=lines):
         assert (await site.next_response())[1]["id"] == 7
     assert lines == ["messages are fetched from the league now (by poll)"]
@@ -189,7 +189,7 @@ async def test_a_message_offered_again_on_the_next_line_is_handled_once_and_gets
         agent.may_answer.set()
 
     site.sockets, agent = [cut], Agent()
-    site.polls = [news(5), news(5, 6), held]
+    site.polls = [new_messages(5), new_messages(5, 6), nothing_new]
     agent.may_answer.clear()
     with dialling(site, agent):
         responses = [await site.next_response() for _ in range(3)]
@@ -199,7 +199,7 @@ async def test_a_message_offered_again_on_the_next_line_is_handled_once_and_gets
 
 
 async def test_an_answer_that_the_league_did_not_accept_is_sent_again(site: Site) -> None:
-    site.polls, site.refuse_posts = [news(3), held], 3
+    site.polls, site.refuse_posts = [new_messages(3), nothing_new], 3
     with dialling(site, Agent(), "poll"):
         assert (await site.next_response())[1]["id"] == 3
     assert site.refuse_posts == 0
@@ -218,7 +218,7 @@ async def test_an_answer_that_the_league_did_not_accept_is_sent_again(site: Site
     ids=["503", "html", "list", "messages", "redirect", "too often"],
 )
 async def test_after_an_unusable_answer_an_agent_polls_again_without_a_cursor(site: Site, broken: Poll) -> None:
-    site.polls = [news(1), broken, news(2), held]
+    site.polls = [new_messages(1), broken, new_messages(2), nothing_new]
     with dialling(site, Agent(), "poll"):
         assert [(await site.next_response())[1]["id"] for _ in range(2)] == [1, 2]
     assert [query["after"] for query in site.queries[:3]] == ["", "c", ""]
@@ -226,13 +226,13 @@ async def test_after_an_unusable_answer_an_agent_polls_again_without_a_cursor(si
 
 async def test_after_a_restart_of_the_site_the_agent_connects_again(site: Site) -> None:
     lines: list[str] = []
-    site.polls = [news(1), held]
+    site.polls = [new_messages(1), nothing_new]
     port = Port(site.handle)
     site.port = number = await port.open("127.0.0.1")
     with dialling(site, Agent(), "poll", lines=lines):
         assert (await site.next_response())[1]["id"] == 1
         await port.close()
-        site.polls = [news(2), held]
+        site.polls = [new_messages(2), nothing_new]
         again = Port(site.handle)
         await again.open("127.0.0.1", number)
         assert (await site.next_response())[1]["id"] == 2
@@ -263,7 +263,7 @@ async def test_an_agent_that_fails_answers_with_an_error(site: Site) -> None:
     async def fail(request: dict[str, Any]) -> dict[str, Any]:
         raise RuntimeError("the strategy")
 
-    site.polls = [news(4), held]
+    site.polls = [new_messages(4), nothing_new]
     keeping = asyncio.create_task(DialledLine(site.inbox, fail, ways=("poll",)).keep())
     _way, response = await site.next_response()
     keeping.cancel()
@@ -275,25 +275,27 @@ async def test_an_agent_that_fails_answers_with_an_error(site: Site) -> None:
 async def test_a_poll_that_is_taken_over_or_not_allowed_ends_the_line(site: Site, code: int, why: type[Ended]) -> None:
     site.polls = [status(code)]
     with dialling(site, Agent(), "poll") as keeping, pytest.raises(why, match="auth_token"):
-        await ended(keeping)
+        await until_ended(keeping)
     assert len(site.queries) == 1
 
 
 @pytest.mark.parametrize(("code", "why"), [(4409, TakenOver), (4401, NotAllowed)])
-async def test_a_socket_that_was_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
+async def test_a_socket_that_is_taken_over_or_not_allowed_ends_the_line(
+    site: Site, code: int, why: type[Ended]
+) -> None:
     async def close(line: web.WebSocketResponse) -> None:
         await line.close(code=code)
 
-    site.sockets, site.polls = [close], [held]
+    site.sockets, site.polls = [close], [nothing_new]
     with dialling(site, Agent()) as keeping, pytest.raises(why, match="auth_token"):
-        await ended(keeping)
+        await until_ended(keeping)
     assert site.queries == []
 
 
 async def test_a_limited_number_of_answers_is_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialling_out, "MAX_REMEMBERED", 40)
     numbers = [list(range(first, first + 5)) for first in range(1, 51, 5)]
-    site.polls, agent = [*(news(*some) for some in numbers), news(1), held], Agent()
+    site.polls, agent = [*(new_messages(*some) for some in numbers), new_messages(1), nothing_new], Agent()
     with dialling(site, agent, "poll"):
         for _ in range(51):
             await site.next_response()
@@ -316,18 +318,18 @@ def test_an_inbox_is_at_the_address_that_answered_the_registration() -> None:
         {"auth_token": "t", "inbox": {"poll_url": "http://[", "websocket_url": "ws://a/i"}},
     ],
 )
-def test_a_league_without_an_inbox_has_none(answer: dict[str, Any]) -> None:
+def test_an_answer_without_a_usable_inbox_gives_none(answer: dict[str, Any]) -> None:
     assert inbox_of(answer, "http://127.0.0.1:8000/mcp") is None
 
 
 async def test_a_cancelled_line_leaves_no_task_behind(site: Site) -> None:
-    site.polls, agent = [news(1), held], Agent()
+    site.polls, agent = [new_messages(1), nothing_new], Agent()
     agent.may_answer.clear()
     before = asyncio.all_tasks()
     with dialling(site, agent, "poll") as keeping:
         await until(lambda: len(site.queries) == 2)
     with suppress(asyncio.CancelledError):
-        await ended(keeping)
+        await until_ended(keeping)
     await asyncio.sleep(0)
     ours = {task for task in asyncio.all_tasks() - before if "dialling" in str(task.get_coro())}
     assert ours == set()
@@ -356,9 +358,12 @@ async def test_a_machine_whose_address_has_changed_dials_again_at_once(
 
     async def dead(request: web.BaseRequest) -> web.StreamResponse:
         addresses[0] = "192.0.2.8"
-        return await held(request)
+        return await nothing_new(request)
 
-    site.polls, site.sockets = [news(1), dead, news(2), held], [dies_after_one_message, on_the_new_line]
+    site.polls, site.sockets = (
+        [new_messages(1), dead, new_messages(2), nothing_new],
+        [dies_after_one_message, on_the_new_line],
+    )
     with dialling(site, Agent(), way, lines=lines):
         assert (await site.next_response())[1]["id"] == 1
         assert (await site.next_response())[1]["id"] == 2

@@ -42,13 +42,13 @@ REFEREES = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVE
 REPORTS = ["REFEREE_REGISTER_REQUEST", "MATCH_RESULT_REPORT"]
 MANAGERS = [name for name in MessageType if name not in (*AGENTS, *REFEREES, *REPORTS)]
 DRAW: dict[str, Any] = {"status": "DRAW", "result": {"winner": None}}
-ROUNDS: list[dict[str, dict[str, Any]]] = [  # what is not the sample in the results of 004 8.9
+ROUNDS: list[dict[str, dict[str, Any]]] = [  # by match: how its result in 004 8.9 differs from the sample
     {"R1M1": {}, "R1M2": DRAW},
     {"R2M1": DRAW, "R2M2": {"result": {"winner": "P04"}}},
     {"R3M1": {}, "R3M2": {"result": {"winner": "P03"}}},
 ]
 ZERO = {"wins": 0, "losses": 0, "draws": 0}
-DOOR = "tok_" + "5a" * 16
+PATH_SECRET = "tok_" + "5a" * 16
 LEAGUE_ID = "league_2025_even_odd"
 
 Story = dict[str, dict[str, Any]]
@@ -117,8 +117,8 @@ class Generic(EvenOdd):
 
 async def test_a_referee_sends_the_samples_to_players() -> None:
     seats = {
-        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "path_secret": DOOR},
-        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "path_secret": DOOR},
+        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "path_secret": PATH_SECRET},
+        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "path_secret": PATH_SECRET},
     }
     played, silent = ScriptedMatch(brief=brief(**seats)), ScriptedMatch(brief=brief(**seats), moves={B: [SILENCE] * 4})
     await played.play()
@@ -160,10 +160,10 @@ async def test_a_referee_sends_the_samples_to_the_league_manager(monkeypatch: py
     stage, manager = Stage(), Manager()
     monkeypatch.setattr(league_link, "datetime", SimpleNamespace(now=BEGIN.astimezone))
     monkeypatch.setattr(league_link, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=0xABCDEF << 104)))
-    card = RefereeMeta("Referee Alpha", "http://localhost:8001/mcp", ["even_odd"], 2, "the-key-of-the-site")
-    link = LeagueLink("http://localhost:8000/mcp", card, manager)
+    own_meta = RefereeMeta("Referee Alpha", "http://localhost:8001/mcp", ["even_odd"], 2, "the-key-of-the-site")
+    link = LeagueLink("http://localhost:8000/mcp", own_meta, manager)
     await link.register()
-    referee = Referee(link, endpoint=card.contact_endpoint, max_concurrent=2, uses=stage.uses)
+    referee = Referee(link, endpoint=own_meta.contact_endpoint, max_concurrent=2, uses=stage.uses)
     referee.start_match(START)
     await settle()
     fields = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}

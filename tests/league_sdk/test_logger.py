@@ -116,7 +116,7 @@ def test_no_text_begins_a_new_line_for_any_reader(tmp_path: Path) -> None:
     assert [line["text"] for line in lines(logger)] == ["one\u2028two\x85three\u202e"]
 
 
-def test_somebody_else_may_write_the_lines(tmp_path: Path) -> None:
+def test_a_function_that_is_passed_may_write_the_lines(tmp_path: Path) -> None:
     written: list[str] = []
     logger = JsonLogger("referee:REF01", log_root=tmp_path, write=written.append)
     logger.info("A")

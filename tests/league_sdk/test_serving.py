@@ -81,14 +81,14 @@ async def test_closing_drops_the_requests_in_progress() -> None:
             await asking
 
 
-@pytest.mark.parametrize("rounds", range(6))
-async def test_a_server_that_stops_closes_connections_that_it_is_just_accepting(rounds: int) -> None:
+@pytest.mark.parametrize("loop_rounds", range(6))
+async def test_a_server_that_stops_closes_connections_that_it_is_just_accepting(loop_rounds: int) -> None:
     port = Port(size)
     number = await port.open("127.0.0.1")
     with socket.create_connection(("127.0.0.1", number)) as client:
         client.setblocking(False)
-        # The event loop has come so far with the connection when the server stops.
-        for _ in range(rounds):
+        # After so many rounds of the event loop with the connection the server stops.
+        for _ in range(loop_rounds):
             await asyncio.sleep(0)
         await port.close()
         async with asyncio.timeout(10):

@@ -20,11 +20,11 @@ def test_a_fault_is_read_back_with_what_was_seen(cause: Cause, detail: Note | st
     assert (isinstance(read(words), Note), in_words(words)) == (True, words)
     translated: list[str] = []
 
-    def hear(sentence: str) -> str:
+    def translate(sentence: str) -> str:
         translated.append(sentence)
         return sentence
 
-    assert in_words(words, hear) == words
+    assert in_words(words, translate) == words
     # A detail that is a note is translated, and so is the game's sentence inside it.
     sentences = [detail.code.sentence] if isinstance(detail, Note) else []
     # A fault with an HTTP status quotes no answer.

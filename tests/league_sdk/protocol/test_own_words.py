@@ -88,7 +88,7 @@ def test_no_entity_hides_what_must_not_be_shown(hidden: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["”", "&rdquo;", "»", "„", "״"])
-def test_the_words_do_not_end_their_quotation(end: str) -> None:
+def test_the_words_cannot_end_the_quotation_around_them(end: str) -> None:
     assert clean_words(f"no{end}; the referee was late") == 'no"; the referee was late'
 
 
@@ -96,7 +96,7 @@ def test_long_words_are_cut() -> None:
     assert clean_words("x" * 5000) == "x" * (MAX_WORDS_CHARS - 1) + "…"
 
 
-def test_a_refused_method_says_nothing_new() -> None:
+def test_words_that_say_only_that_the_method_is_unknown_are_recognised() -> None:
     unknown = {"error": {"code": -32601, "message": "no such thing"}}
     assert says_only_unknown(unknown, words_of(unknown))
     assert says_only_unknown({"detail": "Not Found"}, "Not Found")

@@ -40,12 +40,12 @@ def test_redact_text_removes_secrets_only(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "dressed",
+    "notation",
     [str(MESSAGE), json.dumps(MESSAGE), json.dumps(json.dumps(MESSAGE)), json.dumps(MESSAGE, indent=2)],
     ids=["repr", "json", "json in json", "pretty"],
 )
-def test_redact_text_removes_secrets_from_every_notation_of_a_message(dressed: str) -> None:
-    shown = redact_text(dressed)
+def test_redact_text_removes_secrets_from_every_notation_of_a_message(notation: str) -> None:
+    shown = redact_text(notation)
     assert (CODE in shown, TOKEN in shown, "Ada" in shown) == (False, False, True)
 
 

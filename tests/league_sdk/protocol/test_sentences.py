@@ -73,7 +73,7 @@ def test_a_stored_value_that_is_not_a_sentence_is_read_as_none(stored: object) -
     "stored",
     [{"text": "x", "facts": 7}, {"text": "x", "facts": {"a": {"text": {}}}}, nested(3 * MAX_DEPTH), {"text": "{0.x}"}],
 )
-def test_a_hostile_one_is_read_without_an_error(stored: dict[str, Any]) -> None:
+def test_a_hostile_stored_sentence_is_read_without_an_error(stored: dict[str, Any]) -> None:
     found = read(stored)
     assert found is not None
     assert isinstance(found.in_words(german), str)

@@ -17,6 +17,7 @@ OURS = [
     "REPORT_PROGRESS",
     "REPORT_PROGRESS_ANSWER",
 ]
+"""Messages that the documents of the course do not have."""
 HEAD = {
     "protocol": "league.v2",
     "sender": "referee:REF01",
@@ -70,8 +71,8 @@ def required(node: dict[str, Any], root: dict[str, Any], value: Any, path: str =
     while "$ref" in node or "anyOf" in node:
         node = root["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node["anyOf"][0]
     if isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from required(node.get("items", {}), root, item, f"{path}{place}.")
+        for index, item in enumerate(value):
+            yield from required(node.get("items", {}), root, item, f"{path}{index}.")
     elif isinstance(value, dict):
         for name, inner in node.get("properties", {}).items():
             if name in value and name in node.get("required", ()):
@@ -85,18 +86,19 @@ DEMANDS = [
     for name, message in MESSAGES.items()
     for path in required(schemas.json_schema(name), schemas.json_schema(name), message)
 ]
+"""Message types, each with the path of a field that its schema requires."""
 
 
 def replaced(message: Any, path: str, value: Any = None, *, remove: bool = False) -> Any:
     made = copy.deepcopy(message)
     *holders, last = path.split(".")
-    here = made
+    holder = made
     for part in holders:
-        here = here[int(part)] if isinstance(here, list) else here[part]
+        holder = holder[int(part)] if isinstance(holder, list) else holder[part]
     if remove:
-        del here[last]
+        del holder[last]
     else:
-        here[int(last) if isinstance(here, list) else last] = value
+        holder[int(last) if isinstance(holder, list) else last] = value
     return made
 
 

@@ -11,7 +11,7 @@ PLAYERS = ("P01", "P02")
 
 
 class Long(BoardGame):
-    """A board of one row that is longer than Python calls into itself."""
+    """A board of one row with more cells than Python allows calls inside one another."""
 
     game_type, display_name, move_type, valid_choices, max_round_time_sec = "long", "Long", "put", ("0",), 60
     rows, columns, in_a_row = 1, 7 * MAX_STEPS, 3

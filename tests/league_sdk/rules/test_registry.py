@@ -51,7 +51,7 @@ COIN = dedent(
     '''
 )
 
-LOOK = dedent(
+PRINT_REGISTRY = dedent(
     """
     import json, logging, sys
     logging.basicConfig(stream=sys.stderr, format="LOG %(name)s %(levelname)s %(message)s")
@@ -71,10 +71,12 @@ def install(folder: Path, entry_points: dict[str, str]) -> None:
     (info / "entry_points.txt").write_text("\n".join(["[league_sdk.games]", *lines, ""]), encoding="utf-8")
 
 
-def look(folder: Path) -> tuple[dict[str, object], list[str]]:
+def registry_with(folder: Path) -> tuple[dict[str, object], list[str]]:
     """The registry in a new process with the folder on its path, and the lines that it logs."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
-    done = subprocess.run([sys.executable, "-c", LOOK], env=environment, capture_output=True, check=False, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT_REGISTRY], env=environment, capture_output=True, check=False, text=True
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), [line for line in done.stderr.splitlines() if line.startswith("LOG ")]
 
@@ -104,7 +106,7 @@ def test_the_example_registry_equals_the_real_one() -> None:
 
 def test_a_package_adds_a_game_by_its_entry_point(tmp_path: Path) -> None:
     install(tmp_path, {"coin": "coin_game:Coin"})
-    printed, logged = look(tmp_path)
+    printed, logged = registry_with(tmp_path)
     assert printed["games"] == [*OURS, "coin"]
     described = printed["described"]
     assert isinstance(described, dict)
@@ -134,6 +136,6 @@ def broken() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("value", "why"), sampled(broken()))
 def test_the_registry_leaves_out_and_logs_a_game_that_cannot_be_used(tmp_path: Path, value: str, why: str) -> None:
     install(tmp_path, {"broken": value, "coin": "coin_game:Coin"})
-    printed, logged = look(tmp_path)
+    printed, logged = registry_with(tmp_path)
     assert (printed["games"], printed["even_odd"]) == ([*OURS, "coin"], "EvenOdd")
     assert logged == [f"LOG league_sdk.rules ERROR game broken ({value} of coin-game) is left out: {why}"]

@@ -50,5 +50,5 @@ def test_no_text_takes_long_to_read() -> None:
         (None, False),
     ],
 )
-def test_translations_have_no_places_of_their_own(translations: object, usable: bool) -> None:
+def test_translations_have_no_placeholders_of_their_own(translations: object, usable: bool) -> None:
     assert wording.is_usable(translations) is usable

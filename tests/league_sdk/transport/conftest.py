@@ -40,14 +40,14 @@ Named = Callable[..., tuple[Client, FakeLookups]]
 
 @pytest.fixture(params=[Client, HttpxClient])
 def make(request: pytest.FixtureRequest) -> Make:
-    """Makes clients: those for matches, and the others. Both keep what is promised."""
+    """The class of the clients for matches, and that of the others: both have to pass the tests."""
     made: Make = request.param
     return made
 
 
 @pytest_asyncio.fixture
 async def named(make: Make) -> AsyncIterator[Named]:
-    """Make clients whose lookups find what a test says."""
+    """A function that makes clients whose lookups find what a test says, and returns both."""
     clients = []
 
     def find(*answers: Iterable[str] | Exception, **options: Any) -> tuple[Client, FakeLookups]:

@@ -8,7 +8,7 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.transport.breaker import Breaker
 from tests.clock import Clock
 
-HERE, THERE = "http://localhost:8101/mcp", "http://localhost:8102/mcp"
+ENDPOINT, OTHER_ENDPOINT = "http://localhost:8101/mcp", "http://localhost:8102/mcp"
 
 
 @pytest.fixture
@@ -23,16 +23,16 @@ def breaker(time: Clock) -> Breaker:
 
 def fail(breaker: Breaker, times: int, threshold: int = 5) -> None:
     for _ in range(times):
-        breaker.failed(HERE, threshold=threshold)
+        breaker.failed(ENDPOINT, threshold=threshold)
 
 
-def allows(breaker: Breaker, endpoint: str = HERE) -> bool:
+def allows(breaker: Breaker, endpoint: str = ENDPOINT) -> bool:
     return breaker.allows(endpoint, reset_s=30)
 
 
 def test_a_breaker_counts_each_endpoint_separately(breaker: Breaker) -> None:
     fail(breaker, 5)
-    assert (allows(breaker), allows(breaker, THERE)) == (False, True)
+    assert (allows(breaker), allows(breaker, OTHER_ENDPOINT)) == (False, True)
 
 
 @pytest.mark.parametrize(("later", "allowed"), [(0, False), (29.9, False), (30, True), (3600, True)])
@@ -66,17 +66,17 @@ def test_an_answered_test_call_closes_the_circuit(breaker: Breaker, time: Clock)
     fail(breaker, 5)
     time.now += 30
     allows(breaker)
-    breaker.succeeded(HERE)
+    breaker.succeeded(ENDPOINT)
     assert [allows(breaker) for _ in range(3)] == [True] * 3
     fail(breaker, 4)
     assert allows(breaker) is True
 
 
 def test_a_breaker_knows_the_cause_of_the_last_failure(breaker: Breaker) -> None:
-    assert breaker.cause(HERE) == "CONNECT"
-    breaker.failed(HERE, threshold=5, cause=Cause.NAME_LOOKUP)
-    breaker.failed(HERE, threshold=5, cause=Cause.DEADLINE)
-    assert (breaker.cause(HERE), breaker.cause(THERE)) == ("DEADLINE", "CONNECT")
+    assert breaker.cause(ENDPOINT) == "CONNECT"
+    breaker.failed(ENDPOINT, threshold=5, cause=Cause.NAME_LOOKUP)
+    breaker.failed(ENDPOINT, threshold=5, cause=Cause.DEADLINE)
+    assert (breaker.cause(ENDPOINT), breaker.cause(OTHER_ENDPOINT)) == ("DEADLINE", "CONNECT")
 
 
 def test_a_breaker_uses_the_threshold_of_the_call(breaker: Breaker) -> None:
@@ -95,7 +95,7 @@ def test_a_circuit_is_open_exactly_after_enough_failures_in_a_row(steps: list[st
             fail(breaker, 1)
         elif step == "answer":
             failures = 0
-            breaker.succeeded(HERE)
+            breaker.succeeded(ENDPOINT)
         else:
             time.now += 1
-            assert breaker.allows(HERE, reset_s=10**6) is (failures < 5)
+            assert breaker.allows(ENDPOINT, reset_s=10**6) is (failures < 5)

@@ -19,7 +19,7 @@ from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import Handler, listening
 from tests.league_sdk.transport.conftest import Make
 
-PATIENT, HASTY = 60.0, 0.05
+PATIENT_S, HASTY_S = 60.0, 0.05
 
 
 @asynccontextmanager
@@ -31,8 +31,8 @@ async def raw_agent(answer: bytes, *, reset: bool = False) -> AsyncIterator[str]
         writer.write(answer)
         await writer.drain()
         if reset:
-            plug = writer.get_extra_info("socket")
-            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            sock = writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
@@ -51,12 +51,12 @@ def returning(response: Callable[[], web.StreamResponse]) -> Handler:
 
 
 async def reply_with(client: Client, *args: Any, **options: Any) -> Reply:
-    """The reply to a server that answers with this :class:`web.Response`."""
+    """The reply of a server that answers with this :class:`web.Response`."""
     async with listening(returning(lambda: web.Response(*args, **options))) as url:
-        return await client.post(url, {}, limit_s=PATIENT)
+        return await client.post(url, {}, limit_s=PATIENT_S)
 
 
-async def failure(client: Client, url: str, limit_s: float = PATIENT) -> tuple[type[CallFailed], str, bool, str]:
+async def failure(client: Client, url: str, limit_s: float = PATIENT_S) -> tuple[type[CallFailed], str, bool, str]:
     with pytest.raises(CallFailed) as caught:
         await client.post(url, {"jsonrpc": "2.0"}, limit_s=limit_s)
     error = caught.value
@@ -74,7 +74,7 @@ async def test_a_client_posts_json_and_reads_json(client: Client) -> None:
         return web.json_response({"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7})
 
     async with listening(handle) as url:
-        reply = await client.post(url, {"name": "Zoë"}, limit_s=PATIENT)
+        reply = await client.post(url, {"name": "Zoë"}, limit_s=PATIENT_S)
     answer = {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7}
     assert (reply.status, reply.body, reply.problem) == (200, answer, "")
     assert (seen["method"], seen["body"]) == ("POST", '{"name":"Zoë"}'.encode())
@@ -92,14 +92,14 @@ async def test_a_client_deletes_what_its_headers_name(client: Client) -> None:
         return web.Response(text="a body that nobody reads")
 
     async with listening(handle) as url:
-        assert await client.delete(url, {"mcp-session-id": "s1"}, limit_s=PATIENT) == 200
+        assert await client.delete(url, {"mcp-session-id": "s1"}, limit_s=PATIENT_S) == 200
     assert seen == [("DELETE", "s1")]
 
 
-async def test_a_delete_that_fails_is_nobodys_trouble(client: Client) -> None:
+async def test_a_delete_that_fails_raises_no_error(client: Client) -> None:
     async with raw_agent(b"") as cut_off, raw_agent(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000) as endless:
         for url in (cut_off, endless, "http://127.0.0.1:1/mcp", "inbox:7", "file:///etc/passwd", "http://[::"):
-            assert await client.delete(url, {}, limit_s=PATIENT) is None
+            assert await client.delete(url, {}, limit_s=PATIENT_S) is None
 
 
 async def test_a_delete_obeys_the_policy(make: Make) -> None:
@@ -111,7 +111,7 @@ async def test_a_delete_obeys_the_policy(make: Make) -> None:
         return web.Response()
 
     async with listening(handle) as url:
-        await strict.delete(url, {}, limit_s=PATIENT)
+        await strict.delete(url, {}, limit_s=PATIENT_S)
     await strict.aclose()
     assert called == []
 
@@ -121,7 +121,7 @@ async def test_a_client_sends_bytes_as_they_are(client: Client) -> None:
         return web.json_response((await request.read()).decode())
 
     async with listening(handle) as url:
-        assert (await client.post(url, b'{"a": 1}', limit_s=PATIENT)).body == '{"a": 1}'
+        assert (await client.post(url, b'{"a": 1}', limit_s=PATIENT_S)).body == '{"a": 1}'
 
 
 @pytest.mark.parametrize("status", [200, 400, 404, 500])
@@ -194,7 +194,7 @@ async def test_a_client_reads_an_open_event_stream_up_to_the_answer(client: Clie
         return response
 
     async with listening(streaming) as url:
-        reply = await client.post(url, {}, limit_s=PATIENT)
+        reply = await client.post(url, {}, limit_s=PATIENT_S)
         never.set()
     assert reply.body == {"jsonrpc": "2.0", "result": 5, "id": 1}
 
@@ -205,7 +205,7 @@ async def test_a_client_sends_extra_headers_and_returns_those_of_the_reply(clien
         return web.json_response(seen, headers={"Mcp-Session-Id": "new"})
 
     async with listening(handle) as url:
-        reply = await client.post(url, {}, limit_s=PATIENT, headers={"mcp-session-id": "s1"})
+        reply = await client.post(url, {}, limit_s=PATIENT_S, headers={"mcp-session-id": "s1"})
     assert (reply.body, reply.headers["mcp-session-id"]) == (["s1", f"referee/{SDK_VERSION}"], "new")
 
 
@@ -230,7 +230,7 @@ async def test_a_client_decompresses_up_to_the_size_limit(client: Client) -> Non
 async def test_an_answer_has_at_most_64_kib(client: Client, size: int, fits: bool) -> None:
     async with listening(returning(lambda: web.Response(body=b'"' + b"x" * (size - 2) + b'"'))) as url:
         if fits:
-            assert len((await client.post(url, {}, limit_s=PATIENT)).body) == size - 2
+            assert len((await client.post(url, {}, limit_s=PATIENT_S)).body) == size - 2
         else:
             sentence = f"the answer is larger than {MAX_ANSWER_BYTES} bytes"
             assert await failure(client, url) == (Broken, "E009", True, sentence)
@@ -267,7 +267,7 @@ async def test_a_body_that_comes_byte_by_byte_runs_out_of_time(client: Client) -
             await asyncio.sleep(0.001)
 
     async with listening(dripping) as url:
-        assert await failure(client, url, HASTY) == (TimedOut, "E001", True, "no answer within 0.05 s")
+        assert await failure(client, url, HASTY_S) == (TimedOut, "E001", True, "no answer within 0.05 s")
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -306,7 +306,7 @@ async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -
 
     async with listening(handle) as url:
         for _ in range(3):
-            await client.post(url, {}, limit_s=PATIENT)
+            await client.post(url, {}, limit_s=PATIENT_S)
     assert ports == [ports[0]] * 3
 
 
@@ -341,7 +341,7 @@ async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
 
 async def test_a_kept_connection_that_the_agent_has_closed_is_not_its_fault(client: Client) -> None:
     async with closing_agent(after=1) as (url, counts):
-        replies = [await client.post(url, {}, limit_s=PATIENT) for _ in range(3)]
+        replies = [await client.post(url, {}, limit_s=PATIENT_S) for _ in range(3)]
     assert ([reply.status for reply in replies], counts) == ([500, 500, 500], [2, 2, 1])
 
 

@@ -21,7 +21,7 @@ from league_sdk.transport.failures import NOT_CALLED
 from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import listening
 from tests.league_sdk.transport.conftest import Make, Named
-from tests.league_sdk.transport.test_client import PATIENT, returning
+from tests.league_sdk.transport.test_client import PATIENT_S, returning
 
 METADATA = "169.254.169.254"
 ANYWHERE = "/{any:.*}"
@@ -37,7 +37,7 @@ def inner(url: str) -> str:
 
 
 async def post(url: str, client: Client) -> Reply:
-    return await client.post(url, {"jsonrpc": "2.0"}, limit_s=PATIENT)
+    return await client.post(url, {"jsonrpc": "2.0"}, limit_s=PATIENT_S)
 
 
 async def not_reached(url: str, client: Client) -> str:
@@ -47,7 +47,7 @@ async def not_reached(url: str, client: Client) -> str:
     return str(caught.value)
 
 
-class Door:
+class Recorder:
     """A server that records its callers, and may close each connection after its reply."""
 
     def __init__(self, *, close: bool = False) -> None:
@@ -64,23 +64,23 @@ class Door:
 
 
 async def test_a_name_that_changes_to_a_forbidden_address_is_not_called(named: Named) -> None:
-    door = Door(close=True)
+    recorder = Recorder(close=True)
     client, names = named(["127.0.0.1"], [METADATA], ["127.0.0.1", METADATA], [METADATA, "127.0.0.1"])
-    async with listening(door.answer) as url:
+    async with listening(recorder.answer) as url:
         renamed = f"http://agent:{port_of(url)}/mcp"
         assert (await post(renamed, client)).status == 200
         for _ in range(3):
             assert await not_reached(renamed, client) == str(NOT_CALLED)
-    assert (len(door.requests), names.hosts) == (1, ["agent"] * 4)
+    assert (len(recorder.requests), names.hosts) == (1, ["agent"] * 4)
 
 
 async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
-    door = Door()
+    recorder = Recorder()
     # A second lookup, between check and connection, would find another address.
     client, names = named(["127.0.0.1"], ["127.0.0.2"])
-    async with listening(door.answer) as url:
+    async with listening(recorder.answer) as url:
         assert (await post(f"http://agent:{port_of(url)}/mcp", client)).status == 200
-    assert (len(door.requests), names.hosts) == (1, ["agent"])
+    assert (len(recorder.requests), names.hosts) == (1, ["agent"])
 
 
 async def test_the_address_of_a_connection_is_checked_again_when_connecting(
@@ -94,15 +94,15 @@ async def test_the_address_of_a_connection_is_checked_again_when_connecting(
 
 
 async def test_the_sites_own_port_is_not_called_by_any_name(named: Named) -> None:
-    door = Door()
-    async with listening(door.answer) as url:
+    recorder = Recorder()
+    async with listening(recorder.answer) as url:
         port = port_of(url)
         client, _ = named(["127.0.0.1"], policy=EndpointPolicy(refused_ports=(port,)))
         assert await not_reached(f"http://agent:{port}/mcp", client) == str(NOT_CALLED)
         for host in ("127.0.0.1", "localhost", "127.1", "0x7f.1", "[::ffff:127.0.0.1]"):
             refused = await not_reached(f"http://{host}:{port}/mcp", client)
             assert refused == f"port {port} belongs to the league site itself"
-    assert door.requests == []
+    assert recorder.requests == []
 
 
 # -- connections that are kept ---------------------------------------------------------------------------------
@@ -110,58 +110,58 @@ async def test_the_sites_own_port_is_not_called_by_any_name(named: Named) -> Non
 
 async def test_a_kept_connection_serves_one_name_only(named: Named) -> None:
     """Each agent is called by the host of its address."""
-    door = Door()
+    recorder = Recorder()
     client, _ = named(["127.0.0.1"])
     hosts = ["ada", "ada", "player_one", "ada", "127.0.0.1"]
-    async with listening(door.answer) as url:
+    async with listening(recorder.answer) as url:
         for host in hosts:
             await post(f"http://{host}:{port_of(url)}/mcp", client)
-        assert [host for host, _ in door.requests] == [f"{host}:{port_of(url)}" for host in hosts]
-    ada, again, other, last, _ = [peer for _, peer in door.requests]
+        assert [host for host, _ in recorder.requests] == [f"{host}:{port_of(url)}" for host in hosts]
+    ada, again, other, last, _ = [peer for _, peer in recorder.requests]
     assert (ada, ada) == (again, last) and other != ada
 
 
 async def test_a_kept_connection_does_not_outlive_its_policy(make: Make) -> None:
-    door = Door()
-    async with listening(door.answer) as url:
+    recorder = Recorder()
+    async with listening(recorder.answer) as url:
         free = make(agent_type="referee")
         strict = make(agent_type="referee", policy=EndpointPolicy(networks=("10.0.0.0/8",)))
         await post(url, free)
         assert await not_reached(url, strict) == "only addresses in 10.0.0.0/8 are called"
         await post(url, free)
         await asyncio.gather(free.aclose(), strict.aclose())
-    assert len(door.requests) == 2 and len({peer for _, peer in door.requests}) == 1
+    assert len(recorder.requests) == 2 and len({peer for _, peer in recorder.requests}) == 1
 
 
-# -- led away -------------------------------------------------------------------------------------------------
+# -- replies that lead elsewhere -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
 async def test_a_client_does_not_follow_redirects(client: Client, status: int) -> None:
-    trap = Door()
+    trap = Recorder()
     async with listening(trap.answer, path=ANYWHERE) as elsewhere:
-        led = returning(lambda: web.Response(status=status, headers={"Location": inner(elsewhere)}))
-        async with listening(led) as url:
+        redirecting = returning(lambda: web.Response(status=status, headers={"Location": inner(elsewhere)}))
+        async with listening(redirecting) as url:
             assert (await post(url, client)).status == status
     assert trap.requests == []
 
 
 @pytest.mark.parametrize("location", ["http://[::1", "http://x:y/", "//", "\\\\x"])
 async def test_a_redirect_to_nowhere_is_an_answer(client: Client, location: str) -> None:
-    led = returning(lambda: web.Response(status=302, headers={"Location": location}))
-    async with listening(led) as url:
+    redirecting = returning(lambda: web.Response(status=302, headers={"Location": location}))
+    async with listening(redirecting) as url:
         reply = await post(url, client)
     assert (reply.status, reply.headers["location"]) == (302, location)
 
 
 async def test_a_client_does_not_follow_redirects_in_headers_or_html(client: Client) -> None:
-    trap = Door()
+    trap = Recorder()
     async with listening(trap.answer, path=ANYWHERE) as trapped:
         elsewhere = inner(trapped)
         page = f'<meta http-equiv="refresh" content="0;url={elsewhere}"><script>location="{elsewhere}"</script>'
         more = {"Refresh": f"0; url={elsewhere}", "Link": f"<{elsewhere}>; rel=preload", "Alt-Svc": f'h2="{elsewhere}"'}
-        led = returning(lambda: web.Response(text=page, content_type="text/html", headers=more))
-        async with listening(led) as url:
+        redirecting = returning(lambda: web.Response(text=page, content_type="text/html", headers=more))
+        async with listening(redirecting) as url:
             reply = await post(url, client)
             await post(url, client)
     assert (reply.status, reply.body, trap.requests) == (200, None, [])
@@ -176,7 +176,7 @@ async def test_the_environments_proxies_and_passwords_are_not_used(
         seen.update(request.headers)
         return web.json_response({})
 
-    trap = Door()
+    trap = Recorder()
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login league password secret\ndefault login league password secret\n")
     netrc.chmod(0o600)

@@ -15,17 +15,17 @@ from aiohttp import web
 from league_sdk.transport.client import CallFailed, Client
 from tests.bots.base import listening
 from tests.league_sdk.transport.conftest import Make, Named
-from tests.league_sdk.transport.test_client import HASTY, PATIENT, returning
+from tests.league_sdk.transport.test_client import HASTY_S, PATIENT_S, returning
 
 
-async def seen(client: Client, url: str, limit_s: float = PATIENT) -> tuple[str, str, str, bool, bool]:
+async def failure_of(client: Client, url: str, limit_s: float = PATIENT_S) -> tuple[str, str, str, bool, bool]:
     with pytest.raises(CallFailed) as caught:
         await client.post(url, {}, limit_s=limit_s)
     error = caught.value
     return error.error_code, error.cause, str(error.detail), error.connected, error.cut_off
 
 
-def connections_end_with(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
+def make_connections_fail(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
     async def connect(*_: object, **__: object) -> object:
         if len(numbers) > 1:
             raise OSError(f"Multiple exceptions: {numbers}, ('10.1.2.3', 8101)")
@@ -38,7 +38,7 @@ async def test_a_call_fails_with_connect_if_nobody_listens(client: Client) -> No
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        assert await seen(client, url) == ("E009", "CONNECT", "nobody listens at its address", False, False)
+        assert await failure_of(client, url) == ("E009", "CONNECT", "nobody listens at its address", False, False)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ async def test_a_failed_connection_is_blamed_on_the_agent_or_this_machine(
     detail: str,
     cut_off: bool,
 ) -> None:
-    connections_end_with(monkeypatch, *numbers)
-    assert await seen(client, "http://10.1.2.3:8101/mcp") == ("E009", cause, detail, False, cut_off)
+    make_connections_fail(monkeypatch, *numbers)
+    assert await failure_of(client, "http://10.1.2.3:8101/mcp") == ("E009", cause, detail, False, cut_off)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def test_a_failed_connection_is_blamed_on_the_agent_or_this_machine(
 async def test_a_failed_lookup_is_blamed_on_the_name_or_this_machine(
     named: Named, error: OSError, cause: str, detail: str
 ) -> None:
-    failure = await seen(named(error)[0], "http://agent.example:8101/mcp")
+    failure = await failure_of(named(error)[0], "http://agent.example:8101/mcp")
     assert failure == ("E009", cause, detail, False, False)
 
 
@@ -84,8 +84,8 @@ async def test_a_failure_of_this_machine_is_blamed_on_the_caller(make: Make) -> 
     for caller, cause in (("referee", "REFEREE"), ("league_manager", "LEAGUE")):
         made = make(agent_type=caller)
         with pytest.MonkeyPatch.context() as patch:
-            connections_end_with(patch, errno.EMFILE)
-            assert (await seen(made, "http://10.1.2.3:8101/mcp"))[1] == cause
+            make_connections_fail(patch, errno.EMFILE)
+            assert (await failure_of(made, "http://10.1.2.3:8101/mcp"))[1] == cause
         await made.aclose()
 
 
@@ -99,22 +99,22 @@ async def test_a_call_without_free_file_descriptors_is_this_machines_failure(cli
             with pytest.raises(OSError, match="Too many open files"):
                 while True:
                     spare.append(socket.socket())
-            failure = await seen(client, url)
+            failure = await failure_of(client, url)
             # The system's answer to a lookup if it cannot open its own files.
             unknown, _ = named(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
-            of_name = await seen(unknown, "http://agent.example:8101/mcp")
+            of_name = await failure_of(unknown, "http://agent.example:8101/mcp")
         finally:
             for one in spare:
                 one.close()
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         assert failure == ("E009", "REFEREE", "this machine cannot call anyone: Too many open files", False, False)
         assert of_name == ("E009", "REFEREE", "this machine cannot look names up", False, False)
-        assert (await client.post(url, {}, limit_s=PATIENT)).body == {}
+        assert (await client.post(url, {}, limit_s=PATIENT_S)).body == {}
 
 
 async def test_a_call_fails_if_an_https_address_has_no_tls(client: Client) -> None:
     async with listening(returning(web.Response)) as url:
-        failure = await seen(client, url.replace("http:", "https:"))
+        failure = await failure_of(client, url.replace("http:", "https:"))
     assert failure == ("E009", "CONNECT", "no secure connection (SSLError)", False, False)
 
 
@@ -127,7 +127,7 @@ async def test_a_timeout_before_the_connection_is_blamed_on_the_connection(clien
         for one in queue:
             one.setblocking(False)
             one.connect_ex(full.getsockname())
-        failure = await seen(client, f"http://127.0.0.1:{full.getsockname()[1]}/mcp", HASTY)
+        failure = await failure_of(client, f"http://127.0.0.1:{full.getsockname()[1]}/mcp", HASTY_S)
         for one in queue:
             one.close()
     assert failure == ("E001", "CONNECT", "no connection within 0.05 s", False, False)
@@ -145,7 +145,7 @@ async def test_a_timeout_on_a_kept_connection_is_blamed_on_the_answer(client: Cl
         return web.json_response({})
 
     async with listening(once) as url:
-        await client.post(url, {}, limit_s=PATIENT)
-        failure = await seen(client, url, HASTY)
+        await client.post(url, {}, limit_s=PATIENT_S)
+        failure = await failure_of(client, url, HASTY_S)
         never.set()
     assert failure == ("E001", "DEADLINE", "no answer within 0.05 s", True, False)

@@ -13,7 +13,7 @@ from league_sdk.transport.client import Broken, CallFailed, Client
 from league_sdk.transport.httpx_client import HttpxClient
 from tests.bots.base import listening
 from tests.league_sdk.transport.conftest import Make
-from tests.league_sdk.transport.test_client import PATIENT, returning
+from tests.league_sdk.transport.test_client import PATIENT_S, returning
 
 
 async def sent(make: Make, headers: dict[str, str]) -> tuple[list[bytes], int]:
@@ -33,7 +33,7 @@ async def sent(make: Make, headers: dict[str, str]) -> tuple[list[bytes], int]:
     async with server:
         port = server.sockets[0].getsockname()[1]
         url = f"http://127.0.0.1:{port}/a%7eb/./mcp?x=%41|y"
-        await client.post(url, {"a": "b"}, limit_s=PATIENT, headers=headers)
+        await client.post(url, {"a": "b"}, limit_s=PATIENT_S, headers=headers)
         await client.aclose()
     raw = b"".join(reads).replace(str(port).encode(), b"PORT")
     first, _, rest = raw.partition(b"\r\n")
@@ -54,8 +54,8 @@ async def test_a_refused_answer_leaves_the_connections_free() -> None:
     async with listening(returning(lambda: web.Response(body=b"x" * (MAX_ANSWER_BYTES + 1)))) as url:
         for _ in range(3):
             with pytest.raises(CallFailed, match="is larger than"):
-                await client.post(url, {}, limit_s=PATIENT)
-        calls = [asyncio.create_task(client.post(url, {}, limit_s=PATIENT)) for _ in range(3)]
+                await client.post(url, {}, limit_s=PATIENT_S)
+        calls = [asyncio.create_task(client.post(url, {}, limit_s=PATIENT_S)) for _ in range(3)]
         await asyncio.sleep(0)
         calls[1].cancel()
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
@@ -66,6 +66,6 @@ async def test_a_refused_answer_leaves_the_connections_free() -> None:
 async def test_an_address_that_httpx_cannot_read_is_not_called() -> None:
     client = HttpxClient(agent_type="check")
     with pytest.raises(CallFailed) as caught:
-        await client.post("http://127.0.0.1:8101/" + "a" * 70_000, {}, limit_s=PATIENT)
+        await client.post("http://127.0.0.1:8101/" + "a" * 70_000, {}, limit_s=PATIENT_S)
     await client.aclose()
     assert (caught.value.connected, caught.value.cause) == (False, Cause.CONNECT)

@@ -28,7 +28,7 @@ async def test_an_answer_that_came_in_time_and_was_read_late_is_taken() -> None:
     theirs.close()
 
 
-async def test_a_limit_that_is_kept_gives_nothing() -> None:
+async def test_what_takes_longer_than_its_limit_ends_with_a_timeout() -> None:
     never = asyncio.Event()
     with pytest.raises(TimeoutError):
         async with within(0.01):

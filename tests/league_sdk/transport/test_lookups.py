@@ -25,20 +25,20 @@ from league_sdk.transport.lookups import (
     zone,
 )
 from tests.bots.base import listening
-from tests.league_sdk.transport.test_client import HASTY, PATIENT
+from tests.league_sdk.transport.test_client import HASTY_S, PATIENT_S
 
 SLOW = "my-zone.example"
 
 
 class Names:
-    """Replaces ``getaddrinfo``: ``.local`` is this machine, lookups of other names block until ``silent`` is set."""
+    """Replaces ``getaddrinfo``: ``.local`` is this machine, lookups of other names wait until ``may_answer`` is set."""
 
     def __init__(self) -> None:
         self.hosts: list[str] = []
         self.max_running = 0
         self._running = 0
         self._lock = threading.Lock()
-        self.silent = threading.Event()
+        self.may_answer = threading.Event()
         self.now = 0.0
         self.lookups = Lookups(clock=lambda: self.now, getaddrinfo=self.find)
 
@@ -48,7 +48,7 @@ class Names:
             self._running += 1
             self.max_running = max(self.max_running, self._running)
         if not host.endswith(".local"):
-            self.silent.wait()
+            self.may_answer.wait()
         with self._lock:
             self._running -= 1
         if host.startswith("unknown"):
@@ -60,7 +60,7 @@ class Names:
 def names() -> Iterator[Names]:
     names = Names()
     yield names
-    names.silent.set()
+    names.may_answer.set()
     for thread in threading.enumerate():
         if thread.name == "lookup":
             thread.join()
@@ -75,7 +75,7 @@ async def client(names: Names) -> AsyncIterator[Client]:
 
 async def failed(client: Client, url: str) -> tuple[str, str, str]:
     with pytest.raises(CallFailed) as caught:
-        await client.post(url, {}, limit_s=HASTY)
+        await client.post(url, {}, limit_s=HASTY_S)
     return caught.value.error_code, caught.value.cause, str(caught.value)
 
 
@@ -97,7 +97,7 @@ async def test_slow_names_of_one_zone_do_not_delay_names_of_other_zones(names: N
             ("E001", "NAME_LOOKUP", "the name of the address was not found within 0.05 s")
         }
     async with listening(answer_ok) as url:
-        reply = await client.post(url.replace("127.0.0.1", "alice.local"), {}, limit_s=PATIENT)
+        reply = await client.post(url.replace("127.0.0.1", "alice.local"), {}, limit_s=PATIENT_S)
     assert (reply.body, len(names.hosts), names.hosts[-1]) == (
         {"status": "ok"},
         MAX_LOOKUPS_PER_ZONE + 1,
@@ -118,11 +118,11 @@ async def test_a_lookup_that_waits_for_other_zones_is_not_the_agents_fault(names
 async def test_a_known_name_is_looked_up_while_other_zones_are_silent(names: Names, client: Client) -> None:
     async with listening(answer_ok) as url:
         named = url.replace("127.0.0.1", "alice.local")
-        await client.post(named, {}, limit_s=PATIENT)
+        await client.post(named, {}, limit_s=PATIENT_S)
         await fill_lookups(client)
         # Another client has no open connection, so it looks the name up again.
         other = Client(agent_type="referee", lookups=names.lookups)
-        reply = await other.post(named, {}, limit_s=PATIENT)
+        reply = await other.post(named, {}, limit_s=PATIENT_S)
     await other.aclose()
     assert (reply.body, names.hosts.count("alice.local")) == ({"status": "ok"}, 2)
     assert len(names.hosts) == MAX_LOOKUPS - RESERVED_FOR_FOUND + 2
@@ -145,20 +145,20 @@ async def test_zones_that_were_slow_share_one_limit(names: Names) -> None:
     first = ask(hosts)
     await lookups.getaddrinfo("alice.local", 80)
     names.now += SLOW_S * 2
-    names.silent.set()
+    names.may_answer.set()
     await asyncio.gather(*first)
-    names.silent.clear()
+    names.may_answer.clear()
     again = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
     assert len(names.hosts) == len(hosts) + 2 + MAX_LOOKUPS_OF_SLOW_ZONES
-    names.silent.set()
+    names.may_answer.set()
     await asyncio.gather(*again)
     # They were found quickly this time, so they are not slow any more.
-    names.silent.clear()
+    names.may_answer.clear()
     last = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
     assert len(names.hosts) == 3 * len(hosts) + 3
-    names.silent.set()
+    names.may_answer.set()
     await asyncio.gather(*last)
 
 
@@ -168,7 +168,7 @@ async def test_all_names_of_a_zone_are_looked_up_a_few_at_a_time(names: Names) -
     waiting = [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in [*hosts, *hosts, f"unknown.{SLOW}"]]
     await lookups.getaddrinfo("alice.local", 80)
     assert len(names.hosts) == MAX_LOOKUPS_PER_ZONE + 1
-    names.silent.set()
+    names.may_answer.set()
     *found, unknown = await asyncio.gather(*waiting, return_exceptions=True)
     assert found == [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]] * 40
     assert isinstance(unknown, socket.gaierror)
@@ -208,7 +208,7 @@ def test_zone_is_the_part_of_a_name_with_one_name_server(host: str, expected: st
     assert zone(host) == expected
 
 
-ENDS = """
+LOOK_UP_AND_END = """
 import asyncio, socket, threading
 from league_sdk.transport.client import CallFailed, Client
 never = threading.Event()
@@ -228,7 +228,9 @@ asyncio.run(main())
 
 
 def test_a_process_ends_while_a_name_is_being_looked_up() -> None:
-    ended = subprocess.run([sys.executable, "-c", ENDS], check=False, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", LOOK_UP_AND_END], check=False, capture_output=True, text=True, timeout=60
+    )
     assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["NAME_LOOKUP", "agent.my-zone.example"], "")
 
 

@@ -196,7 +196,7 @@ def test_a_configured_name_may_lead_to_the_loopback() -> None:
 
 # -- as start_match carries it ----------------------------------------------------------------------------
 
-WHOLE = EndpointPolicy(
+WITH_EVERY_FIELD = EndpointPolicy(
     refused_ports=(8000, 80),
     own_hosts=("league.example.org", "192.168.7.7"),
     closed_ports=(5432,),
@@ -208,7 +208,9 @@ WHOLE = EndpointPolicy(
 )
 
 
-@pytest.mark.parametrize("policy", [WHOLE, POLICY, EndpointPolicy(), EndpointPolicy(networks=(), ports=(), schemes=())])
+@pytest.mark.parametrize(
+    "policy", [WITH_EVERY_FIELD, POLICY, EndpointPolicy(), EndpointPolicy(networks=(), ports=(), schemes=())]
+)
 def test_from_params_reads_what_to_params_wrote(policy: EndpointPolicy) -> None:
     assert EndpointPolicy.from_params(policy.to_params()) == policy
 

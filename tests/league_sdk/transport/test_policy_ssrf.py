@@ -1,7 +1,6 @@
 """Disguised addresses, which a check may read differently than a connection; each with its refusal.
 
-The last test makes addresses up: for whatever the policy lets through, what every library behind it reads in it is the
-host that was checked.
+The last test makes addresses up: in each that the policy allows, every library must read the host that was checked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a bridge hands on of its server's reply is read as if the server had been called directly."""
+"""A server's reply that comes through its bridge is read as if the server had been called directly."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_an_empty_reply_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(("sent", "kind"), [(False, NotReached), (True, Broken), ("yes", NotReached)])
-async def test_a_server_that_did_not_reply_is_named(sent: Any, kind: type[Exception]) -> None:
+async def test_a_server_that_did_not_reply_is_reported(sent: Any, kind: type[Exception]) -> None:
     http = {"problem": "nobody listens at\x1b[2J http://localhost:8101/mcp", "sent": sent}
     with pytest.raises(kind, match="its bridge says: nobody listens at") as caught:
         await reply_of({"id": 7, "http": http}, 0)
@@ -71,7 +71,7 @@ async def test_a_server_that_did_not_reply_is_named(sent: Any, kind: type[Except
         {
             "status": 200,
             "headers": {"content-encoding": "gzip"},
-            "base64": base64.b64encode(gzip.compress(b"0" * 9**6)).decode(),
+            "base64": BOMB,
         },
         {"status": 200, "headers": {"\ud800": "x"}},
     ],
