@@ -22,7 +22,9 @@ from tests.bots.base import listening
 from tests.places import ROOT
 
 TOKEN = "tok_" + "a" * 32
-BRIEF = Limits(join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20, retry_base_s=0.05)
+SHORT_LIMITS = Limits(
+    join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20, retry_base_s=0.05
+)
 """Short time limits, for agents that do not answer."""
 NAMES = {
     "handle_game_invitation": "GAME_INVITATION",

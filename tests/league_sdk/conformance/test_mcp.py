@@ -10,7 +10,7 @@ from aiohttp import web
 
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.dialects.discovery import MAX_PAGES
-from tests.league_sdk.conformance.agents import BRIEF, NAMES, TOKEN, Agent, Wrong, checked, clause, found, having
+from tests.league_sdk.conformance.agents import NAMES, SHORT_LIMITS, TOKEN, Agent, Wrong, checked, clause, found, having
 from tests.league_sdk.conformance.servers import SCHEMA, STRING, VERSION, Server, Stateless, WithSessions
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
@@ -245,7 +245,7 @@ class Strange(Stateless):
 @pytest.mark.parametrize("kind", [Endless, Strange], ids=lambda kind: kind.__name__)
 async def test_a_hostile_server_is_checked_to_the_end(kind: type[Server]) -> None:
     agent = kind()
-    report = await checked(agent, limits=BRIEF)
+    report = await checked(agent, limits=SHORT_LIMITS)
     assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.greeting"}
     assert agent.called_methods.count("tools/list") <= 2 * MAX_PAGES
     assert len(json.dumps(report.to_json())) < 400_000

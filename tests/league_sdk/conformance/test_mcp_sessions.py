@@ -14,7 +14,7 @@ from aiohttp import web
 from league_sdk.conformance.mcp import sessions
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.dialects.discovery import LIMIT_S
-from tests.league_sdk.conformance.agents import BRIEF, Wrong, checked, clause, found, having
+from tests.league_sdk.conformance.agents import SHORT_LIMITS, Wrong, checked, clause, found, having
 from tests.league_sdk.conformance.servers import Stateless, WithSessions
 from tests.sizes import sampled
 
@@ -268,7 +268,7 @@ class Drips(Ends):
 @pytest.mark.parametrize("agent", [Hostile(), Drips(200, None)], ids=lambda agent: type(agent).__name__)
 async def test_a_hostile_server_costs_the_check_a_few_requests_and_seconds(agent: Noted) -> None:
     begun = time.monotonic()
-    report = await checked(agent, limits=BRIEF)
+    report = await checked(agent, limits=SHORT_LIMITS)
     assert report.can_play
     assert time.monotonic() - begun < 12 + 2 * LIMIT_S
     assert len(agent.listings) <= 6 and len(agent.deleted) <= 3

@@ -20,8 +20,8 @@ from league_sdk.player import Player, PlayerServer, Strategy
 from league_sdk.protocol.notes import Code
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import (
-    BRIEF,
     NAMES,
+    SHORT_LIMITS,
     TOKEN,
     Agent,
     Params,
@@ -159,7 +159,7 @@ async def test_the_check_stops_after_three_requests_without_an_answer() -> None:
             return await self.never()
 
     agent = Silent()
-    report = await checked(agent, limits=BRIEF)
+    report = await checked(agent, limits=SHORT_LIMITS)
     assert found(report) == ({"http.reached", "join.in_time"}, set())
     # In a match, too, a referee invites a silent player four times.
     invited = ["handle_game_invitation", "notify_game_error"] * 4
@@ -172,7 +172,7 @@ async def test_an_agent_that_takes_too_long_for_its_choice_fails() -> None:
         async def choose(self, params: Params) -> Any:
             return await self.never()
 
-    report = await checked(Slow(), limits=BRIEF)
+    report = await checked(Slow(), limits=SHORT_LIMITS)
     assert found(report)[0] == {"choice.in_time", "second.choice"}
     assert clause(report, "choice.in_time").why == "It did not answer within 0.5 s."
     assert not report.can_play
@@ -183,7 +183,7 @@ async def test_the_check_stops_when_its_time_is_used_up() -> None:
         async def acknowledge(self, kind: str, params: Params) -> Any:
             return await self.never()
 
-    report = await checked(Slow(), limits=replace(BRIEF, other_s=60, overall_s=0.5))
+    report = await checked(Slow(), limits=replace(SHORT_LIMITS, other_s=60, overall_s=0.5))
     assert found(report) == (set(), set())
     assert clause(report, "join.accepts").why == "Not asked: the time of the check is used up."
 
@@ -281,7 +281,7 @@ async def test_an_agent_that_answers_by_post_cannot_be_judged_without_a_listener
 
 
 async def test_an_agent_that_promises_a_post_and_sends_none_fails() -> None:
-    report = await checked(Promises(), listen="127.0.0.1", limits=BRIEF)
+    report = await checked(Promises(), listen="127.0.0.1", limits=SHORT_LIMITS)
     assert found(report)[0] == {"join.in_time", "choice.in_time"}
     why = "It confirmed the receipt, and within 0.5 s no GAME_JOIN_ACK came by POST."
     assert clause(report, "join.in_time").why == why

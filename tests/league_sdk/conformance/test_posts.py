@@ -14,7 +14,7 @@ from league_sdk.conformance.posts import Posts
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.tokens import new_token
 from league_sdk.simulated_league import Identity, Match
-from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params, checked, clause, post
+from tests.league_sdk.conformance.agents import SHORT_LIMITS, TOKEN, Agent, Params, checked, clause, post
 from tests.places import sample
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
@@ -64,7 +64,7 @@ class Posting(Agent):
     ],
 )
 async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: str | None, why: str) -> None:
-    limits = BRIEF
+    limits = SHORT_LIMITS
     report = await checked(
         Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=TOKEN_DIGESTS
     )
@@ -81,7 +81,7 @@ async def test_answers_to_the_league_manager_count() -> None:
             relays[0](method, message)
 
     report = await checked(
-        ToTheManager(TOKEN), listen=HERE, limits=BRIEF, identity=Identity(known=True), on_posts=relays.append
+        ToTheManager(TOKEN), listen=HERE, limits=SHORT_LIMITS, identity=Identity(known=True), on_posts=relays.append
     )
     assert report.can_play, report.summary
 

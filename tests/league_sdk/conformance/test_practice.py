@@ -20,7 +20,7 @@ from league_sdk.strategies import AlwaysEven, AlwaysOdd, Random
 from league_sdk.strategies.house import STRENGTHS, house_agent
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params
+from tests.league_sdk.conformance.agents import SHORT_LIMITS, TOKEN, Agent, Params
 from tests.league_sdk.conformance.playing import started
 
 
@@ -28,7 +28,7 @@ async def practised(url: str, house: House, game_type: str = "even_odd", **more:
     """Play one practice match."""
     client = Client(agent_type="check")
     try:
-        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, identity=Identity(known=True))
+        subject = Subject(url=url, limits=SHORT_LIMITS, listen=NOBODY, identity=Identity(known=True))
         return await practise(subject, client, house, game_type=game_type, **more)
     finally:
         await client.aclose()
@@ -127,7 +127,7 @@ async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() ->
 
     async with listening(made.serve) as url:
         client = Client(agent_type="check")
-        limits = replace(BRIEF, move_s=300, request_patience_s=900, overall_s=900)
+        limits = replace(SHORT_LIMITS, move_s=300, request_patience_s=900, overall_s=900)
         subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(sent))
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=on_step)
         made.over.set()
@@ -145,7 +145,7 @@ async def test_at_an_address_of_several_the_agent_shows_its_token_before_it_is_p
     agent = Agent()
     async with listening(agent.serve) as url:
         client = Client(agent_type="check")
-        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, shown_by={tokens.digest(expected_token)})
+        subject = Subject(url=url, limits=SHORT_LIMITS, listen=NOBODY, shown_by={tokens.digest(expected_token)})
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
         await client.aclose()
     assert ("played" if practice.played else practice.status) == status
@@ -168,7 +168,7 @@ async def test_faults_and_problems_are_also_given_in_parts_that_can_be_translate
 async def test_no_round_is_announced_to_an_agent_in_play() -> None:
     async with started(Random(), "even_odd") as url:
         client = Client(agent_type="check")
-        subject = Subject(url=url, limits=BRIEF, listen=NOBODY, identity=Identity(known=True), in_play=True)
+        subject = Subject(url=url, limits=SHORT_LIMITS, listen=NOBODY, identity=Identity(known=True), in_play=True)
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
         await client.aclose()
     assert types_sent(practice) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]

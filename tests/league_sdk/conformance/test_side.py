@@ -9,7 +9,7 @@ import pytest
 
 from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.subject import Limits
-from tests.league_sdk.conformance.agents import BRIEF, Agent, Params, Wrong, checked, clause, having
+from tests.league_sdk.conformance.agents import SHORT_LIMITS, Agent, Params, Wrong, checked, clause, having
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
@@ -45,7 +45,7 @@ class SilentFirst(Agent):
         return await super().choose(params)
 
 
-AMPLE = replace(BRIEF, join_s=5, move_s=5, game_over_s=5, other_s=5, contact_s=5, overall_s=60)
+AMPLE = replace(SHORT_LIMITS, join_s=5, move_s=5, game_over_s=5, other_s=5, contact_s=5, overall_s=60)
 """For an agent that always answers, also on a busy machine."""
 
 
@@ -67,7 +67,7 @@ async def test_an_agent_that_never_chooses_legally_is_asked_as_often_as_in_a_mat
             return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice="neither")
 
     agent = Neither()
-    report = await checked(agent, limits=BRIEF)
+    report = await checked(agent, limits=SHORT_LIMITS)
     assert not report.can_play
     first = next(one["match_id"] for one in agent.seen if one["message_type"] == "GAME_INVITATION")
     kinds = [one["message_type"] for one in agent.seen if one.get("match_id") == first]
@@ -84,7 +84,7 @@ class MovesOnly(Agent):
 
 @pytest.mark.parametrize(("ready_in", "can_play"), [("canonical", True), ("", False)])
 async def test_an_agent_that_is_ready_joins_without_a_yes(ready_in: str, can_play: bool) -> None:
-    report = await checked(MovesOnly(), limits=BRIEF, ready_in=ready_in)
+    report = await checked(MovesOnly(), limits=SHORT_LIMITS, ready_in=ready_in)
     assert report.can_play is can_play
     if can_play:
         assert clause(report, "join.accepts").why.startswith("It has said that it is ready for its games")

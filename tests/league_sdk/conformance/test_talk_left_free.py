@@ -10,7 +10,7 @@ from league_sdk.rules.registry import games
 from league_sdk.simulated_league import Identity, SimulatedLeague
 from tests.bots.one_match_only import OneMatchOnly
 from tests.bots.scripted import listening
-from tests.league_sdk.conformance.agents import BRIEF, Agent, Params, checked, clause
+from tests.league_sdk.conformance.agents import SHORT_LIMITS, Agent, Params, checked, clause
 
 
 async def test_an_agent_that_plays_one_match_at_a_time_accepts_the_next_one_after_a_check() -> None:
@@ -34,7 +34,7 @@ class SlowToChoose(Agent):
 
 async def test_a_check_whose_time_is_used_up_ends_its_matches() -> None:
     agent = SlowToChoose()
-    report = await checked(agent, limits=replace(BRIEF, move_s=60, overall_s=1))
+    report = await checked(agent, limits=replace(SHORT_LIMITS, move_s=60, overall_s=1))
     assert clause(report, "choice.legal").why == "Not asked: the time of the check is used up."
     begun = {message["match_id"] for message in agent.seen if message["message_type"] == "GAME_INVITATION"}
     ended = {message["match_id"] for message in agent.seen if message["message_type"] == "GAME_OVER"}

@@ -39,7 +39,7 @@ async def model() -> AsyncIterator[Model]:
         yield stub
 
 
-async def why(model: Model, limit_s: float = PATIENT_S) -> tuple[str, str]:
+async def reason_and_detail(model: Model, limit_s: float = PATIENT_S) -> tuple[str, str]:
     """Why there is no answer, and what is shown of what the server said."""
     with pytest.raises(NoAnswer) as caught:
         await Chat(model.settings).ask("Your move?", limit_s)
@@ -103,24 +103,24 @@ async def test_an_answer_is_read_whole_or_as_it_streams(model: Model, reply: Rep
 )
 async def test_a_body_that_is_not_a_completion_gives_no_answer(model: Model, body: bytes) -> None:
     model.reply = answers(body)
-    assert await why(model) == (NOT_A_COMPLETION, "")
+    assert await reason_and_detail(model) == (NOT_A_COMPLETION, "")
 
 
 @pytest.mark.parametrize("body", [b"{" + b" " * MAX_BYTES, b"\0" * (MAX_BYTES + 1)])
 async def test_an_answer_that_is_too_long_counts_as_none(model: Model, body: bytes) -> None:
     model.reply = answers(body)
-    assert await why(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
+    assert await reason_and_detail(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
 
 
 async def test_an_answer_without_an_end_counts_as_none(model: Model) -> None:
     model.reply = streams(event("odd " * 1000), then="repeat")
-    assert await why(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
+    assert await reason_and_detail(model) == (f"its answer is longer than {MAX_BYTES} bytes", "")
 
 
 @pytest.mark.parametrize("parts", [(), (b"data: ",), (event("odd"),)])
 async def test_a_server_that_stops_sending_is_given_up_in_time(model: Model, parts: tuple[bytes, ...]) -> None:
     model.reply = streams(*parts, then="silence")
-    assert await why(model, SHORT_S) == ("it did not answer in time", "")
+    assert await reason_and_detail(model, SHORT_S) == ("it did not answer in time", "")
 
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
@@ -134,7 +134,10 @@ async def test_a_server_that_stops_within_its_head_or_body_is_given_up_in_time(s
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        assert await why(Model(f"http://127.0.0.1:{port}/v1"), SHORT_S) == ("it did not answer in time", "")
+        assert await reason_and_detail(Model(f"http://127.0.0.1:{port}/v1"), SHORT_S) == (
+            "it did not answer in time",
+            "",
+        )
         released.set()
 
 
@@ -149,12 +152,12 @@ async def test_a_server_without_http_gives_no_answer(sent: bytes) -> None:
 
     server = await asyncio.start_server(other, "127.0.0.1", 0)
     async with server:
-        reason, _detail = await why(Model(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"))
+        reason, _detail = await reason_and_detail(Model(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"))
     assert reason in ("it cannot be reached (RemoteProtocolError)", "it cannot be reached (ReadError)")
 
 
 async def test_an_unreachable_server_gives_no_answer() -> None:
-    reason, _detail = await why(Model("http://127.0.0.1:9/v1"))
+    reason, _detail = await reason_and_detail(Model("http://127.0.0.1:9/v1"))
     assert reason == "it cannot be reached (ConnectError)"
 
 
@@ -163,14 +166,14 @@ async def test_what_a_server_says_of_its_refusal_is_shown_without_the_key(model:
     refusal = {"error": {"message": f"no such key: {KEY}\n\x1b[31m\u202ered"}}
     model.reply = answers(b"" if status == 204 else json.dumps(refusal).encode(), status)
     shown = "" if status == 204 else "no such key: [key]  [31m red"
-    assert await why(model) == (f"it refused (HTTP {status})", shown)
+    assert await reason_and_detail(model) == (f"it refused (HTTP {status})", shown)
 
 
 async def test_a_redirect_is_not_followed(model: Model) -> None:
     async with stub_model() as other:
         for status in (301, 302, 307, 308):
             model.reply = answers(b"", status, Location=f"{other.url}/chat/completions")
-            reason, _detail = await why(model)
+            reason, _detail = await reason_and_detail(model)
             assert reason.startswith(f"HTTP {status}: it has moved")
         assert other.requests == []
 
