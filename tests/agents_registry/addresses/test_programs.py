@@ -149,6 +149,7 @@ def test_sharing_lists_the_agents_on_one_machine() -> None:
     one = make.join("Alpha", "fall", endpoint="http://192.0.2.7:8101/mcp").agent
     two = make.join("Beta", "fall", endpoint="http://192.0.2.7:8102/mcp").agent
     make.join("Gamma", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    # For each agent: some of the others on its machine, at most as many as are asked for, and how many there are.
     assert sharing(Agent.objects.all(), 3) == {one.pk: ([two], 1), two.pk: ([one], 1)}
     three = make.join("Delta", "fall", endpoint="http://192.0.2.7:8103/mcp").agent
     assert sharing(Agent.objects.order_by("pk"), 1) == {

@@ -23,7 +23,7 @@ HERE, ELSEWHERE, CORRECTED = "127.0.0.1", "192.0.2.7", "http://192.0.2.7:8101/mc
 NO_SCHEME, NO_PATH = "address had no http://, http is used", "address had no path, called at /mcp"
 
 
-def moved(host: str, caller: str = ELSEWHERE) -> str:
+def note_of_move(host: str, caller: str = ELSEWHERE) -> str:
     return f"address was {host}, called at {caller}"
 
 
@@ -32,19 +32,24 @@ def moved(host: str, caller: str = ELSEWHERE) -> str:
     [
         ("http://localhost:8101/mcp", HERE, "http://localhost:8101/mcp", []),
         ("http://localhost:8101/mcp", "::ffff:127.0.0.1", "http://localhost:8101/mcp", []),
-        ("http://localhost:8101/mcp", ELSEWHERE, CORRECTED, [moved("localhost")]),
-        ("http://localhost:8101/mcp", f"::ffff:{ELSEWHERE}", CORRECTED, [moved("localhost")]),
-        ("http://127.0.0.1:8101/mcp", "2001:db8::7", "http://[2001:db8::7]:8101/mcp", [moved(HERE, "2001:db8::7")]),
-        ("http://0.0.0.0:8101/mcp", HERE, "http://127.0.0.1:8101/mcp", [moved("0.0.0.0", HERE)]),
+        ("http://localhost:8101/mcp", ELSEWHERE, CORRECTED, [note_of_move("localhost")]),
+        ("http://localhost:8101/mcp", f"::ffff:{ELSEWHERE}", CORRECTED, [note_of_move("localhost")]),
+        (
+            "http://127.0.0.1:8101/mcp",
+            "2001:db8::7",
+            "http://[2001:db8::7]:8101/mcp",
+            [note_of_move(HERE, "2001:db8::7")],
+        ),
+        ("http://0.0.0.0:8101/mcp", HERE, "http://127.0.0.1:8101/mcp", [note_of_move("0.0.0.0", HERE)]),
         ("http://10.1.2.3:8101", ELSEWHERE, "http://10.1.2.3:8101/mcp", [NO_PATH]),
         ("192.0.2.7:8101/mcp", ELSEWHERE, CORRECTED, [NO_SCHEME]),
-        ("localhost:8101", ELSEWHERE, CORRECTED, [NO_SCHEME, moved("localhost"), NO_PATH]),
+        ("localhost:8101", ELSEWHERE, CORRECTED, [NO_SCHEME, note_of_move("localhost"), NO_PATH]),
         ("[2001:db8::7]:8101/a", "::1", "http://[2001:db8::7]:8101/a", [NO_SCHEME]),
         (" http://10.1.2.3:8101/mcp ", ELSEWHERE, "http://10.1.2.3:8101/mcp", []),
         ("https://agents.example/a/b?c=d", ELSEWHERE, "https://agents.example/a/b?c=d", []),
         # From another machine, every spelling of "this machine" means the caller's.
         *(
-            (f"http://{host}:8101/mcp", ELSEWHERE, CORRECTED, [moved(read)])
+            (f"http://{host}:8101/mcp", ELSEWHERE, CORRECTED, [note_of_move(read)])
             for host, read in (
                 ("127.1", HERE),
                 ("2130706433", HERE),

@@ -1,4 +1,4 @@
-"""How each verb changes an agent's state: by the arrows of 004 2.8 and the ruling's section 8 only."""
+"""What each verb does to the state of an agent: it only follows arrows of 004 2.8 and of the ruling's section 8."""
 
 from __future__ import annotations
 
