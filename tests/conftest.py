@@ -99,6 +99,8 @@ def forget_what_other_tests_left() -> None:
     kept.forget_all()
     # Agents of the next test have the same primary keys, and would be expected to open their lines again.
     hub.forget(after_s=0.0)
+    hub.revoke((), (), at=0.0)
+    hub.closing = False
     luck.keeper.forget_all()
     compatibility.site_most.forget()
     # An imported ``leaguesite.asgi`` sets this; a page that a test requests must not start a process.

@@ -65,7 +65,7 @@ class Outgoing:
         self,
         loop: asyncio.AbstractEventLoop | None = None,
         *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._loop = loop
         self._sleep = sleep
@@ -140,10 +140,15 @@ class Outgoing:
 _outgoing = Outgoing()
 
 
-def attach(loop: asyncio.AbstractEventLoop) -> None:
-    """Send from this loop from now on; without one, each push makes a loop of its own."""
+def attach(loop: asyncio.AbstractEventLoop, *, sleep: Sleep = asyncio.sleep) -> None:
+    """Send from this loop from now on; without one, each push makes a loop of its own.
+
+    Args:
+        loop: the loop of this process.
+        sleep: waits for this many seconds between two messages.
+    """
     global _outgoing  # noqa: PLW0603 - one loop per process, set once at its start
-    _outgoing = Outgoing(loop)
+    _outgoing = Outgoing(loop, sleep=sleep)
     logging.getLogger("channels_redis.pubsub").addFilter(_brief)
 
 

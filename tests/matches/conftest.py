@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+from channels.layers import channel_layers, get_channel_layer
 
 from agents_registry.addresses import programs
 from matches.conducting import conductor, due, sender
@@ -17,9 +18,20 @@ from tests.matches.agent_server import Agents, serving
 
 
 @pytest.fixture
-async def pushing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def pushing() -> None:
     """Pushes to browsers use the loop of the test, as on a site."""
-    monkeypatch.setattr(notify, "_outgoing", notify.Outgoing(asyncio.get_running_loop()))
+    notify.attach(asyncio.get_running_loop())
+
+
+@contextmanager
+def on_layer(layer: Any) -> Iterator[None]:
+    """This channel layer connects the processes of the site as long as the context lasts."""
+    before = get_channel_layer()
+    channel_layers.set("default", layer)
+    try:
+        yield
+    finally:
+        channel_layers.set("default", before)
 
 
 @pytest.fixture

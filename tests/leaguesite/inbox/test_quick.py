@@ -83,12 +83,9 @@ async def test_anything_else_goes_to_django(visits: Visits, other: Any) -> None:
     assert await visit(visits, other) == "django"
 
 
-async def test_the_next_poll_of_a_line_whose_token_was_looked_up_meanwhile_is_answered_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_next_poll_of_a_line_whose_token_was_looked_up_meanwhile_is_answered_at_once() -> None:
     visits = Visits(valid_s=0.0)
     visits.note(scope(), ADA)
-    monkeypatch.setattr(hub, "_valid_at", {})
     hub.revoke({ADA.token, "other"}, {ADA.token}, time.monotonic())
     assert await visit(visits, scope()) == "inbox"
     # A POST contains a response, so the database is asked whose token it is.

@@ -218,10 +218,9 @@ async def test_a_call_without_a_free_line_takes_no_response(here: Agents, monkey
     await referee
 
 
-async def test_a_waiting_call_ends_when_the_process_ends(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_waiting_call_ends_when_the_process_ends(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
     talk = await held(token)
-    monkeypatch.setattr(hub, "closing", False)
     hub.close()
     assert (await answer_of(talk)).json["result"]["structuredContent"] == {"messages": [], "next": "0"}
 

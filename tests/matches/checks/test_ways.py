@@ -19,12 +19,6 @@ from tests.matches.reports import clause, report
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def _no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No agent of an earlier test had a line a moment ago."""
-    monkeypatch.setattr(hub, "_seen", {})
-
-
 def dialler(name: str = "Ada", league: str = "fall") -> make.Member:
     """A player without an address."""
     return make.join(name, league, delivery="poll")
@@ -56,7 +50,7 @@ def test_an_agent_without_an_address_is_checked_over_its_line_whatever_it_does()
     for seconds, way in ((0, "websocket"), (1, "inbox")):
         check = queue(ada.agent, seconds)
         if way == "inbox":
-            hub._seen.clear()
+            hub.forget(after_s=0.0)
             [job] = take(seconds)
         else:
             with hub.line(ada.agent.pk, way, token="t"):
@@ -91,7 +85,7 @@ def test_an_agent_with_both_ways_is_checked_by_the_one_that_its_league_would_use
         assert (job.agent, job.pinned) == (ada.pk, ())
         # The process stops: the check waits again, and the line is gone.
         runs.give_back([(job.check_id, job.run)])
-    hub._seen.clear()
+    hub.forget(after_s=0.0)
     [job] = take()
     check.refresh_from_db()
     assert (job.agent, job.endpoint, check.way, check.endpoint_key) == (None, ada.endpoint, "", ada.endpoint_key)

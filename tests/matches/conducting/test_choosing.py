@@ -23,9 +23,8 @@ SILENT = str(note(Code.NO_CONNECTION_IN_TIME))
 
 
 @pytest.fixture(autouse=True)
-def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitStack]:
-    """Lines that stay open until the test ends; no agent of an earlier test had one a moment ago."""
-    monkeypatch.setattr(hub, "_seen", {})
+def lines() -> Iterator[ExitStack]:
+    """Lines that stay open until the test ends."""
     with ExitStack() as stack:
         yield stack
 

@@ -41,7 +41,6 @@ async def offers(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int
         return await ask(self, agent, *args, **more)
 
     monkeypatch.setattr(Hub, "ask", counting)
-    monkeypatch.setattr(hub, "_seen", {})
     return counted
 
 

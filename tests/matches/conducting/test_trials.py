@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
+from channels.layers import BaseChannelLayer, InMemoryChannelLayer
 from django.utils.translation import override
 
 from agents_registry.models import Agent
@@ -21,9 +22,8 @@ from matches.conducting import trial_copies, trials
 from matches.conducting.trials import State, Trial
 from matches.inbox.hub import hub
 from matches.league.errors import ActionRefused
-from matches.push import notify
-from matches.view.recent import Recent
-from tests.matches.agent_server import Agents, serving
+from tests.matches.agent_server import PATIENCE_S, Agents, serving
+from tests.matches.conftest import on_layer
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
@@ -40,15 +40,17 @@ CALL = {
     "parity_context": {"deadline": "2025-01-15T10:15:30Z", "list": [{"deadline": 1}]},
 }
 MOVE = CALL | {"message_type": "GAME_MOVE_CALL", "valid_options": [3, 4]}
+LOST_S = -trial_copies.LOST_AFTER_S - 1
+"""The limit of a trial that counts as lost as soon as it is asked for."""
 INVITATION = CALL | {"message_type": "GAME_INVITATION"}
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _fresh() -> Iterator[None]:
     """One process, as far as the trials know, also where the tests run with Redis."""
-    monkeypatch.setattr(notify, "reaches_others", lambda: False)
     trials._trials.clear()
-    yield
+    with on_layer(InMemoryChannelLayer()):
+        yield
     trials._trials.clear()
 
 
@@ -63,24 +65,10 @@ def ask(of: Agent, message: dict[str, Any] | None = None, limit_s: float = 10) -
 
 
 @asynccontextmanager
-async def sending(monkeypatch: pytest.MonkeyPatch, refused_ports: tuple[int, ...] = ()) -> AsyncIterator[Agents]:
+async def sending(refused_ports: tuple[int, ...] = ()) -> AsyncIterator[Agents]:
     """The conductor's part, and agents."""
     client = Client(agent_type="league_manager", policy=EndpointPolicy(refused_ports=refused_ports))
     async with serving() as agents:
-        finish, keep = trials._finish, trial_copies.keep
-        loop = asyncio.get_running_loop()
-
-        def watched(*args: Any, **how: Any) -> Trial | None:
-            finished = finish(*args, **how)
-            agents.news.set()
-            return finished
-
-        def kept(trial: Trial) -> None:
-            keep(trial)
-            loop.call_soon_threadsafe(agents.news.set)
-
-        monkeypatch.setattr(trials, "_finish", watched)
-        monkeypatch.setattr(trial_copies, "keep", kept)
         task = asyncio.create_task(trials.keep_sending(client))
         try:
             yield agents
@@ -90,9 +78,16 @@ async def sending(monkeypatch: pytest.MonkeyPatch, refused_ports: tuple[int, ...
             await client.aclose()
 
 
-async def outcome(agents: Agents, pk: int = 1) -> Trial:
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, as a page that is loaded again and again does: nobody is told of an outcome."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - a trial has no event
+            await asyncio.sleep(0.01)
+
+
+async def outcome(pk: int = 1) -> Trial:
     """The trial when it is done."""
-    await agents.until(lambda: (known := trials.of(pk)) is not None and known.state == State.DONE)
+    await until(lambda: (known := trials.of(pk)) is not None and known.state == State.DONE)
     trial = trials.of(pk)
     assert trial is not None
     return trial
@@ -109,29 +104,28 @@ def test_a_trial_has_new_ids_and_times_and_no_token() -> None:
     assert {name: again[name] for name in same} == {name: CALL[name] for name in same}
 
 
-def test_trials_are_limited_per_agent_and_in_total(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_are_limited_per_agent_and_in_total() -> None:
     ask(agent())
     with pytest.raises(ActionRefused, match="on its way to P01"):
         ask(agent())
-    monkeypatch.setattr(trials, "MAX_OPEN_TRIALS", 2)
-    ask(agent(pk=2))
+    for pk in range(2, trials.MAX_OPEN_TRIALS + 1):
+        ask(agent(pk=pk))
     with pytest.raises(ActionRefused, match="in a minute"):
-        ask(agent(pk=3))
+        ask(agent(pk=trials.MAX_OPEN_TRIALS + 1))
 
 
-def test_a_trial_that_no_process_sends_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    ask(agent(), limit_s=1)
-    monkeypatch.setattr(trial_copies, "LOST_AFTER_S", -2)
+def test_a_trial_that_no_process_sends_counts_as_lost() -> None:
+    ask(agent(), limit_s=LOST_S)
     lost = trials.of(1)
     assert lost is not None and shown_trial(lost).word == "bad"
     ask(agent())
 
 
-def test_the_number_of_kept_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "_trials", Recent(2))
-    for pk in (1, 2, 3):
-        ask(agent(pk=pk))
-    assert [trials.of(pk) is not None for pk in (1, 2, 3)] == [False, True, True]
+def test_the_number_of_kept_trials_is_limited() -> None:
+    last = trials.MAX_KEPT_TRIALS + 1
+    for pk in range(1, last + 1):
+        ask(agent(pk=pk), limit_s=LOST_S)
+    assert [trials.of(pk) is not None for pk in (1, 2, last)] == [False, True, True]
 
 
 def reply_with(**result: Any) -> dict[str, Any]:
@@ -155,71 +149,71 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("message", "answer", "understanding", "word"), ANSWERS)
 async def test_the_answer_is_read_as_a_referee_reads_it(
-    monkeypatch: pytest.MonkeyPatch, message: dict[str, Any], answer: Any, understanding: Understanding, word: str
+    message: dict[str, Any], answer: Any, understanding: Understanding, word: str
 ) -> None:
-    async with sending(monkeypatch) as agents:
+    async with sending() as agents:
         agents.answers["ada"] = answer
         ask(agent(agents.url("ada")), message)
-        trial = await outcome(agents)
+        trial = await outcome()
     assert (trial.understanding, shown_trial(trial).word) == (understanding, word)
     first = agents.received["ada"][0]
     assert first["params"] == trial.message and first["id"] == 9001
     assert trial.wire[0]["status"] == 200 and trial.wire[0]["path"] == "/ada/mcp"
 
 
-async def test_a_trial_is_sent_in_the_dialect_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with sending(monkeypatch) as agents:
+async def test_a_trial_is_sent_in_the_dialect_of_the_agent() -> None:
+    async with sending() as agents:
         agents.answers["ada"] = reply_with(parity_choice="odd")
         ask(agent(agents.url("ada"), spoken={"CHOOSE_PARITY_CALL": "tools_call"}))
-        trial = await outcome(agents)
+        trial = await outcome()
     assert [body["method"] for body in agents.received["ada"]] == ["tools/call"]
     assert trial.wire[trial.shown]["shape"] == "tools_call" and '"tools/call"' in shown_trial(trial).sent
 
 
-async def test_behind_a_gateway_no_other_path_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_behind_a_gateway_no_other_path_is_tried() -> None:
     """Another path is somebody else's program."""
-    async with sending(monkeypatch) as agents:
+    async with sending() as agents:
         agents.answers["ada"] = lambda _: web.Response(status=404)
         ask(agent(agents.url("ada"), program="127.0.0.1|8101/ada"))
-        trial = await outcome(agents)
+        trial = await outcome()
     assert {one["path"] for one in trial.wire} == {"/ada/mcp"}
 
 
-async def test_what_is_not_json_is_shown_at_its_beginning_without_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with sending(monkeypatch) as agents:
+async def test_what_is_not_json_is_shown_at_its_beginning_without_tokens() -> None:
+    async with sending() as agents:
         agents.answers["ada"] = lambda _: web.Response(text="<h1>Oops</h1> tok_" + "a" * 32)
         ask(agent(agents.url("ada")))
-        shown = shown_trial(await outcome(agents))
+        shown = shown_trial(await outcome())
     assert shown.word == "bad" and shown.text == "<h1>Oops</h1> tok_…"
 
 
-async def test_a_trial_says_that_nobody_listens_or_that_the_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with sending(monkeypatch, refused_ports=(9,)) as agents:
+async def test_a_trial_says_that_nobody_listens_or_that_the_address_is_refused() -> None:
+    async with sending(refused_ports=(9,)):
         ask(agent("http://127.0.0.1:1/mcp"))
         ask(agent(pk=2))
-        first, second = await outcome(agents, 1), await outcome(agents, 2)
+        first, second = await outcome(1), await outcome(2)
     assert (first.problem, first.understanding) == ("no connection: Connection refused", None)
     assert second.understanding is None and second.problem != ""
     assert [shown_trial(one).word for one in (first, second)] == ["bad", "bad"]
 
 
-async def test_the_time_is_limited_and_a_slow_agent_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with sending(monkeypatch) as agents:
+async def test_the_time_is_limited_and_a_slow_agent_holds_up_nobody() -> None:
+    async with sending() as agents:
         agents.gates["slow"] = asyncio.Event()
         agents.answers["ada"] = reply_with(parity_choice="odd")
         ask(agent(agents.url("slow")), limit_s=0.2)
         ask(agent(agents.url("ada"), pk=2))
-        assert (await outcome(agents, 2)).understanding is Understanding.ANSWERED
-        slow = await outcome(agents, 1)
+        assert (await outcome(2)).understanding is Understanding.ANSWERED
+        slow = await outcome(1)
     assert slow.problem == "no answer within 0.2 s"
 
 
-async def test_a_trial_that_is_cancelled_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with sending(monkeypatch) as agents:
+async def test_a_trial_that_is_cancelled_says_so() -> None:
+    async with sending() as agents:
         agents.gates["ada"] = asyncio.Event()
         ask(agent(agents.url("ada")))
-        await agents.until(lambda: bool(agents.received["ada"]))
-    assert (await outcome(agents)).problem == "broken off"
+        await until(lambda: bool(agents.received["ada"]))
+    assert (await outcome()).problem == "broken off"
 
 
 # Several web processes --------------------------------------------------------------------------
@@ -244,19 +238,17 @@ class Cache(dict[str, bytes]):
 
 
 @pytest.fixture
-def several(monkeypatch: pytest.MonkeyPatch) -> Cache:
-    monkeypatch.setattr(notify, "reaches_others", lambda: True)
+def several(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
     cache = Cache()
     monkeypatch.setattr(trial_copies, "cache", cache)
-    return cache
+    with on_layer(BaseChannelLayer()):
+        yield cache
 
 
-async def test_another_web_process_shows_what_became_of_a_trial(
-    several: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with sending(monkeypatch) as agents:
+async def test_another_web_process_shows_what_became_of_a_trial(several: Cache) -> None:
+    async with sending() as agents:
         trial = ask(agent(agents.url("P01")))
-        await agents.until(lambda: len(several) == 1 and Json().loads(next(iter(several.values())))["state"] == "done")
+        await until(lambda: len(several) == 1 and Json().loads(next(iter(several.values())))["state"] == "done")
     here = trials.of(1)
     assert here is not None
     trials._trials.clear()
@@ -300,23 +292,22 @@ def test_the_copy_that_another_version_of_the_site_stored_is_read(several: Cache
     assert trials.of(1) == trial
 
 
-async def test_a_trial_goes_over_the_line_of_an_agent_that_dials_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_seen", {})
+async def test_a_trial_goes_over_the_line_of_an_agent_that_dials_out() -> None:
     dialler = agent("inbox://77", pk=77)
-    async with sending(monkeypatch) as agents:
+    async with sending():
         with hub.line(77, "poll", token="t") as line:
             ask(dialler)
-            await agents.until(lambda: hub.waiting(77))
+            await until(lambda: hub.waiting(77))
             [offer] = hub.due(line)
             assert offer.request["params"]["conversation_id"].startswith("trial-")
             hub.answer(77, reply_with(parity_choice="odd") | {"id": offer.id})
-            done = await outcome(agents, 77)
+            done = await outcome(77)
         shown = shown_trial(done)
         assert (shown.word, shown.way) == ("good", "inbox")
         assert done.body["id"] == done.wire[0]["id"] != offer.id
         # Now it has no line.
         ask(dialler, limit_s=0.2)
-        sentence = shown_trial(await outcome(agents, 77)).sentence
+        sentence = shown_trial(await outcome(77)).sentence
         assert sentence == "No answer: was not connected: it had no poll and no socket open in time."
         with override("he"):
-            assert "לא היה מחובר" in shown_trial(await outcome(agents, 77)).sentence
+            assert "לא היה מחובר" in shown_trial(await outcome(77)).sentence

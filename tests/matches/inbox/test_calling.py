@@ -17,7 +17,7 @@ from league_sdk.conformance.subject import NOBODY, Limits, Subject
 from league_sdk.protocol.inbox import Outcome, Way
 from league_sdk.transport.client import Client, NotReached, TimedOut
 from matches.inbox.calling import AgentLine, InboxLine, hand_over
-from matches.inbox.hub import Hub, hub
+from matches.inbox.hub import hub
 from matches.inbox.lines import Offer, Terms
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import Agent, Wrong, clause, found, having
@@ -27,14 +27,6 @@ QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0
 GRACE_S = 0.2
 Fetched = Callable[[Offer], bool]
 """Called with each message that an agent has fetched; false: it is not answered, and the line breaks for good."""
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub of a process that has just begun."""
-    fresh = Hub()
-    for name in ("_offers", "_calls", "_lines", "_seen", "_takeovers"):
-        monkeypatch.setattr(hub, name, getattr(fresh, name))
 
 
 async def respond(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:

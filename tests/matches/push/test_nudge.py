@@ -11,12 +11,13 @@ import pytest
 from channels.layers import InMemoryChannelLayer
 
 from matches.push import notify, nudge
+from tests.matches.conftest import on_layer
 
 PATIENCE_S = 30
 
 
-class Layer(InMemoryChannelLayer):
-    """A channel layer that tells who listens, and that a test can have fail or hang.
+class Layer:
+    """A channel layer that other processes are on. It tells who listens, and a test can have it fail or hang.
 
     Attributes:
         joined: the channels that joined a group.
@@ -25,14 +26,14 @@ class Layer(InMemoryChannelLayer):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self._layer = InMemoryChannelLayer()
         self.joined: asyncio.Queue[str] = asyncio.Queue()
         self.send_instead: Callable[[dict[str, Any]], Awaitable[None]] | None = None
         self.pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         if self.send_instead is None:
-            await super().group_send(group, message)
+            await self._layer.group_send(group, message)
         else:
             await self.send_instead(message)
 
@@ -41,19 +42,23 @@ class Layer(InMemoryChannelLayer):
         await self.pause(seconds)
 
     async def group_add(self, group: str, channel: str) -> None:
-        await super().group_add(group, channel)
+        await self._layer.group_add(group, channel)
         self.joined.put_nowait(channel)
+
+    async def new_channel(self, prefix: str) -> str:
+        return str(await self._layer.new_channel(prefix))
+
+    async def receive(self, channel: str) -> Any:
+        return await self._layer.receive(channel)
 
 
 @pytest.fixture
-async def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
+async def layer() -> AsyncIterator[Layer]:
     """A layer on which other processes are, too; messages are sent from this loop."""
     layer = Layer()
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: layer)
-    monkeypatch.setattr(notify, "reaches_others", lambda: True)
-    outgoing = notify.Outgoing(asyncio.get_running_loop(), sleep=layer.wait)
-    monkeypatch.setattr(notify, "_outgoing", outgoing)
-    return layer
+    notify.attach(asyncio.get_running_loop(), sleep=layer.wait)
+    with on_layer(layer):
+        yield layer
 
 
 @asynccontextmanager
@@ -124,14 +129,17 @@ async def test_a_message_says_in_which_leagues_a_match_has_ended(layer: Layer) -
         assert (await next_of(messages))["results"] == []
 
 
-async def test_a_site_in_one_process_sends_no_calls(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notify, "reaches_others", lambda: False)
-    async with messages_on(layer) as messages:
+async def test_a_site_in_one_process_sends_no_calls(pushing: None) -> None:
+    layer = InMemoryChannelLayer()
+    channel = await layer.new_channel()
+    await layer.group_add(notify.GROUP, channel)
+    with on_layer(layer):
         nudge.nudge()
         notify.push("fall")
-        assert (await next_of(messages))["due"] == []
-    # The listener gets no message: this returns at once.
-    await nudge.hear()
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await layer.receive(channel))["due"] == []
+        # The listener gets no message: this returns at once.
+        await nudge.hear()
 
 
 async def test_a_layer_that_fails_delays_nobody_and_is_told_once(
