@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='check',
             name='withheld',
-            field=models.BooleanField(default=False, help_text='Who asked had not shown that the agent is theirs: its report leaves out what came.'),
+            field=models.BooleanField(default=False, help_text='Whoever asked had not proven that the agent is theirs: the report leaves out its answers.'),
         ),
     ]

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='match',
             name='excused',
-            field=models.JSONField(default=list, help_text='Tries that did not count, and the evidence: at most three.'),
+            field=models.JSONField(default=list, help_text='Tries of players that do not count against them, with the evidence; at most three.'),
         ),
         migrations.AddField(
             model_name='match',
@@ -43,6 +43,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='match',
             name='seal',
-            field=models.JSONField(help_text='The verdict of the attempt that was decided, before and until its end is told (ruling, 12).', null=True),
+            field=models.JSONField(help_text='The verdict that the referee deposited before anybody was told (matches.league.sealing).', null=True),
         ),
     ]

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='check',
             name='second',
-            field=models.BooleanField(default=False, help_text='Of a practice match: the house agent is PLAYER_A.'),
+            field=models.BooleanField(default=False, help_text='For a practice match: whether the house agent is PLAYER_A, so that the agent plays second.'),
         ),
         migrations.AddConstraint(
             model_name='check',

@@ -74,18 +74,26 @@ class Check(models.Model):
     endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
     endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
     way = models.CharField(max_length=9, choices=CheckWay.choices, blank=True, default="")
-    address = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False, help_text="Host and port: one at a time.")
+    address = models.CharField(
+        max_length=MAX_ENDPOINT_CHARS,
+        editable=False,
+        help_text="Host and port; only one check at a time runs at an address.",
+    )
     game_types = models.JSONField(default=list)
     notes = models.JSONField(default=list)
     agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="checks")
     asked_by = models.CharField(max_length=64, blank=True, default="", help_text="The caller; empty for the league.")
     withheld = models.BooleanField(
-        default=False, help_text="Who asked had not shown that the agent is theirs: its report leaves out what came."
+        default=False,
+        help_text="Whoever asked had not proven that the agent is theirs: the report leaves out its answers.",
     )
     opponent = models.CharField(
         _("opponent"), max_length=8, choices=Opponent.choices, blank=True, default="", help_text="Empty for a check."
     )
-    second = models.BooleanField(default=False, help_text="Of a practice match: the house agent is PLAYER_A.")
+    second = models.BooleanField(
+        default=False,
+        help_text="For a practice match: whether the house agent is PLAYER_A, so that the agent plays second.",
+    )
     state = models.CharField(max_length=8, choices=CheckState.choices, default=CheckState.WANTED)
     runs = models.PositiveSmallIntegerField(default=0)
     report = models.JSONField(default=dict)

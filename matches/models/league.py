@@ -43,14 +43,18 @@ class League(QuickLoad, models.Model):
         default=dict, editable=False, help_text="Players that were withdrawn or disqualified, by id, and what for."
     )
     starts_at = models.DateTimeField(_("starts at"), null=True, editable=False)
-    starts_all = models.BooleanField(default=False, editable=False, help_text="Then every round, not only the next.")
+    starts_all = models.BooleanField(
+        default=False, editable=False, help_text="Whether the planned start begins every round, not only the next one."
+    )
     freeze_from = models.PositiveIntegerField(
         null=True, editable=False, help_text="The first round whose results the public does not see."
     )
     frozen_seq = models.PositiveBigIntegerField(
         null=True, editable=False, help_text="The last event the public sees while the board is frozen."
     )
-    frozen = models.JSONField(default=dict, editable=False, help_text="What else the public saw at that moment.")
+    frozen = models.JSONField(
+        default=dict, editable=False, help_text="What else the public saw when the board was frozen."
+    )
     unveiled = models.PositiveIntegerField(
         default=0, editable=False, help_text="Places of the final table shown already, from the last one up."
     )
@@ -143,10 +147,12 @@ class Match(QuickLoad, models.Model):
     finished_at = models.DateTimeField(null=True)
     seal = models.JSONField(
         null=True,
-        help_text="The verdict of the attempt that was decided, before and until its end is told (ruling, 12).",
+        help_text="The verdict that the referee deposited before anybody was told (matches.league.sealing).",
     )
     moves = models.JSONField(default=list, help_text="Accepted moves of a game without hidden choices, in order.")
-    excused = models.JSONField(default=list, help_text="Tries that did not count, and the evidence: at most three.")
+    excused = models.JSONField(
+        default=list, help_text="Tries of players that do not count against them, with the evidence; at most three."
+    )
     play = models.PositiveIntegerField(default=1, help_text="One higher for each replay that the instructor orders.")
     draw_seed = models.CharField(max_length=64, blank=True, default="", help_text="Hex; secret until the end was told.")
 
