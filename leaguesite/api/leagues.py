@@ -101,7 +101,7 @@ def show_notices(request: HttpRequest, league_id: str) -> HttpResponse:
     """What the instructor has said to the room, the latest first; with ``?as=staff`` and the key also what was said to
     the owner of one player."""
     league = get_league(league_id)
-    shown = notices.to_anyone(league) if _may_see_all(request) else notices.to_room(league)
+    shown = notices.for_instructor(league) if _may_see_all(request) else notices.to_room(league)
     return answer([notices.wire(notice) for notice in shown])
 
 

@@ -1,6 +1,6 @@
 """Draws matches by the templates of their games: the tag ``{% draw %}``, and where a package's templates are found.
 
-A drawing that was rendered before is not rendered again: of sixty boards one changes with a move.
+A drawing that was rendered before is not rendered again: a move changes only one board of sixty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FOLDER = "games/"
 
 
 class GameTemplates(FilesystemLoader):
-    """Finds ``games/NAME/…`` in the folder ``templates`` beside the module of each game. It never replaces ours."""
+    """Finds ``games/NAME/…`` in the folder ``templates`` beside the module of each game; ours are found before."""
 
     def get_dirs(self) -> list[str | Path]:
         """The folders of all games that are not ours."""

@@ -15,7 +15,7 @@ _NAMES = {"python": "Python", "javascript": "JavaScript", "sh": "curl"}
 
 
 class Loop(NamedTuple):
-    """One of them: how it is called on a page, and its text."""
+    """One loop: its name on a page, and its text."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ def of(base: str) -> list[Loop]:
     """The loops for one site.
 
     Args:
-        base: its scheme and host.
+        base: the site's scheme and host.
     """
     printed = _printed(site.LEAGUE_DOCS_DIR / "protocol.md")
     return [Loop(_NAMES[kind], text.replace(PRINTED_SITE, base)) for kind, text in printed]

@@ -23,14 +23,14 @@ PAPER, BLOCK, INK, QUIET, ACCENT = "#ffffff", "#f3f4f6", "#14171c", "#555c68", "
 MARGIN, BASE = 60, 540
 STEP_WIDTH, STEP_HEIGHTS = 340, {3: 190, 2: 130, 1: 80}
 MAX_MARKS = 2
-"""Combining marks on one letter; more of them would reach into other lines."""
+"""How many combining marks one letter may have; more of them would reach into other lines."""
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 Font = ImageFont.FreeTypeFont
 
 
 class Text(NamedTuple):
-    """A text, and what stands there if the font lacks one of its characters."""
+    """A text, and the text that is drawn in its place if the font lacks one of its characters."""
 
     wanted: str
     otherwise: str

@@ -25,29 +25,29 @@ from matches.view.sight import View
 
 FRAGMENTS = ("header", "notices", "standings", "evening", "current", "results", "feed", "ranks", "cross")
 RECENT = 12
-"""Lines of the feed, and of the results that are not folded away."""
+"""How many lines the feed has, and how many results are not folded away."""
 
 
 def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, Any]:
     """The board as one audience sees it.
 
     Args:
-        with_luck: whether it says how much of the table is luck, as far as that is known.
+        with_luck: whether the board says how much of the table is luck, as far as that is known.
     """
     current = _current(view)
-    progress = rank_history(view)
+    history = rank_history(view)
     head, lucky = parts.league_of(view), luck.of_table(view) if with_luck else None
     decisions = table.decisions(view)
-    columns = table.columns(lucky, progress, head.summary.rounds)
+    columns = table.columns(lucky, history, head.summary.rounds)
     matches = _matches(view, current)
-    results = recent_results(view, RECENT)
+    results = recent_results(view, at_least=RECENT)
     return {
         "league": head,
-        "standings": table.rows(view, decisions, progress, lucky, columns),
+        "standings": table.rows(view, decisions, history, lucky, columns),
         "columns": columns,
         "luck": lucky,
         "decisions": decisions,
-        "left_out": {code: read_ready(word).label for code, word in sorted(view.league.left_out.items())},
+        "left_out": {code: read_ready(stored).label for code, stored in sorted(view.league.left_out.items())},
         "matches": _drawn([(_match(match, view), match) for match in matches], view, current, staff=key.staff),
         "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
         "results": results[:RECENT],
@@ -57,7 +57,7 @@ def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, An
         "seq": view.moment.seq,
         "notices": notices.of_view(view),
         # Lazy, as the replay shows the board without charts.
-        "ranks": SimpleLazyObject(lambda: charts.ranks(view, progress)),
+        "ranks": SimpleLazyObject(lambda: charts.ranks(view, history)),
         "cross": SimpleLazyObject(lambda: charts.cross(view)),
         "evening": SimpleLazyObject(lambda: evening.of_view(view)),
         "socket_path": socket_path(key) if view.live else None,
@@ -65,10 +65,10 @@ def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, An
 
 
 def _current(view: View) -> Round | None:
-    then = view.moment.current
-    if then is None:
+    round_then = view.moment.current
+    if round_then is None:
         return None
-    return view.league.rounds.select_related("bye").filter(number=then.number).first()
+    return view.league.rounds.select_related("bye").filter(number=round_then.number).first()
 
 
 # The round that is on ---------------------------------------------------------------------------
@@ -77,9 +77,9 @@ def _current(view: View) -> Round | None:
 def _matches(view: View, current: Round | None) -> list[Match]:
     if current is None:
         return []
-    # The rows of their agents take longer to read than their own, so only the columns that are shown are read.
-    near = queries.for_lines(queries.matches_of(view.league).filter(round=current))
-    return list(near.only(*wall_boards.COLUMNS, "view"))
+    # Only the columns that are shown: reading all of the agents' columns takes longer than reading the matches.
+    matches = queries.for_lines(queries.matches_of(view.league).filter(round=current))
+    return list(matches.only(*wall_boards.COLUMNS, "view"))
 
 
 def _match(match: Match, view: View) -> MatchRow:
@@ -88,15 +88,15 @@ def _match(match: Match, view: View) -> MatchRow:
 
 
 def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
-    """The matches of the round; those that the projector shows as boards have them here, too, small."""
-    places: Collection[str] = [row.match_id for row, _match in rows]
+    """The matches of the round; each match that the projector shows as a board has a small board here, too."""
+    with_board: Collection[str] = [row.match_id for row, _match in rows]
     if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
-        places = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+        with_board = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
     elif len(rows) > MAX_BOARDS:
-        # In the past nothing is followed.
-        places = ()
-    return [drawn(row, view, match.view) if row.match_id in places else row for row, match in rows]
+        # Nobody follows a match of the past, so none of a large round is chosen.
+        with_board = ()
+    return [drawn(row, view, match.view) if row.match_id in with_board else row for row, match in rows]
 
 
 def _deadline(match: Match, view: View) -> Deadline | None:

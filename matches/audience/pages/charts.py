@@ -24,19 +24,19 @@ from matches.words.match import letter
 
 FRAGMENTS = ("header", "ranks", "race", "cross", "times")
 MAX_LINES = 60
-"""Lines that a chart has room for: those of the first players of the table."""
+"""How many lines a chart has room for: those of the first players of the table."""
 MAX_CROSSED = 60
 """The largest number of players for which there is a cross table, as its size grows with the square."""
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
     """All charts of a league as one audience sees it."""
-    progress = rank_history(view)
+    history = rank_history(view)
     return {
         "league": parts.league_of(view),
         # Lazy, as most live renderings leave the charts out.
-        "ranks": SimpleLazyObject(lambda: ranks(view, progress)),
-        "race": SimpleLazyObject(lambda: race(view, progress)),
+        "ranks": SimpleLazyObject(lambda: ranks(view, history)),
+        "race": SimpleLazyObject(lambda: race(view, history)),
         "cross": SimpleLazyObject(lambda: cross(view)),
         "times": SimpleLazyObject(lambda: times.of_league(view)),
         "socket_path": socket_path(key) if view.live else None,
@@ -46,7 +46,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
 # By round ---------------------------------------------------------------------------------------
 
 
-class Course(NamedTuple):
+class ChartLine(NamedTuple):
     """The line of one player: a value for each round."""
 
     player_id: str
@@ -59,26 +59,26 @@ class Chart:
     """Lines by round, the players by their last rank; ``left_out`` is the number of players without a line."""
 
     rounds: list[int]
-    rows: list[Course]
+    rows: list[ChartLine]
     left_out: int
 
 
-def ranks(view: View, progress: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
+def ranks(view: View, history: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
     """The chart of ranks by round; None before the first result."""
-    return _by_round(view, progress, progress.ranks, max_lines)
+    return _by_round(view, history, history.ranks, max_lines)
 
 
-def race(view: View, progress: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
+def race(view: View, history: RankHistory, max_lines: int = MAX_LINES) -> Chart | None:
     """The chart of points by round; None before the first result."""
-    return _by_round(view, progress, progress.points, max_lines)
+    return _by_round(view, history, history.points, max_lines)
 
 
-def _by_round(view: View, progress: RankHistory, values: Mapping[str, list[int]], max_lines: int) -> Chart | None:
-    if not progress.rounds:
+def _by_round(view: View, history: RankHistory, values: Mapping[str, list[int]], max_lines: int) -> Chart | None:
+    if not history.rounds:
         return None
-    order = sorted(progress.ranks, key=lambda player_id: progress.ranks[player_id][-1])
-    rows = [Course(player_id, view.names[player_id], values[player_id]) for player_id in order[:max_lines]]
-    return Chart(progress.rounds, rows, len(order) - len(rows))
+    order = sorted(history.ranks, key=lambda player_id: history.ranks[player_id][-1])
+    rows = [ChartLine(player_id, view.names[player_id], values[player_id]) for player_id in order[:max_lines]]
+    return Chart(history.rounds, rows, len(order) - len(rows))
 
 
 # Everyone against everyone ----------------------------------------------------------------------
@@ -137,7 +137,7 @@ def cross(view: View, max_players: int = MAX_CROSSED) -> Cross | None:
         return Cross([], max_players)
     order = [row.player_id for row in view.standings] if view.over else sorted(view.names, key=natural)
     met: dict[tuple[str, str], list[Meeting]] = defaultdict(list)
-    for outcome in sorted(outcomes.values(), key=lambda one: natural(one.match_id)):
+    for outcome in sorted(outcomes.values(), key=lambda outcome: natural(outcome.match_id)):
         first, second = outcome.players
         met[first, second].append(Meeting(outcome.match_id, letter(outcome, first)))
         met[second, first].append(Meeting(outcome.match_id, letter(outcome, second)))

@@ -25,26 +25,30 @@ from matches.words import figures as words
 from matches.words.match import letter
 
 MAX_CACHED = 20
-"""Leagues whose figures are cached."""
+"""For how many leagues the figures are cached."""
 MAX_STEPS = 3
-"""Players on the podium; of more who are tied the first ones of the table."""
+"""How many players stand on the podium; if more are tied, the first ones of the table."""
 MAX_PATHS = 2
-"""Champions whose path is shown, if several share the first place."""
+"""Of how many champions the path is shown, if several share the first place."""
 MAX_LETTERS, MAX_NAMES = 36, 12
-"""Rounds up to which each point of a path has its letter and the opponent's id; up to which it has the name, too."""
+"""With at most MAX_LETTERS rounds each point of a path has its letter and the opponent's id; with at most MAX_NAMES
+rounds it has the opponent's name, too."""
 WIDTH, HEIGHT, TOP = 1000, 220, 36
-"""The drawing of a path, and the margin above it."""
+"""The size of the drawing of a path, and the margin above it."""
 MARK_GAP = 40
-"""How far apart two points of a long path are at least that both have their round and place."""
+"""Two points of a long path both show their round and place only if they are at least this far apart."""
 MIN_DEPTH = 3
-"""Places that a path has room for at least."""
+"""A path has room for at least this many places."""
 
 _lock = threading.Lock()
 _cached: Recent[Hashable, Known] = Recent(MAX_CACHED)
 
 
 class Known(NamedTuple):
-    """What does not depend on language and audience's links; reading it takes a second in a large league."""
+    """The part of an evening that is the same in every language and for every audience.
+
+    Reading it takes a second in a large league.
+    """
 
     figures: Figures
     fastest: tuple[str, int] | None
@@ -72,7 +76,7 @@ class PathStep(NamedTuple):
 
 
 class PathMark(NamedTuple):
-    """A point of a long path that has its round and place; ``deepest``: it has the lowest place of all."""
+    """A point of a long path that shows its round and place; ``deepest``: it has the lowest place of all."""
 
     step: PathStep
     deepest: bool
@@ -80,7 +84,7 @@ class PathMark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The way of one champion: its rounds, and the line of its places.
+    """The path of one champion: its rounds, and the line of its places.
 
     Attributes:
         points: the points of an SVG polyline.
@@ -117,7 +121,7 @@ class Evening:
 
 
 def of_view(view: View) -> Evening | None:
-    """The end of a league; None until it is over in this view, and where nothing was played."""
+    """The end of a league; None until it is over in this view, and if nothing was played."""
     if view.moment.state != LeagueState.COMPLETED or not view.moment.outcomes:
         return None
     known = _known(view)
@@ -151,12 +155,12 @@ def _known(view: View) -> Known:
 
 
 def _read(view: View) -> Known:
-    # With a column for every round, as a path has them all.
+    # With a column for every round, as a path shows every round.
     return Known(figures(view), _fastest(view), rank_history(view, max_columns=max(1, len(view.moment.rounds))))
 
 
 def _may_keep() -> bool:
-    """Whether what is read now is committed: what a transaction has seen may be rolled back."""
+    """Whether what was read is committed: what a transaction has read may be rolled back."""
     return not connection.in_atomic_block
 
 
@@ -164,12 +168,12 @@ def _fastest(view: View) -> tuple[str, int] | None:
     """The player that answered calls for a choice or a move the fastest, by the median, if it answered often enough."""
     rows = next((lane.rows for lane in times.of_league(view) if lane.name == "choice"), [])
     most = max((len(row.in_time) for row in rows), default=0)
-    able = [row for row in rows if row.in_time and 2 * len(row.in_time) >= most]
-    return (able[0].name, round(median(able[0].in_time))) if able else None
+    frequent = [row for row in rows if row.in_time and 2 * len(row.in_time) >= most]
+    return (frequent[0].name, round(median(frequent[0].in_time))) if frequent else None
 
 
 def _steps(view: View) -> list[Step]:
-    """The podium; those who are tied stand equally high, and nobody with nothing to show stands there."""
+    """The podium. Tied players stand equally high; players without points, or out of the league, do not stand on it."""
     rows = [row for row in view.listed if row.points > 0 and row.out is None and row.tied_rank <= MAX_STEPS]
     return [Step(row, parts.player_of(view, row.player_id), 4 - row.tied_rank) for row in rows[:MAX_STEPS]]
 
@@ -183,13 +187,14 @@ def _figure(view: View, line: words.Line) -> Figure:
 # The path ---------------------------------------------------------------------------------------
 
 
-def path_of(view: View, row: Row, progress: RankHistory) -> Path:
-    """The way of a player through the rounds."""
-    played = {one.round_number: one for one in view.moment.outcomes.values() if row.player_id in one.players}
-    places = progress.ranks[row.player_id]
+def path_of(view: View, row: Row, history: RankHistory) -> Path:
+    """The path of a player through the rounds."""
+    outcomes = view.moment.outcomes.values()
+    played = {outcome.round_number: outcome for outcome in outcomes if row.player_id in outcome.players}
+    places = history.ranks[row.player_id]
     depth = max(MIN_DEPTH, *places) if places else MIN_DEPTH
     steps = []
-    for at, (number, place) in enumerate(zip(progress.rounds, places, strict=True)):
+    for at, (number, place) in enumerate(zip(history.rounds, places, strict=True)):
         x = WIDTH * (at + 0.5) / len(places)
         y = TOP + HEIGHT * (place - 1) / (depth - 1)
         steps.append(_path_step(view, row, number, place, played.get(number), (f"{x:.1f}", f"{y:.1f}")))

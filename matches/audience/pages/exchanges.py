@@ -83,11 +83,11 @@ class Exchange:
     Attributes:
         key: attempt and number, such as ``1.12``.
         asked: whether there was a request; False for a message that the player sent unasked.
-        way: by which way the last of them went; empty for the agent's address.
         wire: the HTTP requests that were tried, the last of which was answered; empty if they are not recorded.
+        way: by which way the last HTTP request went; empty for the agent's address.
         whole: whether the transcript has the complete body.
-        again: whether it can be sent again.
-        opened: whether the page shows its details, as it is the first with a wrong answer.
+        again: whether the request can be sent again.
+        opened: whether the page shows the details, as this is the first exchange with a wrong answer.
     """
 
     key: str
@@ -179,16 +179,16 @@ def _exchange(request: Line, entries: Sequence[Mapping[str, Any]], agent: Agent)
 def _wire(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The well-formed records of HTTP requests in an entry; a student's referee may put anything there."""
     wire = entry.get("wire")
-    return [one for one in wire if _is_wire(one)] if isinstance(wire, list) else []
+    return [record for record in wire if _is_wire(record)] if isinstance(wire, list) else []
 
 
-def _is_wire(one: object) -> bool:
+def _is_wire(record: object) -> bool:
     return (
-        isinstance(one, Mapping)
-        and all(isinstance(one.get(name), str) for name in ("path", "shape", "method", "content_type"))
-        and isinstance(one.get("id"), (int, str))
-        and isinstance(one.get("session"), bool)
-        and isinstance(one.get("text", ""), str)
+        isinstance(record, Mapping)
+        and all(isinstance(record.get(name), str) for name in ("path", "shape", "method", "content_type"))
+        and isinstance(record.get("id"), (int, str))
+        and isinstance(record.get("session"), bool)
+        and isinstance(record.get("text", ""), str)
     )
 
 
@@ -336,8 +336,8 @@ def comparison(expected: Mapping[str, Any], message: Mapping[str, Any], *, usabl
         usable: from :func:`is_usable`.
     """
     problems: dict[str, Problem] = {}
-    for one in schemas.problems(str(expected["message_type"]), message):
-        problems.setdefault(one.field.partition(".")[0], one)
+    for found in schemas.problems(str(expected["message_type"]), message):
+        problems.setdefault(found.field.partition(".")[0], found)
     # The referee also finds a choice under another name: it is then wrong rather than missing.
     elsewhere = choice(message, "parity_choice" if "parity_choice" in expected else "choice")
     rows = []

@@ -23,7 +23,7 @@ FRAGMENTS = ("join_state",)
 AGENT_PORT = 8101
 CODE = "YOUR-CODE"
 MAX_ARRIVED = 3
-"""Players from one machine; behind a shared address they may be those of several people."""
+"""How many players from the visitor's machine are shown; behind a shared address they may be several people's."""
 
 
 class Places(NamedTuple):
@@ -55,21 +55,21 @@ class Arrived(NamedTuple):
     reach: Reach
 
 
-def arrived(league: League, near: str) -> list[Arrived]:
+def arrived(league: League, address: str) -> list[Arrived]:
     """The newest players that have registered from a caller's machine, newest first.
 
     Args:
-        near: the caller's address, from :attr:`agents_registry.addresses.callers.Caller.near`; may be empty.
+        address: the caller's, from :attr:`agents_registry.addresses.callers.Caller.near`; may be empty.
     """
     # Behind a freeze no public page may change: even the fact that an agent was called shows that a match was played.
-    if not near or league.frozen_seq is not None:
+    if not address or league.frozen_seq is not None:
         return []
-    here = league.agents.filter(kind=Kind.PLAYER, registered_from=network_of(near)).prefetch_related("tokens")
-    newest = here.order_by("-registered_at", "-pk")[:MAX_ARRIVED]
-    return [
-        Arrived(one.code, one.display_name, reach_for_all(one, proven=all(token.proven for token in one.tokens.all())))
-        for one in newest
-    ]
+    players = league.agents.filter(kind=Kind.PLAYER, registered_from=network_of(address)).prefetch_related("tokens")
+    arrivals = []
+    for player in players.order_by("-registered_at", "-pk")[:MAX_ARRIVED]:
+        proven = all(token.proven for token in player.tokens.all())
+        arrivals.append(Arrived(player.code, player.display_name, reach_for_all(player, proven=proven)))
+    return arrivals
 
 
 def _places(league: League, players: int) -> Places:
@@ -114,8 +114,8 @@ def way_in(league: League, base: str) -> dict[str, Any]:
         "bridge": _bridge(address, league, code),
         "loops": loops.of(base),
         "kits": [
-            {"language": key, "name": one.name, "needs": one.needs, "start": _start(one.start, code)}
-            for key, one in kit.LANGUAGES.items()
+            {"language": key, "name": language.name, "needs": language.needs, "start": _start(language.start, code)}
+            for key, language in kit.LANGUAGES.items()
         ],
     }
 

@@ -40,8 +40,8 @@ _LANES = {
     MatchState.ASSIGNED: "given",
     MatchState.FINISHED: "reported",
 }
-"""The place where a step is drawn: at the league manager (l), or on the way to or from the referee; others at the
-referee (r)."""
+"""Where a step is drawn: at the league manager (l), or on the way to or from the referee. The steps of all other states
+are drawn at the referee (r)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Message(Row):
             locked.
         timing: the verdict in words.
         used: the share of its time that the answer took, in percent.
-        call, answer: the message that it answers, and the one that answers it.
+        call, answer: the message that this one answers, and the message that answers this one.
     """
 
     kind: ClassVar[str] = "message"

@@ -40,11 +40,11 @@ class TableLuck:
     """What a page shows of the luck in a table.
 
     Attributes:
-        bars: by player id; without those whose final place is already unveiled.
+        bars: by player id, without the players whose final place is already unveiled.
         chance: whether it is a game of chance.
         bars_mean: what the bars mean.
-        coins: that the whole table could be luck; empty if it could not.
-        champion: how likely the champion is the best; empty before the end, or if several are.
+        coins: a sentence that says that the whole table could be luck; empty if it could not.
+        champion: how likely the champion is the best; empty before the end, and if there are several champions.
     """
 
     bars: dict[str, Bar]
@@ -60,7 +60,7 @@ def of_table(view: View) -> TableLuck | None:
     if known is None:
         return None
     # An unveiled final place does not follow from the rounds that are shown.
-    bars = {one: _bar(known, one) for one in known.luck.players if one not in view.unveiled}
+    bars = {player_id: _bar(known, player_id) for player_id in known.luck.players if player_id not in view.unveiled}
     return TableLuck(
         bars,
         known.luck.chance,
@@ -73,24 +73,24 @@ def of_table(view: View) -> TableLuck | None:
 def of_player(view: View, player_id: str) -> str:
     """How much of a player's place is luck, in a sentence; empty while nothing is known."""
     known = luck.keeper.known(view)
-    one = known.of(player_id) if known is not None else None
-    if known is None or one is None or player_id in view.unveiled:
+    player = known.of(player_id) if known is not None else None
+    if known is None or player is None or player_id in view.unveiled:
         return ""
-    return words.about_player(one, known.luck, known.after_round)
+    return words.about_player(player, known.luck, known.after_round)
 
 
 def _bar(known: Known, player_id: str) -> Bar:
-    one = known.luck.players[player_id]
-    gained = "" if one.expected is None else f"{one.points - one.expected:+.1f}".replace("-", "\N{MINUS SIGN}")
+    player = known.luck.players[player_id]
+    difference = "" if player.expected is None else f"{player.points - player.expected:+.1f}"
     return Bar(
-        start=one.low - 1,
-        width=one.high - one.low + 1,
-        mark=f"{one.place - 0.5:g}",
+        start=player.low - 1,
+        width=player.high - player.low + 1,
+        mark=f"{player.place - 0.5:g}",
         players=len(known.luck.players),
-        coin=one.coin,
-        places=words.places(one),
-        expected=words.expected(one),
-        luck=gained,
+        coin=player.coin,
+        places=words.places(player),
+        expected=words.expected(player),
+        luck=difference.replace("-", "\N{MINUS SIGN}"),
     )
 
 
@@ -98,5 +98,5 @@ def _champion(view: View, known: Known) -> str:
     if not (view.over and view.is_present and known.fresh):
         return ""
     first = [row for row in view.standings if row.leads]
-    one = known.of(first[0].player_id) if len(first) == 1 else None
-    return words.about_champion(first[0].player_id, one, known.luck) if one is not None else ""
+    player = known.of(first[0].player_id) if len(first) == 1 else None
+    return words.about_champion(first[0].player_id, player, known.luck) if player is not None else ""

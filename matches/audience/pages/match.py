@@ -59,10 +59,10 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "hidden": _hidden_reason(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
         "corrections": [
             _("%(correction)s Undone: %(reason)s")
-            % {"correction": one["sentence"], "reason": isolated(one["undone_reason"])}
-            if one["undone"]
-            else one["sentence"]
-            for one in corrections_of(view, match_id=match.match_id)
+            % {"correction": correction["sentence"], "reason": isolated(correction["undone_reason"])}
+            if correction["undone"]
+            else correction["sentence"]
+            for correction in corrections_of(view, match_id=match.match_id)
         ],
         "draw": draw_of(match, view, events),
         "game_draws": game_draws(view.league.game_type),
@@ -84,12 +84,12 @@ def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dic
     if match is None:
         return None
     lines = queries.transcript(match, view, staff=staff)
-    named = {f"{entry['attempt']}-{entry['n']}": entry.get("body") for entry in lines}
+    bodies = {f"{entry['attempt']}-{entry['n']}": entry.get("body") for entry in lines}
     if only is not None:
-        named = {name: body for name, body in named.items() if name == only}
-        if not named:
+        bodies = {key: body for key, body in bodies.items() if key == only}
+        if not bodies:
             return None
-    return named if staff else dict(without_addresses(named))
+    return bodies if staff else dict(without_addresses(bodies))
 
 
 def _has_secrets(game_type: str, row: parts.MatchRow) -> bool:

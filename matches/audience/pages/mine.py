@@ -52,7 +52,7 @@ def context(
         agents: all agents of the visitor; may be empty.
         agent_id: which of them to show; the first one if it is not among them.
         match_id: which match's messages to show; those of the latest one if it is not a match of the agent.
-        proven: whether the agents are shown to be theirs; if not, answers are redacted as for the public.
+        proven: whether it is proven that the agents are the visitor's; if not, answers are redacted as for the public.
     """
     agent = next((candidate for candidate in agents if candidate.code == agent_id), agents[0] if agents else None)
     shown = {"league": league, "agents": agents, "agent": agent, "notices": notices.for_owner(league, agent)}
@@ -85,8 +85,9 @@ def context(
 def _exchanges(match: Match, agent: Agent, *, proven: bool) -> list[Exchange]:
     if not proven:
         lines = queries.transcript(match, sight.everything(match.league), staff=False)
-        # Not to be sent again either: somebody who only named an address must not be able to have it called.
-        return [replace(one, again=False) for one in exchanges([Line(line["attempt"], line) for line in lines], agent)]
+        # No request may be sent again either: somebody who only named an address must not be able to have it called.
+        redacted = exchanges([Line(line["attempt"], line) for line in lines], agent)
+        return [replace(exchange, again=False) for exchange in redacted]
     rows = Message.objects.filter(match=match).order_by("attempt", "n").values_list("attempt", "entry")
     return exchanges([Line(*row) for row in rows], agent)
 
@@ -143,8 +144,8 @@ class Practice(NamedTuple):
     """What the form of a practice match offers, and the latest ones.
 
     Attributes:
-        wait: why none can be asked for now; empty if one can.
-        open: the report of the one that is not over yet; empty without.
+        wait: why no practice match can be asked for now; empty if one can.
+        open: the address of the report of the match that is not over yet; empty if there is none.
     """
 
     games: list[tuple[str, str]]
@@ -155,7 +156,7 @@ class Practice(NamedTuple):
 
 
 def _practice(agent: Agent) -> Practice:
-    # Without its report, which is long: the page asks again every few seconds.
+    # Do not read the reports, which are long: the page asks again every few seconds.
     latest = Check.practices.filter(agent=agent).order_by("-created_at").defer("report")
     rows = list(latest.annotate(status=KT("report__status"))[:SHOWN_PRACTICES])
     names = {name: game.display_name for name, game in games().items()}
@@ -169,13 +170,13 @@ def _practice(agent: Agent) -> Practice:
         )
         for row in rows
     ]
-    open_one = next((one.url for one, row in zip(played, rows, strict=True) if row.finished_at is None), "")
+    open_url = next((line.url for line, row in zip(played, rows, strict=True) if row.finished_at is None), "")
     at = practising.next_at(agent, timezone.now())
     return Practice(
         [(name, names[name]) for name in practising.games_of(agent)],
         list(Opponent.choices),
         practising.too_many(at) if at is not None else "",
-        open_one,
+        open_url,
         played,
     )
 
@@ -211,7 +212,10 @@ def _next(league: League, matches: list[PlayerMatch]) -> PlayerMatch | None:
 
 
 def in_play(agent: Agent) -> str | None:
-    """The id of a match that an agent, or its program under any path, plays or is about to: no trial is sent then."""
+    """The id of a match that an agent, or its program under any path, plays or is about to play; None if there is none.
+
+    No trial is sent to the agent while there is such a match.
+    """
     gateways = programs.gateways()
     needed = programs.needed(agent, programs.known(agent, gateways))
     open_matches = Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b")
@@ -249,7 +253,7 @@ def _out_of_league(league: League, agent: Agent) -> Verdict | None:
     if ended or league.state == LeagueState.STOPPED:
         return Verdict("out", _("The league is over"), _("Nothing more is asked of your agent."))
     if agent.code in league.out:
-        return Verdict("out", _("Out of the league"), _("The instructor has taken it out. Ask what for."))
+        return Verdict("out", _("Out of the league"), _("The instructor has taken your agent out. Ask why."))
     if agent.code in league.left_out:
         return Verdict("out", _("Not in the schedule"), _("Its check had not passed when registration was closed."))
     return None
@@ -270,7 +274,7 @@ def _silent_agent(agent: Agent) -> Verdict | None:
 
 
 def _by_check(league: League, agent: Agent, known: readiness.Readiness) -> Verdict:
-    """The verdict on an agent under the word that every page has for it."""
+    """The verdict on an agent, with its readiness in the same words as on every page."""
     word, title = known.word, known.label[:1].upper() + known.label[1:]
     if word == Ready.CHECKING:
         return Verdict("wait", title, _("The report is ready in a few seconds."))

@@ -35,18 +35,20 @@ def of_view(view: View) -> QuerySet[Notice]:
 
 def for_owner(league: League, agent: Agent | None) -> QuerySet[Notice]:
     """Notices to everybody and, with an agent, to its owner; the latest first."""
-    notices = _valid(league).filter(Q(agent__isnull=True) | Q(agent=agent)) if agent is not None else to_room(league)
+    notices = (
+        _not_withdrawn(league).filter(Q(agent__isnull=True) | Q(agent=agent)) if agent is not None else to_room(league)
+    )
     return notices[:MAX_ON_MINE]
 
 
 def to_room(league: League) -> QuerySet[Notice]:
     """Every notice to everybody that has not been withdrawn, the latest first."""
-    return _valid(league).filter(agent__isnull=True)
+    return _not_withdrawn(league).filter(agent__isnull=True)
 
 
-def to_anyone(league: League) -> QuerySet[Notice]:
-    """Every notice that has not been withdrawn, those to one owner too, the latest first; for the instructor."""
-    return _valid(league).select_related("agent")
+def for_instructor(league: League) -> QuerySet[Notice]:
+    """Every notice that has not been withdrawn, those to one owner too, the latest first; for the instructor only."""
+    return _not_withdrawn(league).select_related("agent")
 
 
 def wire(notice: Notice) -> NoticeRow:
@@ -59,5 +61,5 @@ def wire(notice: Notice) -> NoticeRow:
     }
 
 
-def _valid(league: League) -> QuerySet[Notice]:
+def _not_withdrawn(league: League) -> QuerySet[Notice]:
     return Notice.objects.filter(league=league, withdrawn_at__isnull=True).order_by("-made_at", "-pk")

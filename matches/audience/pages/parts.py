@@ -100,7 +100,7 @@ def player_url(view: View, player_id: str) -> str:
 
 @lru_cache(maxsize=MAX_KEPT_ADDRESSES)
 def _address(_mounted_at: str, page: str, league_id: str, item: str) -> str:
-    # Kept, as a push of a board has more than a hundred of them, always the same.
+    # Cached, as a push of a board has more than a hundred addresses, which are always the same.
     return reverse(page, args=[league_id, item])
 
 
@@ -236,7 +236,7 @@ def match_row(match: Match, view: View, *, board: bool = True) -> MatchRow:
     """A match as one audience sees it.
 
     Args:
-        board: whether its board is read; without it, the columns that have views and details are not.
+        board: whether its board is read, for which the column ``view`` must be loaded.
     """
     outcome = view.outcome(match.match_id)
     line = queries.match_line(match, view)
@@ -296,11 +296,11 @@ def feed(view: View, limit: int) -> list[FeedLine]:
     for burst in latest.bursts:
         newest = max(story.seq for story in burst)
         lines += [(newest, FeedLine(story.seq, story.at, stories.in_words(story, view.names))) for story in burst]
-    return [line for _seq, line in sorted(lines, key=lambda one: one[0], reverse=True)[:limit]]
+    return [line for _seq, line in sorted(lines, key=lambda pair: pair[0], reverse=True)[:limit]]
 
 
 def _is_stale(event: Event, view: View) -> bool:
-    """Whether an event only says that a round started of which another line says that it is over."""
+    """Whether an event says that a round started that is over by now: another line says so."""
     if event.kind != EventKind.ROUND_STARTED:
         return False
     started = view.moment.rounds.get(int(event.data["round_id"]))

@@ -26,7 +26,7 @@ SHOWN = ("header", "standings", "current", "results", "feed")
 """Fragments of the board in the replay; not the charts, which show all rounds anyway and are as large as the rest."""
 FRAGMENTS = ("replay_event", *SHOWN)
 MAX_LABELS = 12
-"""Labelled rounds below the slider; every round has a mark."""
+"""How many rounds have a label below the slider; every round has a mark."""
 
 
 class Track(NamedTuple):
@@ -46,7 +46,7 @@ class Mark(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A link to another moment; without an address if that is the shown one."""
+    """A link to another moment; without an address if it leads to the shown moment."""
 
     name: str
     label: str
@@ -87,10 +87,10 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     """
     track = _track(view)
     at = _position(key.item, track)
-    then = sight.past(view.league, at, staff=key.staff)
-    # A past board is kept for good, and figures of the last one may change.
-    shown = board.context(then, PageKey("board", key.league_id, staff=key.staff), with_luck=False)
-    return shown | {"socket_path": None, "replay": _replay(view, then, track, key)}
+    past_view = sight.past(view.league, at, staff=key.staff)
+    # Browsers may cache a past board for good, but the figures about luck may still change.
+    shown = board.context(past_view, PageKey("board", key.league_id, staff=key.staff), with_luck=False)
+    return shown | {"socket_path": None, "replay": _replay(view, past_view, track, key)}
 
 
 def _track(view: View) -> Track:
@@ -108,14 +108,14 @@ def _position(text: str | None, track: Track) -> int:
     return min(max(seq, track.first), track.last)
 
 
-def _replay(view: View, then: View, track: Track, key: PageKey) -> Replay:
-    at, current = then.moment.seq, then.moment.current
+def _replay(view: View, past_view: View, track: Track, key: PageKey) -> Replay:
+    at, current = past_view.moment.seq, past_view.moment.current
     public_events = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=PUBLIC)
     event = public_events.order_by("-seq").first()
     address = reverse("replay", args=[view.league.pk]) + ("?as=staff&" if key.staff else "?")
     return Replay(
         at,
-        then.moment.at,
+        past_view.moment.at,
         events.happened(event.kind, event.data) if event is not None else "",
         current.number if current is not None else None,
         track,
@@ -131,16 +131,16 @@ def _marks(track: Track) -> list[Mark]:
     span, count = max(track.last - track.first, 1), len(track.rounds)
     every = -(-count // MAX_LABELS)
     # In right-to-left languages the browser mirrors the slider but not the drawing of the marks.
-    turned = translation.get_language_bidi()
-    places = ((number, 100 * (seq - track.first) / span) for number, seq in track.rounds.items())
+    mirrored = translation.get_language_bidi()
+    percents = ((number, 100 * (seq - track.first) / span) for number, seq in track.rounds.items())
     return [
-        Mark(f"{100 - place if turned else place:.2f}%", number if (number - 1) % every == 0 else None)
-        for number, place in places
+        Mark(f"{100 - percent if mirrored else percent:.2f}%", number if (number - 1) % every == 0 else None)
+        for number, percent in percents
     ]
 
 
 def _steps(track: Track, at: int, address: str) -> list[Step]:
-    """The links from here; static/js/past.js computes the same ones."""
+    """The links from the shown moment to others; static/js/past.js computes the same links."""
     earlier = [seq for seq in track.rounds.values() if seq < at]
     later = [seq for seq in track.rounds.values() if seq > at]
     targets = [
@@ -151,7 +151,7 @@ def _steps(track: Track, at: int, address: str) -> list[Step]:
         ("next-round", later[0] if later else track.last, _("Next round")),
     ]
     steps = [Step(name, label, f"{address}at={seq}" if seq != at else None) for name, seq, label in targets]
-    # The link to the last event has no number, so that it leads to the event that is the last when it is followed.
+    # The last link has no number: it leads to the event that is the last one when somebody follows the link.
     return [*steps, Step("last", _("Last event so far"), address.rstrip("?&") or "?")]
 
 

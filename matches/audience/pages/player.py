@@ -34,7 +34,7 @@ FRAGMENTS = (
     "player_faults",
 )
 MAX_CHOICES = 8
-"""Different choices with a bar of their own; all others share one."""
+"""How many different choices have a bar of their own; all others share one bar."""
 
 
 def context(view: View, key: PageKey) -> dict[str, Any] | None:
@@ -106,9 +106,9 @@ def _state(view: View, agent: Agent) -> str:
 def _check(view: View, agent: Agent, *, staff: bool) -> CheckVerdict | None:
     """The verdict; only the staff gets the link to the report, which shows the agent's address."""
     if view.frozen_after is not None:
-        known = view.league.frozen["agents"]
-        lines = (one for one in known if (one["kind"], one["agent_id"]) == (agent.kind, agent.code))
-        ready = next((one["ready"] for one in lines), None)
+        lines = view.league.frozen["agents"]
+        own_lines = (line for line in lines if (line["kind"], line["agent_id"]) == (agent.kind, agent.code))
+        ready = next((line["ready"] for line in own_lines), None)
         return CheckVerdict(read_ready(ready)) if ready else None
     if not view.is_present:
         return None
@@ -179,8 +179,8 @@ class PlayerMatch:
 
 def _matches(view: View, agent: Agent, rows: Mapping[str, Row]) -> list[PlayerMatch]:
     """Every match of a player in playing order, including future ones."""
-    mine = queries.matches_of(view.league).filter(Q(player_a=agent) | Q(player_b=agent))
-    return [_match(match, view, agent.code, rows) for match in mine]
+    of_agent = queries.matches_of(view.league).filter(Q(player_a=agent) | Q(player_b=agent))
+    return [_match(match, view, agent.code, rows) for match in of_agent]
 
 
 def _match(match: Match, view: View, player_id: str, rows: Mapping[str, Row]) -> PlayerMatch:
@@ -220,13 +220,13 @@ class Rivals(NamedTuple):
     beaten: int
 
 
-def _rivals(matches: list[PlayerMatch], own: int) -> Rivals | None:
+def _rivals(matches: list[PlayerMatch], own_rank: int) -> Rivals | None:
     played = [match for match in matches if match.letter and match.letter in "WDLT"]
     if not played:
         return None
     # Opponents without a rank come last.
     played.sort(key=lambda match: match.opponent.row.rank if match.opponent.row is not None else math.inf)
-    above = [match for match in played if match.opponent.row is not None and match.opponent.row.tied_rank < own]
+    above = [match for match in played if match.opponent.row is not None and match.opponent.row.tied_rank < own_rank]
     groups = [
         RivalGroup(label, letters, [match.opponent for match in played if match.letter in letters])
         for label, letters in ((_("Won against"), "W"), (_("Drew with"), "D"), (_("Lost to"), "LT"))
@@ -261,7 +261,7 @@ def choices(made: Iterable[tuple[str, bool]]) -> list[Bar]:
     bars = [(choice, count[choice], won[choice]) for choice in order]
     rest = count.keys() - order
     if rest:
-        bars.append((_("others"), sum(count[one] for one in rest), sum(won[one] for one in rest)))
+        bars.append((_("others"), sum(count[choice] for choice in rest), sum(won[choice] for choice in rest)))
     longest = max((times for _choice, times, _won in bars), default=0)
     return [Bar(*bar, longest) for bar in bars]
 

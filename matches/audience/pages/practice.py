@@ -97,7 +97,7 @@ def _match(practice: Check, players: tuple[str, str]) -> dict[str, Any]:
 def fragments(practice_id: str, language: str) -> dict[str, str] | None:
     """Every fragment of the page in the active language; None when there is no such practice match.
 
-    Those of ended ones are cached: pages that watched one stay open after its end.
+    The fragments of a match that has ended are cached: pages that watched it stay open after its end.
     """
     ended = Check.practices.filter(pk=practice_id, finished_at__isnull=False).exists()
     return _rendered_for_good(practice_id, language) if ended else _rendered(practice_id)
@@ -123,7 +123,7 @@ def _mine(agent: Agent | None) -> str:
 
 
 def _players(practice: Check) -> tuple[str, str]:
-    """The ids of PLAYER_A and PLAYER_B: of a running match they are in what the agent was told."""
+    """The ids of PLAYER_A and PLAYER_B, as the report has them, or as the agent will be told them."""
     own = practice.agent.code if practice.agent is not None else "P01"
     report = practice.report
     own = str(report.get("player_id") or own)
@@ -189,13 +189,13 @@ def _verdict(practice: Check) -> tuple[str, str | SafeString]:
 
 
 def _sentence(words: SafeString) -> SafeString:
-    """A clause as a sentence."""
+    """A clause as a sentence, with a capital letter and a full stop."""
     text = str(words)
     return words if not text or text.endswith(".") else format_html("{}{}.", text[:1].upper(), SafeString(text[1:]))
 
 
 def _outcome(practice: Check) -> Outcome:
-    """The result as one of a match, for the words that matches have."""
+    """The result in the form of a match's result, so that it is put into words like one."""
     report = practice.report
     told_result = report["result"]
     return Outcome(
@@ -221,7 +221,7 @@ def _steps(practice: Check, players: tuple[str, str]) -> list[Exchange | HouseMo
     """The messages with their answers, as "My agent" shows those of a match, and the house agent's moves between."""
     own = players[1] if practice.second else players[0]
     other = players[0] if practice.second else players[1]
-    # Its row may be gone, or another one's by now.
+    # The agent's row may be deleted by now, or registered by somebody else.
     agent = Agent(code=own, endpoint=practice.endpoint)
     shown: list[Exchange | HouseMove] = []
     opened = False
@@ -241,7 +241,7 @@ def _exchange(number: int, step: Mapping[str, Any], agent: Agent) -> Exchange:
     response = {"n": number, "sender": agent.code, "body": step["came"]}
     response |= {name: step[name] for name in ("elapsed_ms", "http_status")}
     [exchange] = exchanges([Line(1, request), Line(1, response)], agent)
-    answers = [replace(one, problem=problem, wrong=one.wrong or bool(problem)) for one in exchange.answers]
+    answers = [replace(answer, problem=problem, wrong=answer.wrong or bool(problem)) for answer in exchange.answers]
     # Nothing is sent again from here: this page is shown to everyone who has its address.
     return replace(exchange, answers=answers, again=False, whole=exchange.whole or step["sent"] is None)
 

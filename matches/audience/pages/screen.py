@@ -42,16 +42,16 @@ FRAGMENTS = (
 )
 WALL, PLAY, REVEAL, FINALE = "wall", "play", "reveal", "finale"
 MAX_IN_COLUMN = 15
-"""Rows of the table in one column, so that they can be read from the back of the room."""
+"""How many rows the table has in one column, so that they can be read from the back of the room."""
 TILES_PER_SHEET, TILE_SIZES = 100, (12, 30, 60)
-"""Tiles on one sheet of the wall, and the numbers of tiles up to which these are drawn larger."""
+"""How many tiles are on one sheet of the wall; with at most 12, 30 or 60 tiles they are drawn larger."""
 MATCHES_PER_SHEET, RESULTS_SHOWN, EVENTS_SHOWN = 24, 10, 6
 REVEAL_ROWS, REVEAL_ABOVE = 9, 4
 
 MAX_ON_PODIUM = 3
-"""Players at the end, champions and those after them; more only if more are champions."""
+"""How many players are shown at the end, champions included; more only if there are more champions."""
 MAX_IN_CHART, CHART_ROWS = 60, 16
-"""Players up to which there is a chart, as more lines cannot be told apart; and players that have a line in it."""
+"""A league with more than MAX_IN_CHART players has no chart of ranks; in a chart the first CHART_ROWS have a line."""
 
 T = TypeVar("T")
 
@@ -169,7 +169,7 @@ def _table_sheets(view: View, bars: Mapping[str, luck.Bar]) -> list[TableSheet]:
 
 
 def _matches(view: View, *, staff: bool) -> dict[str, Any]:
-    """The current round: as boards as many as can be read, the others in words. Empty when all have finished."""
+    """The current round: as many matches as can be read as boards, the others in words. Empty when all are over."""
     current = view.moment.current
     if current is None or current.completed_at is not None:
         return {}
@@ -190,12 +190,12 @@ def ranks(view: View, max_players: int = MAX_IN_CHART) -> charts.Chart | None:
     Args:
         max_players: the largest number of players for which there is a chart.
     """
-    then = view.moment
-    over = {number for number, one in then.rounds.items() if one.completed_at is not None}
+    moment = view.moment
+    over = {number for number, round_then in moment.rounds.items() if round_then.completed_at is not None}
     if len(over) < 2 or len(view.names) > max_players:
         return None
-    outcomes = {match_id: one for match_id, one in then.outcomes.items() if one.round_number in over}
-    earlier = replace(view, moment=replace(then, outcomes=outcomes))
+    outcomes = {match_id: outcome for match_id, outcome in moment.outcomes.items() if outcome.round_number in over}
+    earlier = replace(view, moment=replace(moment, outcomes=outcomes))
     chart = charts.ranks(view, rank_history(earlier), CHART_ROWS)
     return chart and replace(chart, left_out=0)
 

@@ -39,8 +39,9 @@ class Columns(NamedTuple):
     """The columns that a table may have in addition to the usual ones.
 
     Attributes:
-        luck: whether it says between which places everybody would be if the matches were played again.
-        expected: whether it has expected points, as in a game of chance.
+        luck: whether there is a column with the places between which everybody would be if the matches were played
+            again.
+        expected: whether there is a column of expected points, as in a game of chance.
         spark_box: the ``viewBox`` of all sparklines; empty without them.
     """
 
@@ -86,7 +87,7 @@ class BoardRow:
 
     @property
     def drawn(self) -> str:
-        """The line as HTML; kept by everything that it shows, as one result changes two lines of many."""
+        """The line as HTML; cached under everything that it shows, as one result changes two lines of many."""
         figures = (tuple(value) if isinstance(value, list) else value for value in _figures(self.row))
         shown = (*figures, *_other_values(self), get_language())
         with _lock:
@@ -98,24 +99,24 @@ class BoardRow:
         return html
 
 
-_figures = attrgetter(*(one.name for one in fields(Row)))
-_other_values = attrgetter(*(one.name for one in fields(BoardRow) if one.name != "row"))
+_figures = attrgetter(*(field.name for field in fields(Row)))
+_other_values = attrgetter(*(field.name for field in fields(BoardRow) if field.name != "row"))
 _lock = threading.Lock()
 _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
 
-def columns(lucky: TableLuck | None, progress: RankHistory, planned: int) -> Columns:
-    """The columns of a table of which ``planned`` rounds are planned."""
-    return Columns(lucky is not None, lucky is not None and lucky.chance, _spark_box(progress, planned))
+def columns(lucky: TableLuck | None, history: RankHistory, planned: int) -> Columns:
+    """The columns of the table of a league with ``planned`` rounds."""
+    return Columns(lucky is not None, lucky is not None and lucky.chance, _spark_box(history, planned))
 
 
 def rows(
-    view: View, decisions: list[Decision], progress: RankHistory, lucky: TableLuck | None, columns: Columns
+    view: View, decisions: list[Decision], history: RankHistory, lucky: TableLuck | None, columns: Columns
 ) -> list[BoardRow]:
     """The lines of the table in the order of the pages."""
     bars: Mapping[str, luck.Bar] = lucky.bars if lucky is not None else {}
     gained, states, ready, behind = parts.places_gained(view), _states(view), _ready(view), _behind(view)
-    sparks, unveiled = _sparks(progress), view.unveiled
+    sparks, unveiled = _sparks(history), view.unveiled
     return [
         BoardRow(
             row,
@@ -192,18 +193,18 @@ def _with_sign(points: int) -> str:
     return f"{points:+d}".replace("-", "\N{MINUS SIGN}") if points else ""
 
 
-def _sparks(progress: RankHistory) -> dict[str, str]:
-    rounds = [0, *progress.rounds]
+def _sparks(history: RankHistory) -> dict[str, str]:
+    rounds = [0, *history.rounds]
     return {
-        player_id: " ".join(f"{x},{-y}" for x, y in zip(rounds, [0, *course], strict=True))
-        for player_id, course in progress.points.items()
+        player_id: " ".join(f"{x},{-y}" for x, y in zip(rounds, [0, *points], strict=True))
+        for player_id, points in history.points.items()
     }
 
 
-def _spark_box(progress: RankHistory, planned: int) -> str:
+def _spark_box(history: RankHistory, planned: int) -> str:
     """The ``viewBox`` of all sparklines, as wide as rounds are planned; empty before the first result."""
-    if not progress.rounds:
+    if not history.rounds:
         return ""
-    values = [points for course in progress.points.values() for points in course]
+    values = [value for points in history.points.values() for value in points]
     low, high = min(0, *values), max(1, *values)
-    return f"0 {-high} {max(planned, progress.rounds[-1])} {high - low}"
+    return f"0 {-high} {max(planned, history.rounds[-1])} {high - low}"

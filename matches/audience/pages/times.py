@@ -25,8 +25,8 @@ LANES: dict[str, str] = {
 }
 """The types of answers whose times are shown, with the lane that they are drawn on."""
 MAX_ANSWERS = 20_000
-"""Answers that are read, ten times as many as in a class of thirty. These are the oldest ones, so that newer answers,
-which a freeze may hide, do not displace those that are shown."""
+"""How many answers are read: ten times as many as a class of thirty gives. The oldest ones are read, so that newer
+answers, which a freeze may hide, do not displace those that are shown."""
 MAX_DOTS = 400
 TICKS_MS = (1, 10, 100, 1000, 10_000, 100_000)
 LAST_TICK = 85.0
@@ -109,7 +109,7 @@ class Timed:
     def dots(self) -> list[Dot]:
         """The newest answers, as dots."""
         latest = self.answers[-MAX_DOTS:]
-        return [Dot("100" if one.late else place_of(one.elapsed, self.limit), one.late) for one in latest]
+        return [Dot("100" if answer.late else place_of(answer.elapsed, self.limit), answer.late) for answer in latest]
 
     @property
     def ticks(self) -> list[Tick]:

@@ -1,6 +1,6 @@
 """The running round as boards: which of its matches are drawn, and their drawings.
 
-The columns with views are read only of the matches that are drawn, with one query.
+The column ``view`` is read only for the matches that are drawn, with one query.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = (
 
 _lock = threading.Lock()
 _shown: Recent[tuple[Any, ...], tuple[str, ...]] = Recent(MAX_KEPT_WALLS)
-"""What each audience saw last, so that boards stay where they are; lost with the process, which does no harm."""
+"""The match ids that each audience saw last, so that boards stay where they are; a new process may choose afresh."""
 
 
 class Wall(NamedTuple):
@@ -52,12 +52,12 @@ def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     matches = list(queries.for_lines(queries.matches_in([playing])).only(*COLUMNS))
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
-    places = chosen(view, rows.values(), moves, playing.number, staff=staff)
-    views = _views(match.pk for match in matches if match.match_id in places and view.is_present)
+    drawn_ids = chosen(view, rows.values(), moves, playing.number, staff=staff)
+    views = _views(match.pk for match in matches if match.match_id in drawn_ids and view.is_present)
     facts = {match.match_id: views.get(match.pk, {}) for match in matches}
-    others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in places]
+    others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in drawn_ids]
     return Wall(
-        [drawn(rows[match_id], view, facts[match_id]) for match_id in places],
+        [drawn(rows[match_id], view, facts[match_id]) for match_id in drawn_ids],
         sorted(others, key=lambda row: row.state == MatchState.FINISHED),
     )
 
@@ -85,9 +85,9 @@ def chosen(
     ]
     key = (view.league.pk, view.league.created_at, view.is_present, staff, round_number)
     with _lock:
-        places = choose(candidates, _shown.get(key, ()), _now(), featured=steering(view.league.screen).featured)
-        _shown[key] = places
-    return places
+        match_ids = choose(candidates, _shown.get(key, ()), _now(), featured=steering(view.league.screen).featured)
+        _shown[key] = match_ids
+    return match_ids
 
 
 def _now() -> datetime:

@@ -60,7 +60,7 @@ def staff_asked(request: HttpRequest, league_id: str) -> bool:
 
 
 def page(request: HttpRequest, template: str, key: PageKey, **more: str) -> HttpResponse:
-    """Render a page, with more for its template; 404 if it does not exist."""
+    """Render a page, with ``more`` in the context of its template; 404 if there is no such page."""
     context = pages.context_of(key)
     if context is None:
         raise Http404
@@ -105,13 +105,13 @@ def replay_fragments(request: HttpRequest, league_id: str) -> HttpResponseBase:
     context = pages.context_of(key)
     if context is None:
         raise Http404
-    then: past.Replay = context["replay"]
-    shown = {"at": then.at, "time": then.time, "text": then.text, "fixed": then.fixed}
+    replayed: past.Replay = context["replay"]
+    shown = {"at": replayed.at, "time": replayed.time, "text": replayed.text, "fixed": replayed.fixed}
     response = JsonResponse(shown | {"fragments": pages.render_fragments(past.FRAGMENTS, context)})
     response["ETag"] = etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
     if key.staff:
         add_never_cache_headers(response)
-    elif then.fixed and request.GET.get("v") == then.version:
+    elif replayed.fixed and request.GET.get("v") == replayed.version:
         response["Cache-Control"] = f"private, max-age={PAST_MAX_AGE_S}, immutable"
     else:
         response["Cache-Control"] = "no-cache"

@@ -83,7 +83,7 @@ def practise(request: HttpRequest, league_id: str) -> HttpResponse:
     if opened is None:
         return _ask_for_secret(request, league, status=403)
     fields = request.POST
-    agent = next((one for one in opened.agents if one.code == fields.get("agent")), None)
+    agent = next((agent for agent in opened.agents if agent.code == fields.get("agent")), None)
     if agent is None:
         raise Http404
     try:
@@ -107,6 +107,7 @@ def _league(league_id: str) -> League:
 def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
     secret = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1]
     address = sender_of(request).ip
+    # None if the caller may try; otherwise how long it has to wait, after too many wrong tries.
     wait = attempts.refuse_secret(CODE, address, secret)
     if wait is not None:
         answer = _ask_for_secret(request, league, too_many_attempts(wait.seconds), status=429)
@@ -128,11 +129,9 @@ def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
 
 
 def _ask_for_secret(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
-    context = {
-        "league": league,
-        "refused": refused,
-        "gone": own.remembered_credential(request.session, league) is not None,
-    }
+    # A credential that is remembered although the form is shown is not valid any more.
+    remembered = own.remembered_credential(request.session, league)
+    context = {"league": league, "refused": refused, "expired": remembered is not None}
     return render(request, "leagues/mine_open.html", context, status=status)
 
 
@@ -155,10 +154,10 @@ def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]
     """Request a trial.
 
     Raises:
-        Http404: the agent is not theirs.
+        Http404: the visitor has no such agent.
         ActionRefused: there is no such request, it cannot be sent now, or it is not proven that the agent is theirs.
     """
-    agent = next((one for one in opened.agents if one.code == fields.get("agent")), None)
+    agent = next((agent for agent in opened.agents if agent.code == fields.get("agent")), None)
     if agent is None:
         raise Http404
     if not opened.proven:
@@ -174,15 +173,15 @@ def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]
         match__league=league, match__match_id=str(fields.get("match", "")).replace("\x00", "")
     )
     row = rows.filter(attempt=attempt, n=number).first() if _is_number(attempt) and _is_number(number) else None
-    shown = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
-    if row is None or not shown or not shown[0].again:
+    found = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
+    if row is None or not found or not found[0].again:
         raise NotFound(_("There is no such request to %(agent)s that could be sent again.") % {"agent": agent.code})
     trials.ask(
         agent=agent,
-        exchange=shown[0].key,
+        exchange=found[0].key,
         message=row.entry["body"],
         choice_field=queries.choice_field(league.game_type),
-        limit_s=_time_limit_s(league.rules, shown[0].kind),
+        limit_s=_time_limit_s(league.rules, found[0].kind),
     )
 
 

@@ -18,7 +18,7 @@ from matches.view.sight import View
 
 @require_safe
 def series(request: HttpRequest, series_id: str) -> HttpResponse:
-    """The common table; with ``?as=staff`` also what the boards of the person's own leagues hide."""
+    """The common table; with ``?as=staff`` also what the frozen boards of the user's own leagues hide."""
     found = common.find(series_id)
     if found is None:
         raise Http404
