@@ -54,7 +54,7 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
 def test_a_sealed_result_says_if_players_may_not_know_it(client: Client) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
-    untold = "The result counts, but the players may not have heard it."
+    untold = "The result counts, but they may not have heard it."
     Match.objects.update(seal={"told": True})
     assert untold not in page_of(client)
     Match.objects.update(seal={"untold": True})

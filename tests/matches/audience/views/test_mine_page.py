@@ -401,7 +401,7 @@ def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: C
     assert (practice.agent, practice.opponent, practice.second) == (place.players[0].agent, "hard", True)
     text = text_of(client)
     assert 'name="opponent"' not in text
-    assert f'<a href="/practice/{practice.pk}">One is being played or waits for its turn.</a>' in text
+    assert f'<a href="/practice/{practice.pk}">A practice match is being played or waits for its turn.</a>' in text
 
 
 def test_an_owner_who_may_not_practise_now_is_told_from_when_on(client: Client) -> None:
