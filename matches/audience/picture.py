@@ -37,7 +37,7 @@ class Text(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A step of the podium: its height from 3 to 1, the place, whose it is, and its points in words."""
+    """A step of the podium: its height from 3 to 1, the place, and the player's name and points in words."""
 
     height: int
     place: str

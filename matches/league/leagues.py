@@ -36,7 +36,7 @@ def find_match(league_id: str, match_id: str) -> Match:
         NotFound: there is no such league, or no such match in it.
     """
     league = get_league(league_id)
-    # No id holds a NUL, and PostgreSQL would not even look for one.
+    # No id contains NUL, and PostgreSQL refuses a parameter that does.
     storable_id = match_id.replace("\x00", "\ufffd")
     match = queries.matches_of(league).select_related("league").filter(match_id=storable_id).first()
     if match is None:

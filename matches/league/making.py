@@ -111,7 +111,7 @@ def write_pieces() -> bool:
 
 
 def write_piece(*, league_id: str) -> None:
-    """Write the next rounds of a schedule that is being made; after the last one REGISTRATION becomes SCHEDULED.
+    """Write the next rounds of a schedule that is being made; the last one moves the league to SCHEDULED.
 
     One transaction. It does nothing when the schedule is complete, so two conductors may call it at once.
     """

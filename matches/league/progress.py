@@ -123,7 +123,7 @@ class _Report:
 
 
 def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> None:
-    """Take a match back from its referee. A new seal in the same item is stored before: it counts in spite of that."""
+    """Take a match back from its referee. A new seal in the same item is stored before that: it counts all the same."""
     if seal is not None:
         swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, **_unsealed(match))
         match.seal = seal

@@ -99,7 +99,9 @@ def _moves(value: object) -> list[list[Any]] | None:
     """Pairs of player and move, in order; None if they were not sent."""
     if not isinstance(value, list):
         return None
-    pairs = [one for one in value[:MAX_MOVES] if isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)]
+    pairs = [
+        pair for pair in value[:MAX_MOVES] if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+    ]
     return [[player, clean(move)] for player, move in pairs]
 
 
@@ -107,11 +109,11 @@ def _excused(value: object) -> list[dict[str, str]]:
     """The tries that do not count; malformed ones are left out."""
     tries = value if isinstance(value, list) else []
     return [
-        {name: storable(one[name])[:200] for name in _EXCUSED_FIELDS if isinstance(one.get(name), str)}
-        for one in tries[:MAX_EXCUSED]
-        if isinstance(one, Mapping)
+        {name: storable(excused[name])[:200] for name in _EXCUSED_FIELDS if isinstance(excused.get(name), str)}
+        for excused in tries[:MAX_EXCUSED]
+        if isinstance(excused, Mapping)
     ]
 
 
 def _ids(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [player_id for player_id in value if isinstance(player_id, str)] if isinstance(value, list) else []

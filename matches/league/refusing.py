@@ -18,7 +18,7 @@ from matches.models import League, Match
 
 
 def refusal(league: League, request: Request, known: Agent | None) -> tuple[str, str | None] | None:
-    """Why a league does not accept a player, with 002's code where one corresponds; None if it does."""
+    """Why a league does not accept a player, with the matching code of 002 or None; None if it accepts the player."""
     if league.demo:
         ours = request.brings(settings.LEAGUE_DEMO_KEY)
         if ours and (known is not None or league.state == LeagueState.REGISTRATION):
@@ -101,7 +101,7 @@ def is_code_of_any_league(code: str) -> bool:
 
 
 def no_room(league: League) -> tuple[str, str] | None:
-    """Why a league accepts no further player, with 002's code; None if it does."""
+    """Why a league accepts no further player, with the matching code of 002; None if it accepts another one."""
     if not making.is_open(league):
         return f"Registration for {league.pk} is closed.", "L001"
     max_players = league.rules.max_players

@@ -26,7 +26,7 @@ _NEEDS_WINNER = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.
 _DRAW = "DRAW"
 _RESULT_FIELDS = ("result", "game_result", "match_result")
 _WINNER_FIELDS = ("winner", "winner_player_id", "winner_id")
-"""Names of one field: 004 4.6.2 has the first of each, GAME_OVER (4.6.1) the second."""
+"""Several names of the same field: in both lists the first is from 004 4.6.2, the second from GAME_OVER (4.6.1)."""
 _DETAIL_FIELDS = ("drawn_number", "number_parity", "choices", "reason")
 
 

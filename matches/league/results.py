@@ -60,7 +60,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     # A student's referee may have left tokens in its texts. Everybody reads these, so addresses are removed, too.
     public_faults, own_words = split_own_words(verdict.faults)
     texts = (verdict.reason, verdict.details, public_faults)
-    reason, details, faults = (without_addresses(clean(one)) for one in texts)
+    reason, details, faults = (without_addresses(clean(text)) for text in texts)
     verdict = replace(verdict, reason=reason, details=details, faults=faults)
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
     values = {

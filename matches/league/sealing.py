@@ -119,5 +119,5 @@ def keep_excused(match: Match, tries: Sequence[Mapping[str, str]]) -> None:
 
 def with_excused(match: Match, tries: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     """The excused tries of a match: those of earlier attempts, and those reported of this one."""
-    earlier = [one for one in match.excused if one.get("attempt") != match.attempt]
-    return [*earlier, *({**one, "attempt": match.attempt} for one in tries)]
+    earlier = [excused for excused in match.excused if excused.get("attempt") != match.attempt]
+    return [*earlier, *({**excused, "attempt": match.attempt} for excused in tries)]

@@ -132,9 +132,12 @@ class Match(QuickLoad, models.Model):
     conversation_id = models.CharField(max_length=80, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
     held_at = models.DateTimeField(null=True)
+    # The ids of the players that have accepted the invitation, and of those whose choice is in.
     joined = models.JSONField(default=list)
     locked_in = models.JSONField(default=list)
+    # What everybody may see of the game in play, as its referee reported it.
     view = models.JSONField(default=dict)
+    # Each state that the match has been in, with the time at which it began.
     lifecycle = models.JSONField(default=list)
     status = models.CharField(max_length=16, blank=True, default="")
     winner = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+")

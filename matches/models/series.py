@@ -1,4 +1,4 @@
-"""A series: leagues of one course, one evening after another, or its groups."""
+"""A series: the leagues of one course, which are played on one evening after another, or by its groups."""
 
 from __future__ import annotations
 

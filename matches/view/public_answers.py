@@ -52,9 +52,9 @@ def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     if isinstance(message_type, str) and message_type in _ANSWERS:
         return entry
     public_fields: dict[str, Any] = {}
-    yes, move, status = accepted(message), choice(message, choice_field), message.get("status")
-    if yes is not None:
-        public_fields["accept"] = yes
+    accepts, move, status = accepted(message), choice(message, choice_field), message.get("status")
+    if accepts is not None:
+        public_fields["accept"] = accepts
     if isinstance(status, str) and status.lower() in _RECEIPTS:
         public_fields["status"] = status
     if move in _MOVES or (isinstance(move, int) and not isinstance(move, bool)):
@@ -70,8 +70,8 @@ def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
 
 def _without_quotes(entries: list[Any]) -> list[dict[str, Any]]:
     """The notes that are worded by us, without the quoted values."""
-    public_notes = [read.public for one in entries if isinstance(read := notes.read(one), notes.Note)]
-    return [one.to_json() for one in public_notes if one is not None and notes.FREE not in one.args]
+    public_notes = [note.public for entry in entries if isinstance(note := notes.read(entry), notes.Note)]
+    return [note.to_json() for note in public_notes if note is not None and notes.FREE not in note.args]
 
 
 def report_for_public(report: Mapping[str, Any]) -> dict[str, Any]:

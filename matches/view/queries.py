@@ -251,8 +251,8 @@ def lifecycle(match: Match, view: View) -> list[Step]:
         return []
     steps = list(takewhile(lambda step: datetime.fromisoformat(step["at"]) <= end, match.lifecycle))
     if outcome is None and view.league.frozen_seq is not None:
-        # The result report replaces the referee's steps of the last attempt, which the public may not see before it is
-        # unveiled: behind a freeze only the steps that we record ourselves are shown.
+        # The result report replaces the steps of the last attempt that its referee had timed. So behind a freeze only
+        # the steps that we time ourselves are sure to stay as they are shown.
         return [step for step in steps if step["state"] not in IN_PLAY[1:]]
     return steps
 
@@ -292,7 +292,7 @@ def next_match(view: View, player_id: str) -> dict[str, Any] | None:
     if view.is_present:
         match = of_player.exclude(state=MatchState.FINISHED).first()
     else:
-        match = next((one for one in of_player if view.outcome(one.match_id) is None), None)
+        match = next((match for match in of_player if view.outcome(match.match_id) is None), None)
     if match is None:
         return None
     opponent = match.player_b if match.player_a.code == player_id else match.player_a

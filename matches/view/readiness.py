@@ -46,7 +46,7 @@ _EARLIER_WORDS = {"passed": Ready.READY, "failed": Ready.WRONG_ANSWERS}
 """The verdicts of version 0.9, which leagues of that time have stored."""
 _OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 UNABLE = (Ready.UNREACHABLE, Ready.WRONG_ANSWERS, Ready.TOO_SLOW)
-"""Agents that would lose their matches as they are."""
+"""The verdicts on agents that would lose their matches in their present state."""
 
 
 def read_ready(stored: str) -> Ready:

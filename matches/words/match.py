@@ -71,7 +71,7 @@ def _even_odd_reason(outcome: Outcome) -> str:
         return ""
     by_seat = [choices.get(player) for player in outcome.players]
     known = {"even": _("even"), "odd": _("odd")}
-    if any(not isinstance(one, str) or one not in known for one in by_seat):
+    if any(not isinstance(choice, str) or choice not in known for choice in by_seat):
         return ""
     first, second = outcome.players
     return _("The number is %(number)d, %(parity)s: %(a)s chose %(first)s, %(b)s %(second)s.") % {
@@ -90,7 +90,7 @@ def _sum_reason(outcome: Outcome) -> str:
     if outcome.correction is not None or not outcome.winner or not isinstance(choices, Mapping):
         return ""
     by_seat = [choices.get(player) for player in outcome.players]
-    if type(total) is not int or any(type(one) is not int for one in (number, *by_seat)):
+    if type(total) is not int or any(type(part) is not int for part in (number, *by_seat)):
         return ""
     sentence = _("%(first)d + %(second)d + %(number)d = %(sum)d is %(parity)s, and %(winner)s stands for %(parity)s.")
     return sentence % {

@@ -37,6 +37,6 @@ def _at_start() -> dict[str, str]:
         "Every round of %(league)s has been played.",
         "Round %(number)s has just been started.",
     )
-    return {one: _(one) for one in sentences} | {
-        one: ngettext(*running, number) for number, one in zip((1, 5), running, strict=True)
+    return {sentence: _(sentence) for sentence in sentences} | {
+        sentence: ngettext(*running, count) for count, sentence in zip((1, 5), running, strict=True)
     }

@@ -89,14 +89,14 @@ def _match(match: Match, view: View) -> MatchRow:
 
 def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
     """The matches of the round; each match that the projector shows as a board has a small board here, too."""
-    with_board: Collection[str] = [row.match_id for row, _match in rows]
+    ids_with_board: Collection[str] = [row.match_id for row, _match in rows]
     if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
-        with_board = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+        ids_with_board = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
     elif len(rows) > MAX_BOARDS:
         # Nobody follows a match of the past, so none of a large round is chosen.
-        with_board = ()
-    return [drawn(row, view, match.view) if row.match_id in with_board else row for row, match in rows]
+        ids_with_board = ()
+    return [drawn(row, view, match.view) if row.match_id in ids_with_board else row for row, match in rows]
 
 
 def _deadline(match: Match, view: View) -> Deadline | None:

@@ -18,7 +18,7 @@ from matches.models import Event, Match
 from matches.view.sight import View
 
 SHORT_CHARS = 12
-"""Characters of a commitment that are shown before the details are opened."""
+"""How many characters of a commitment are shown before the details are opened."""
 
 
 def game_draws(game_type: str) -> bool:
@@ -107,7 +107,7 @@ def _facts(judged: Mapping[str, Any], players: tuple[str, str]) -> dict[str, Any
     by_seat = [choices.get(player) for player in players]
     return {
         "players": list(players),
-        "choices": ["" if one is None else str(one) for one in by_seat],
+        "choices": ["" if choice is None else str(choice) for choice in by_seat],
         "number": details.get("drawn_number"),
         "parity": details.get("number_parity"),
         "winner": judged.get("winner_id"),

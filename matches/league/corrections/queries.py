@@ -1,4 +1,4 @@
-"""READS: the situation that corrections are planned from, their effect on the table, and the list of those made."""
+"""READS: the situation that a correction is planned from, its effect on the table, and the corrections made."""
 
 from __future__ import annotations
 
