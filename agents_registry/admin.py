@@ -162,5 +162,5 @@ class AgentAdmin(ModelAdmin):
 
 
 def _time(at: datetime | None) -> str:
-    """A time that the page shows in the reader's zone, with UTC beside."""
+    """A time that the page shows in the reader's time zone and in UTC."""
     return render_to_string("admin/time.html", {"at": at}) if at is not None else "–"

@@ -1,7 +1,7 @@
 """Names in sentences: set apart by Unicode's isolates, so that neither changes the other's order of words.
 
 In a Hebrew sentence "Fall: 0" would be laid out with the 0 before the name, as it would after a Hebrew name in an
-English sentence. Pages show the isolates as nothing. They belong to texts that a person reads on a page: what leaves as
+English sentence. Isolates are invisible. They belong to texts that a person reads on a page: what leaves as
 JSON, as a file or in a log goes through :func:`plain`. Templates have the filter ``isolated``, and ``<bdi>`` where a
 name may be an element.
 """
@@ -24,7 +24,7 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U000
 
 
 def without_controls(text: str) -> str:
-    """A name without the characters that would turn what stands beside it, also out of a ``<bdi>``."""
+    """A name without the characters that would change the direction of the text beside it, even outside a ``<bdi>``."""
     return _CONTROLS.sub("", text)
 
 

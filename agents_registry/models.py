@@ -222,7 +222,7 @@ class Agent(QuickLoad, models.Model):
 
     @property
     def was_called(self) -> bool:
-        """Whether it was called since it registered; what it sent by itself then was not an answer."""
+        """Whether it was called since it registered; the registration itself, which it sent unasked, is no answer."""
         has_answered = self.heard_at is not None and self.heard_at > self.registered_at
         return has_answered or self.checked_at is not None or bool(self.call_found)
 
@@ -230,15 +230,16 @@ class Agent(QuickLoad, models.Model):
     def told_endpoint(self) -> str:
         """The address that other agents are told.
 
-        For one without an address it is the league's, which passes answers on, as for the site's own behind a tunnel.
+        An agent without an address is told as the league's address, which passes answers on; so is the site's own
+        referee behind a tunnel.
         """
-        public, here = str(settings.LEAGUE_PUBLIC_URL), "http://127.0.0.1:"
-        hidden = self.site_key and self.endpoint.startswith(here) and not public.startswith(here)
+        public, local = str(settings.LEAGUE_PUBLIC_URL), "http://127.0.0.1:"
+        hidden = self.site_key and self.endpoint.startswith(local) and not public.startswith(local)
         return f"{public}/mcp" if self.is_inbox_only or hidden else self.endpoint
 
     @property
     def registration(self) -> str:
-        """Names its last registration: what was learned of an earlier one, or of another agent, is not of this one."""
+        """A name for its last registration, to tell what was learned after it from what was learned before."""
         return f"{self.pk}.{self.registrations}"
 
 

@@ -82,9 +82,9 @@ class Reach(NamedTuple):
     Attributes:
         way: how it is reached now.
         called: whether it was called since it registered.
-        text: the same with its address.
+        text: ``way`` in words, with the agent's address.
         seen_at: when its line was last seen; None if it has none now.
-        found: what the last call at its address found in place of an agent; empty if it found one. It may quote that.
+        found: what the last call at its address found in place of an agent, perhaps quoted; empty if it found one.
         mend: what the owner has to do, in our words; empty if it is reached.
     """
 
@@ -111,9 +111,9 @@ def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
     """Like :func:`reach`, without the agent's address and quotations, for people who may not be its owner.
 
     Args:
-        proven: whether its tokens are proven. Else nothing is said of what is at its address, nor if the agent has
-            never shown to be there (a personal code shows only whose it is) and the instructor has not added it:
-            anybody could have the site look at the addresses of other machines.
+        proven: whether its tokens are proven. Only then is anything said of what is at its address, and only if the
+            agent has shown to be there (a personal code shows only whose it is) or the instructor has added it:
+            otherwise anybody could make the site look at the addresses of other machines.
     """
     note = notes.read(notes.public("" if _has_shown_itself(agent) else agent.call_found))
     shown = reach(agent)._replace(text=str(agent.reached_by.label))
@@ -123,7 +123,7 @@ def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
 
 
 def _has_shown_itself(agent: Agent) -> bool:
-    """Whether an agent whose answer to a ping was none has since answered something else at its address."""
+    """Whether an agent that answered the last ping with JSON that is no reply has since answered better."""
     note = notes.read(agent.call_found)
     if not isinstance(note, notes.Note) or note.code != Code.OTHER_JSON or agent.reached_by != ReachedBy.ADDRESS:
         return False

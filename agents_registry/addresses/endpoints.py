@@ -14,7 +14,7 @@ from league_sdk.transport.policy import EndpointPolicy, Forbidden
 from league_sdk.transport.targets import find_target
 
 _outward = cache(outward_addresses)
-"""Asked once; ``machine.is_own`` is asked at every call, also if the machine has other addresses by then."""
+"""Called once. The machine may get other addresses later: ``machine.is_own`` is asked at every call of an agent."""
 
 
 def endpoint_policy(more_ports: Iterable[int] = ()) -> EndpointPolicy:

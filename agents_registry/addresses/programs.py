@@ -70,7 +70,7 @@ def taken(agent: Agent, keys: Iterable[str]) -> frozenset[str]:
 
 
 def needed(agent: Agent, keys: Iterable[str]) -> frozenset[str]:
-    """What no match in play may keep (:func:`taken`) for a player, with these keys, to be in another one."""
+    """What no match in play may keep (:func:`taken`) when a match of this player, with these keys, starts."""
     return free_for(keys) | {oneself(agent.pk)}
 
 
@@ -192,8 +192,8 @@ def _one_route(path: str) -> str:
 
 def pins(*agents: Agent) -> dict[str, dict[str, list[str]]]:
     """For the endpoint policy of a match: the addresses that were found for the names of its players."""
-    named = {agent: looked_up(called_endpoint(agent)) for agent in agents if agent.program}
-    pinned = {host: agent.addresses.split() for agent, host in named.items() if host}
+    host_and_path = {agent: looked_up(called_endpoint(agent)) for agent in agents if agent.program}
+    pinned = {host: agent.addresses.split() for agent, host in host_and_path.items() if host}
     return {"pinned": pinned} if pinned else {}
 
 
@@ -230,7 +230,7 @@ def mark_gateway(*, host: object, gateway: bool) -> bool:
 
     Changes: the list of gateways, which counts for matches that start from now on.
 
-    Returns whether it was not so before.
+    Returns whether this changed anything.
 
     Raises:
         InvalidFormat: this is not a host.
@@ -255,7 +255,7 @@ def read_host(host: object) -> str:
     return _one_spelling(target.host)
 
 
-def named(endpoint: str) -> tuple[str, str]:
+def host_and_path(endpoint: str) -> tuple[str, str]:
     """Host and path of an address, each spelled as in the keys; two empty texts if it cannot be read."""
     target = find_target(endpoint)
     return ("", "") if target is None else (_one_spelling(target.host), _one_route(target.path))
@@ -263,7 +263,7 @@ def named(endpoint: str) -> tuple[str, str]:
 
 def hosts_of(agent: Agent) -> set[str]:
     """The hosts of an agent, spelled as in the keys: the addresses of its name, or the name itself."""
-    hosts = agent.addresses.split() or filter(None, [named(agent.endpoint)[0]])
+    hosts = agent.addresses.split() or filter(None, [host_and_path(agent.endpoint)[0]])
     return {_one_spelling(host) for host in hosts}
 
 
@@ -273,7 +273,7 @@ def oneself(agent: int) -> str:
 
 
 def _is_looked_up(target: Target) -> bool:
-    """Whether an endpoint has a name that may resolve to something else next time; https has certificates for that."""
+    """Whether an endpoint has a name that must be looked up; with https the certificate proves the name instead."""
     return target.scheme == "http" and target.ip is None and _one_spelling(target.host) != THIS_MACHINE
 
 

@@ -39,7 +39,7 @@ def address_to_show(request: HttpRequest) -> str:
 def address_to_answer(request: HttpRequest) -> str:
     """Scheme, host and port of the site for the program that sends a request, which has just reached it there.
 
-    Behind a proxy that may not be what stands in the request: some tunnels write ``localhost`` into ``Host``.
+    Behind a proxy the request may name another address: some tunnels write ``localhost`` into ``Host``.
     """
     return address_to_show(request) if sender_of(request).proxied else _requested(request)
 

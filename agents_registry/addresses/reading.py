@@ -23,7 +23,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  
 DEFAULT_PATH = "/mcp"
 EXPECTED = "a URL such as http://192.168.1.20:8101/mcp"
 _WITHOUT_SCHEME = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}(/.*)?", re.ASCII | re.IGNORECASE)
-"""A host and a port; neither ``javascript:alert(1)`` nor a single word."""
+"""Matches a host and a port, perhaps with a path; neither ``javascript:alert(1)`` nor a single word."""
 
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
@@ -71,7 +71,7 @@ _LINE_KEY = f"{INBOX_KEY}agent:"
 
 
 def line_key(agent: int) -> str:
-    """The key of the own line of the agent with this primary key: what comes over it tells of this agent alone."""
+    """The key of the line of the agent with this primary key: what answers over it is this agent and no other."""
     return f"{_LINE_KEY}{agent}"
 
 

@@ -29,7 +29,7 @@ class Sighting:
 
 
 class Seen:
-    """What a process has seen.
+    """Remembers the last call from outside that this process has seen.
 
     Attributes:
         latest: the last call from outside; None before the first.
@@ -39,7 +39,7 @@ class Seen:
         self.latest: Sighting | None = None
 
     def note(self, caller: Caller) -> None:
-        """Note who calls, if that is from outside; a tunnel shows that it works with every call."""
+        """Note a call if it comes from outside; one through a tunnel always does: the tunnel works."""
         if caller.proxied or is_outside(caller.ip):
             self.latest = Sighting(timezone.now(), caller.ip, caller.proxied)
 
@@ -55,4 +55,4 @@ def is_outside(address: str) -> bool:
 
 
 seen = Seen()
-"""The addresses that this process has seen."""
+"""The last call from outside that this process has seen."""

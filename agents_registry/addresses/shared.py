@@ -32,7 +32,7 @@ def shared(agents: Iterable[Agent], gateways: frozenset[str]) -> list[Shared]:
     for agent in agents:
         for key in sorted(programs.known(agent, gateways)):
             behind.setdefault(key, []).append(agent)
-    # A name with several addresses is one line.
+    # Agents that have several keys in common, as a name with several addresses has, are listed once.
     keys_of: dict[tuple[Agent, ...], list[str]] = {}
     for key, sharers in behind.items():
         if len(sharers) > 1:
@@ -42,7 +42,9 @@ def shared(agents: Iterable[Agent], gateways: frozenset[str]) -> list[Shared]:
 
 def _shared(agents: tuple[Agent, ...], keys: list[str]) -> Shared:
     places = [programs.place(key).partition("|") for key in keys]
-    hosts, paths = (set(parts) for parts in zip(*(programs.named(agent.endpoint) for agent in agents), strict=True))
+    hosts, paths = (
+        set(parts) for parts in zip(*(programs.host_and_path(agent.endpoint) for agent in agents), strict=True)
+    )
     if len(hosts) > 1:
         hosts = {host for host, _, _ in places}
     told_apart = len(paths) > 1 and not programs.is_behind_gateway(keys)
@@ -52,11 +54,11 @@ def _shared(agents: tuple[Agent, ...], keys: list[str]) -> Shared:
 def is_at(agent: Agent, host: str) -> bool:
     """Whether an agent answers at a host (of :func:`programs.read_host`), as far as is known without a look-up."""
     hosts = {key.partition("|")[0] for key in programs.known(agent, frozenset())}
-    return host in {*hosts, programs.named(agent.endpoint)[0]}
+    return host in {*hosts, programs.host_and_path(agent.endpoint)[0]}
 
 
 def sharing(agents: Iterable[Agent], max_named: int) -> dict[int, tuple[list[Agent], int]]:
-    """READ: for each agent that is not alone on its machine, its first ``max_named`` neighbours and their number.
+    """READ: for each agent that is not alone on its machine, its first ``max_named`` neighbours and the number of all.
 
     A name counts as what it resolved to for its last match; before that, as itself. Keyed by primary key.
     """
@@ -65,13 +67,13 @@ def sharing(agents: Iterable[Agent], max_named: int) -> dict[int, tuple[list[Age
     for agent, names in hosts.items():
         for name in names:
             on_host.setdefault(name, []).append(agent)
-    sharing = {}
+    neighbours_of = {}
     for agent, names in hosts.items():
         groups = [on_host[name] for name in names]
         # A whole class may be on one machine: only where there are several hosts are the agents counted one by one.
         number = len(groups[0] if len(groups) == 1 else set(chain(*groups))) - 1
         # One more than are listed: the agent itself may be among them.
-        near = [other for group in groups for other in group[: max_named + 1] if other != agent]
+        neighbours = [other for group in groups for other in group[: max_named + 1] if other != agent]
         if number > 0:
-            sharing[agent.pk] = (list(dict.fromkeys(near))[:max_named], number)
-    return sharing
+            neighbours_of[agent.pk] = (list(dict.fromkeys(neighbours))[:max_named], number)
+    return neighbours_of

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 def one_path(path):
-    """As ``agents_registry.addresses.reading.one_path`` when this was written."""
+    """A copy of ``agents_registry.addresses.reading.one_path`` as it was when this migration was written."""
 
     def unescaped(found):
         char = chr(int(found[1], 16))
@@ -22,7 +22,7 @@ def one_path(path):
 
 
 def spell_once(apps, schema_editor):
-    """Addresses in one spelling of their paths; of two agents that become one address, the later keeps its own."""
+    """Spell the path in each key in one way; of two agents that would get the same key, the later keeps its old one."""
     Agent = apps.get_model("agents_registry", "Agent")
     agents = Agent.objects.using(schema_editor.connection.alias)
     for agent in agents.filter(endpoint_key__contains="|").order_by("pk").iterator():

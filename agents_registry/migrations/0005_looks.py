@@ -9,14 +9,14 @@ from agents_registry.names.looks import looks
 
 
 def look_at_names(apps, schema_editor):
-    """Of every agent that is there: what its names look like, as ``agents_registry.looks`` has it now."""
+    """Store the looks of the names of every agent, as ``agents_registry.names.looks`` computes them now."""
     alias = schema_editor.connection.alias
     rows = apps.get_model("agents_registry", "Agent").objects.using(alias).values_list("pk", "name", "display_name")
     NameLook = apps.get_model("agents_registry", "NameLook")
     found = (
-        NameLook(agent_id=pk, look=one)
+        NameLook(agent_id=pk, look=look)
         for pk, name, shown in rows.order_by("pk").iterator()
-        for one in sorted(looks(name) | looks(shown))
+        for look in sorted(looks(name) | looks(shown))
     )
     while some := list(islice(found, 500)):
         NameLook.objects.using(alias).bulk_create(some)

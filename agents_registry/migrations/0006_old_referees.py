@@ -1,10 +1,13 @@
-"""Referees of the site register anew: one of a version that does not seal its verdicts is refused then."""
+"""The site's referees must register again; one of a version that does not seal its verdicts is refused then."""
 
 from django.db import migrations
 
 
 def void_tokens(apps, schema_editor):
-    """A referee that runs on through the upgrade would judge unsealed with its old token, and be given seeds."""
+    """Delete the tokens of the site's referees.
+
+    With its old token, a referee that runs on through the upgrade would be given seeds and judge without seals.
+    """
     tokens = apps.get_model("agents_registry", "AgentToken").objects.using(schema_editor.connection.alias)
     tokens.filter(agent__kind="referee", agent__site_key=True).delete()
 

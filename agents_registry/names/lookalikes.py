@@ -125,7 +125,7 @@ def put_aside(*, refused_id: int) -> None:
 
 
 def refused(*, league_id: str, everywhere: bool) -> list[NameRefused]:
-    """READ: the refused names of a league that are not let in: the latest of each address, then the ones before.
+    """READ: the refused names of a league that are not let in: the latest of each address, then the second of each, ...
 
     So nobody can push the names of others down the list by being refused again and again.
 

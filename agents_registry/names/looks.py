@@ -48,7 +48,7 @@ def looks(name: str) -> frozenset[str]:
     without ("ALICE" looks like "Alice").
     """
     text = _without_hidden(unicodedata.normalize("NFKC", name))
-    return frozenset((_finished(_alike_as_one(text)), _finished(text)))
+    return frozenset((_finished(_as_prototypes(text)), _finished(text)))
 
 
 def _without_hidden(text: str) -> str:
@@ -56,7 +56,7 @@ def _without_hidden(text: str) -> str:
 
 
 def _finished(text: str) -> str:
-    small = _alike_as_one(_without_hidden(text.casefold())).casefold()
+    small = _as_prototypes(_without_hidden(text.casefold())).casefold()
     small = _DOTTED_TWICE.sub("", _REPEATED.sub(_each_mark_once, small)).replace("vv", "w")
     return " ".join(small.split())[:MAX_LOOK_CHARS].strip() or EMPTY_LOOK
 
@@ -91,7 +91,7 @@ def looks_of(*names: str) -> list[str]:
     return sorted({look for name in names for look in looks(name)})
 
 
-def _alike_as_one(text: str) -> str:
+def _as_prototypes(text: str) -> str:
     decomposed = unicodedata.normalize("NFD", text)
     return unicodedata.normalize("NFD", decomposed.translate(_prototypes()))
 
@@ -108,19 +108,20 @@ def _prototypes() -> dict[int, str]:
     The data lists each pair in both directions. In Unicode's list every letter leads to one prototype, so the pairs
     form stars with the prototype in the centre; only a prototype may have several letters ("rn" for "m").
     """
-    near: dict[str, set[str]] = defaultdict(set)
+    neighbours: dict[str, set[str]] = defaultdict(set)
     raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8")
     for one, others in json.loads(raw).items():
         for other in others:
             pair = _plain(one), _plain(other["c"])
             if pair[0] != pair[1]:
-                near[pair[0]].add(pair[1])
-                near[pair[1]].add(pair[0])
+                neighbours[pair[0]].add(pair[1])
+                neighbours[pair[1]].add(pair[0])
     prototypes = {}
-    for letter, others in near.items():
-        middle = max((letter, *others), key=lambda text: (len(text) > 1, len(near[text]), text.isascii(), text))
-        if len(letter) == 1 and letter != middle:
-            prototypes[ord(letter)] = middle
+    for letter, others in neighbours.items():
+        texts = (letter, *others)
+        prototype = max(texts, key=lambda text: (len(text) > 1, len(neighbours[text]), text.isascii(), text))
+        if len(letter) == 1 and letter != prototype:
+            prototypes[ord(letter)] = prototype
     return prototypes
 
 

@@ -3,9 +3,10 @@
 - **The same wrong secret** (auth_token, code, API key) from one address: an agent in a loop. Counted by address *and*
   secret, so what one agent sends keeps nobody else out.
 - **Different wrong secrets**: our own tokens and codes cannot be guessed and are always checked. Codes that an
-  instructor chose may be short: only so many wrong guesses are checked in ten minutes, per address and in all.
-- **Calls**: per token, and per address without a known token. They protect the time of this process and are counted
-  in it. Everything else is counted in Redis for all processes together, if there is a Redis that answers.
+  instructor chose may be short: a limited number of guesses is checked in ten minutes, per address and in all.
+- **Calls**: per token, and per address without a known token. These limits protect the time of this process, which
+  counts the calls itself. Everything else is counted in Redis for all processes together, if there is a Redis that
+  answers.
 
 The counts that this process keeps are bounded separately for each limit: a flood of new tokens does not push out
 the counts of guesses or passwords.
@@ -50,7 +51,8 @@ LOGINS = (
     RateLimitItemPerSecond(10, 600, "logins-again"),
     RateLimitItemPerSecond(20, 3600, "logins-and-again"),
 )
-"""Wrong passwords for one name from one address, or in one browser that logged in before: each wait is longer."""
+"""Wrong passwords for one name from one address, or in one browser that logged in before: more of them mean a longer
+wait."""
 
 REDIS_TIMEOUT_S = 0.25
 REDIS_RETRY_S = 30.0
@@ -110,11 +112,11 @@ class Attempts:
     ) -> None:
         self._clock = clock
         self._redis_retry_s = redis_retry_s
-        self._here = defaultdict[str, FixedWindowRateLimiter](
+        self._in_process = defaultdict[str, FixedWindowRateLimiter](
             lambda: FixedWindowRateLimiter(ProcessCounts(self._now, max_counts))
         )
         self._shared: FixedWindowRateLimiter | None = None
-        self._away_until = 0.0
+        self._redis_away_until = 0.0
         self._unlimited: set[str] = set()
         if redis_url:
             storage = RedisStorage(
@@ -129,7 +131,7 @@ class Attempts:
     # Secrets --------------------------------------------------------------------------------------
 
     def refuse_secret(self, kind: str, address: str, secret: str) -> Wait | None:
-        """Whether a secret of a kind may be checked now, or its sender has to wait. To be asked before checking it."""
+        """How long the sender of a secret has to wait; None if the secret may be checked now. Call it before that."""
         who = (kind, network_of(address))
         wait = self._wait(SAME_SECRET, *who, tokens.digest(secret), words="the same wrong value")
         if wait is None and is_guessable(secret):
@@ -143,7 +145,7 @@ class Attempts:
         self.guess_was_wrong(kind, address, secret)
 
     def guess_was_wrong(self, kind: str, address: str, secret: str) -> None:
-        """Count a wrong guess only, where a whole class may send the same wrong secret in good faith."""
+        """Count a wrong secret as a guess only: for secrets that a whole class may send wrongly in good faith."""
         who = (kind, network_of(address))
         if is_guessable(secret) and self._hit(NEW_GUESS, *who, tokens.digest(secret)):
             self._hit(GUESSES, kind)
@@ -153,25 +155,25 @@ class Attempts:
     # Calls of agents ------------------------------------------------------------------------------
 
     def count_call(self, limit: CallLimit, caller: str) -> Wait | None:
-        """Count a call; how long its caller has to wait if there were too many."""
+        """Count a call; returns how long its caller has to wait, None if there were not too many calls."""
         key = limit.key(caller)
-        if key in self._unlimited or self._here[limit.name].hit(limit.rule, limit.name, key):
+        if key in self._unlimited or self._in_process[limit.name].hit(limit.rule, limit.name, key):
             return None
         return self.refuse_call(limit, caller)
 
     def refuse_call(self, limit: CallLimit, caller: str) -> Wait | None:
-        """How long a caller has to wait if it has called too often; nothing is counted."""
+        """Returns how long a caller has to wait, None if it has not called too often; nothing is counted."""
         key = limit.key(caller)
         if key in self._unlimited:
             return None
-        return self._wait_of(self._here[limit.name], limit.rule, (limit.name, key), limit.words)
+        return self._wait_of(self._in_process[limit.name], limit.rule, (limit.name, key), limit.words)
 
     def let_call(self, token: str) -> None:
         """Count no more calls with this token: a referee of the site reports for all players."""
         self._unlimited.add(tokens.digest(token))
 
     def count_registration(self, address: str, name: str, endpoint: str, codes: tuple[str, ...] = ()) -> Wait | None:
-        """Count a registration of an agent; whether it has registered too often.
+        """Count a registration of an agent; returns how long it has to wait, None if it has not registered too often.
 
         The codes count as part of the agent: somebody else who sends its name does not have its personal code.
         """
@@ -183,7 +185,7 @@ class Attempts:
     # Logins ---------------------------------------------------------------------------------------
 
     def refuse_login(self, *who: str) -> Wait | None:
-        """Whether a password may be checked now: after every few wrong ones the wait is longer."""
+        """How long to wait before a password is checked, None if it may be now; each few wrong ones make it longer."""
         waits = [self._wait(rule, *who, words="wrong passwords") for rule in LOGINS]
         return max((wait for wait in waits if wait is not None), key=lambda wait: wait.seconds, default=None)
 
@@ -200,7 +202,7 @@ class Attempts:
     def forget_all(self) -> None:
         """Forget all counts."""
         self._unlimited.clear()
-        self._here.clear()
+        self._in_process.clear()
         if self._shared is not None:
             self._ask(SAME_SECRET, lambda limiter: limiter.storage.reset())
 
@@ -211,13 +213,13 @@ class Attempts:
 
     def _ask(self, rule: RateLimitItem, do: Callable[[FixedWindowRateLimiter], Result]) -> Result:
         """Use the shared counts, or this process's own counts of the rule while Redis does not answer."""
-        if self._shared is not None and self._clock() >= self._away_until:
+        if self._shared is not None and self._clock() >= self._redis_away_until:
             try:
                 return do(self._shared)
             except StorageError as error:
-                self._away_until = self._clock() + self._redis_retry_s
+                self._redis_away_until = self._clock() + self._redis_retry_s
                 logger.warning("Redis does not answer (%s): failed attempts are counted in this process", error)
-        return do(self._here[rule.namespace])
+        return do(self._in_process[rule.namespace])
 
     def _hit(self, rule: RateLimitItem, *who: str) -> bool:
         return self._ask(rule, lambda limiter: limiter.hit(rule, *who))

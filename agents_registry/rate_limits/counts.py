@@ -20,7 +20,7 @@ class ProcessCounts(Storage):
 
     Args:
         clock: seconds since the epoch.
-        max_counts: how many counts are kept; the oldest go first.
+        max_counts: how many counts are kept; beyond that the oldest are dropped.
     """
 
     STORAGE_SCHEME = None

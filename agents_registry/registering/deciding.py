@@ -76,8 +76,8 @@ class Taken:
 
     Attributes:
         comes_back: the agent was shut down; its count of silent matches is reset.
-        forgets: forget the dialect that the earlier program understood. A player may be another program each time; a
-            referee is one if its version or address is another.
+        forgets: forget the dialect that the earlier program understood. A player may be another program at each
+            registration; a referee is taken for another program if its version or address has changed.
         proven: it is certain that the new token is in the hands of the agent.
         at_home: it registered from the machine of its address, or the instructor let it in, so it runs there now.
         moved: its address is another one than before.
@@ -139,25 +139,25 @@ def _is_at_home(request: Request) -> bool:
 
 def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
     """What changes in an agent that is taken; ``before`` is its row until now, a blank one if it is new."""
-    request, key = facts.request, facts.has_site_key
+    request, has_key = facts.request, facts.has_site_key
     again = way is Way.AGAIN
     key_now = request.key_in(before.league_id)
     # Also on the way from the lobby, where an agent with a token may come with an address in place of its inbox.
     moved = way is not Way.NEW and before.endpoint_key != key_now
-    owner_id, site_key = before.owner_id or facts.owner_id, before.site_key or key
+    owner_id, site_key = before.owner_id or facts.owner_id, before.site_key or has_key
     comes_back = before.state == AgentState.SHUTDOWN
     state = AgentState.REGISTERED if comes_back else AgentState(before.state)
     if request.kind == Kind.REFEREE and state == AgentState.SUSPENDED:
         state = AgentState.ACTIVE
     # Nobody can name the inbox of somebody else: who registers it first is this agent, and later its token shows it.
     is_its_inbox = request.has_inbox_only and (way is Way.NEW or facts.has_token)
-    shown = key or is_its_inbox or _shows_itself(facts, owner_id, request.endpoint, site_key=site_key)
+    shown = has_key or is_its_inbox or _shows_itself(facts, owner_id, request.endpoint, site_key=site_key)
     return Taken(
         way=way,
         state=state,
         owner_id=owner_id,
         # The instructor trusted a referee at its old address; only its token shows that this is the same one.
-        trusted=key or (before.trusted and (facts.has_token or not moved)),
+        trusted=has_key or (before.trusted and (facts.has_token or not moved)),
         site_key=site_key,
         comes_back=comes_back,
         forgets=request.kind == Kind.PLAYER or (before.endpoint_key, before.version) != (key_now, request.version),
@@ -169,6 +169,6 @@ def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
         # registers, or the instructor lets it in because it has no proof.
         voids=way is not Way.NEW and (shown or (before.readmit and not facts.has_token)),
         # The agent that had this name and port before is not the site's referee.
-        voids_all=again and key and not before.site_key,
+        voids_all=again and has_key and not before.site_key,
         begins_anew=again and request.kind == Kind.REFEREE and request.sends_progress,
     )

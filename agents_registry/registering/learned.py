@@ -21,14 +21,15 @@ def learn_dialect(
     Args:
         spoken: by message type, the shape that it understood.
         learned: what :meth:`league_sdk.dialects.memory.Memory.shared` gives; None if nothing is known of it.
-        registration: the one that this was found out of; empty for the present one. Of another nothing is stored.
+        registration: ``Agent.registration`` of the agent that was called; if it has registered again since, nothing is
+            stored. Empty for the present registration.
     """
     agent = Agent.objects.filter(pk=agent_id).only("spoken", "learned", "registrations").first()
     if agent is None or registration not in ("", agent.registration):
         return
     more = dict(learned or {})
     if "own" in more:
-        # All of it goes into each start_match, which a referee takes up to a size: so does what several have found.
+        # Each start_match carries all of it, and a referee refuses too much: read_learned() keeps to that size.
         more["own"] = read_learned({"own": agent.learned.get("own", {}) | more["own"]}).get("own", {})
     changed = {"spoken": {**agent.spoken, **spoken}, "learned": {**agent.learned, **more}}
     if changed != {"spoken": agent.spoken, "learned": agent.learned}:
@@ -40,7 +41,8 @@ def add_notes(*, agent_id: int, notes: Sequence[str], registration: str = "") ->
     """Append notes about an agent, for its owner and the staff; each once, and the newest are kept.
 
     Args:
-        registration: the one that they are about; empty for the present one. Of another nothing is stored.
+        registration: ``Agent.registration`` that they are about; if the agent has registered again since, nothing is
+            stored. Empty for the present registration.
     """
     agent = Agent.objects.filter(pk=agent_id).only("notes", "registrations").first() if notes else None
     if agent is None or registration not in ("", agent.registration):

@@ -21,7 +21,7 @@ from league_sdk.protocol.notes import Code, Note, note
 
 MAX_IN_LOBBY, MAX_IN_LOBBY_PER_ADDRESS = 1000, 800
 MAX_UNTRUSTED, MAX_UNTRUSTED_PER_ADDRESS = 500, 250
-"""A class of two hundred behind one address has room, also if a stranger has used up the limit of another."""
+"""A class of two hundred behind one address has room, even if a stranger has used up the limit of another address."""
 
 
 class NameTaken(Exception):
@@ -31,7 +31,7 @@ class NameTaken(Exception):
 def crowd(request: Request, league_id: str | None) -> str:
     """READ: why there is no room for a new agent, and what to do (L002); empty if there is room.
 
-    Limited are the players in the lobby and the referees that may not judge yet.
+    Only the number of players in the lobby and that of referees that may not judge yet are limited.
     """
     others = Agent.objects.filter(kind=request.kind, league_id=league_id, trusted=False)
     if request.kind == Kind.REFEREE:
@@ -131,12 +131,12 @@ def _key_in(agent: Agent, league_id: str) -> str:
 
 
 def join_league(*, league_id: str, game_type: str, room: int, only: int | None = None) -> int:
-    """Move the players of the lobby into a league that opens; they keep their ids. How many moved.
+    """Move the players of the lobby into a league that opens; they keep their ids. Returns how many moved.
 
     A player whose id, or whose name and address, is taken there stays in the lobby, and its notes say so (our choice:
     it was told that id and cannot be told another). It may register for the league itself. A player whose name looks
-    like that of a player there stays, too, until the instructor lets it in. So does a player at whose address another
-    one is now (:mod:`agents_registry.registering.seats`).
+    like that of a player there stays, too, until the instructor lets it in. A player at whose address another player is
+    now also stays (:mod:`agents_registry.registering.seats`).
 
     Args:
         room: how many players the league takes in all.
@@ -156,16 +156,16 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
         if not plays(agent.game_types, game_type):
             continue
         if not ids.is_free(agent.code, used) or (agent.name, _key_in(agent, league_id)) in identities:
-            _stays(agent, note(Code.STAYED_AS_TAKEN, league=league_id))
+            _note_why_it_stays(agent, note(Code.STAYED_AS_TAKEN, league=league_id))
             continue
         if agent.pk in replaced:
-            _stays(agent, seats.why_not(agent, replaced[agent.pk]))
+            _note_why_it_stays(agent, seats.why_not(agent, replaced[agent.pk]))
             continue
         resembled = names.resembled(agent)
         if resembled is not None:
             lookalikes.note_refused(league_id=league_id, agent=agent, resembled=resembled)
             like = {"name": resembled.display_name, "id": resembled.code}
-            _stays(agent, note(Code.STAYED_AS_LIKE, league=league_id, **like))
+            _note_why_it_stays(agent, note(Code.STAYED_AS_LIKE, league=league_id, **like))
             continue
         move(agent, league_id)
         agent.save(update_fields=["league", "code", "display_name", "endpoint_key"])
@@ -175,7 +175,7 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
     return len(moved)
 
 
-def _stays(agent: Agent, why: Note) -> None:
+def _note_why_it_stays(agent: Agent, why: Note) -> None:
     if str(why) not in agent.notes:
         agent.notes = [*agent.notes, str(why)]
         agent.save(update_fields=["notes"])

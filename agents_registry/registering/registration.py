@@ -30,7 +30,7 @@ from league_sdk.protocol.states import AGENT_ARROWS, AgentState
 from storage.prepared import Sql, swap
 
 MAX_TOKENS_PER_AGENT = 16
-"""The newest tokens of an agent that registers again and again are kept; every start_match carries all of them."""
+"""Only the newest tokens of an agent that registers often are kept: every start_match carries all that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Registered:
 
     Attributes:
         auth_token: stored as a hash only: it cannot be shown again.
-        again: the agent was known.
+        again: the agent was known before.
         proven: it came from the agent's own address, or with its token or its owner's personal code.
     """
 
@@ -111,14 +111,15 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     if decision.at_home or decision.moved:
         agent.shown_at = now if decision.at_home else None
     agent.readmit, agent.heard_at, agent.problem, agent.call_found = False, now, "", ""
-    # An address that its caller has not proven to be its own may be a stranger's, who is not to be called for that.
+    # An address that the caller has not proven to be its own may be a stranger's, whom nobody may have called by naming
+    # the address.
     agent.check_wanted = agent.check_wanted or (request.asks_for_call and decision.proven)
     _describe(agent, request)
     if _void(agent, decision) or decision.begins_anew:
         agent.token_epoch += 1
     agent.save()
     if request.has_inbox_only and agent.endpoint != inbox_url(agent.pk):
-        # Only now is there a primary key.
+        # The address of its inbox contains the primary key, which exists only now.
         agent.endpoint = inbox_url(agent.pk)
         agent.save(update_fields=["endpoint"])
     lookalikes.remember([] if decision.way is Way.AGAIN else [agent], new=decision.way is Way.NEW)
@@ -205,7 +206,7 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
     peers = Agent.objects.filter(kind=request.kind, league_id=league_id, name=request.name)
     agent = peers.filter(endpoint_key=request.key_in(league_id)).first()
     if agent is None and request.token:
-        agent = _on_another_way(request, peers)
+        agent = _reached_otherwise_before(request, peers)
     if agent is None and request.kind == Kind.REFEREE:
         # A referee is known by its name, port and path, whatever its host is called.
         tail = request.endpoint_key.partition("|")[2]
@@ -215,7 +216,7 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
     return agent
 
 
-def _on_another_way(request: Request, peers: QuerySet[Agent]) -> Agent | None:
+def _reached_otherwise_before(request: Request, peers: QuerySet[Agent]) -> Agent | None:
     """The agent with the request's token that had an address before and now has an inbox only, or the other way round.
 
     An agent that falls back from one way of being reached to the other is the same agent (ruling, section 13).
@@ -225,7 +226,7 @@ def _on_another_way(request: Request, peers: QuerySet[Agent]) -> Agent | None:
 
 
 def activate(*, agent_ids: Iterable[int]) -> None:
-    """REGISTERED to ACTIVE: the league starts."""
+    """The league starts: its REGISTERED players become ACTIVE."""
     Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.REGISTERED).update(state=AgentState.ACTIVE)
 
 
@@ -244,12 +245,12 @@ _RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.
 
 
 def _note_sign_of_life(agent_ids: Collection[int], **also: Any) -> None:
-    """Agents gave a sign of life: note it, and SUSPENDED to ACTIVE, in one statement."""
+    """Note that agents gave a sign of life and make the SUSPENDED ones ACTIVE again, in one statement."""
     swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
 
 
 def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:
-    """A player lost a match by silence (E001, E009): it is suspended after some, shut down after more."""
+    """A player lost a match by silence (E001, E009): after some such matches it is suspended, after more shut down."""
     Agent.objects.filter(pk=agent_id).update(silences=F("silences") + 1, problem=problem[:200])
     Agent.objects.filter(
         pk=agent_id, silences__gte=suspend_after, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]
@@ -265,7 +266,7 @@ def heard_from_referee(*, agent_id: int) -> None:
 
 
 def suspend_referee(*, agent_id: int, problem: str) -> None:
-    """A referee gave no sign of life, or could not be reached: it is given no match until it does."""
+    """A referee gave no sign of life, or could not be reached: it is given no match until it gives one."""
     Agent.objects.filter(pk=agent_id, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]).update(
         state=AgentState.SUSPENDED, problem=problem[:200]
     )
@@ -279,7 +280,7 @@ def expect_again(*, names: Iterable[str]) -> None:
 
 
 def want_ping(*, agent_ids: Iterable[int]) -> None:
-    """Have the conductor ping agents; the result appears in their rows."""
+    """Ask the conductor to ping agents; the result appears in their rows."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
 
 
@@ -287,13 +288,13 @@ def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: I
     """Agents that dial out opened or closed their line (ruling, section 13): pages and the desk show it.
 
     Args:
-        opened: by agent, the way of its line that is open: ``poll`` or ``websocket``.
+        opened: by the agent's primary key, the kind of its line: ``poll`` or ``websocket``.
         closed: agents that have no line any more.
         contested: agents whose line was taken over again and again.
     """
     now = timezone.now()
     for way in sorted(set(opened.values())):
-        agents = [agent for agent, its in opened.items() if its == way]
+        agents = [agent for agent, way_of_line in opened.items() if way_of_line == way]
         # An agent that fetches its messages is there: no problem of an earlier call remains.
         Agent.objects.filter(pk__in=agents).update(line=way, line_seen_at=now, heard_at=now, problem="")
     Agent.objects.filter(pk__in=list(closed)).update(line="", line_seen_at=now)
@@ -320,7 +321,7 @@ def note_ping(*, agent_id: int, problem: str, found: str | None = None) -> None:
 
 
 def note_found(*, agent_id: int, found: str | None) -> None:
-    """What was found at the address of an agent that dials out, as in :func:`note_ping`: it answers over its line."""
+    """Store what a call found at the address of an agent that answers over its line, as in :func:`note_ping`."""
     if found is not None:
         Agent.objects.filter(pk=agent_id).update(call_found=found[:200])
 

@@ -145,12 +145,12 @@ def read_request(
         address=address,
         version=version,
         game_types=games,
-        max_concurrent=_room(facts),
+        max_concurrent=_max_concurrent(facts),
         codes=_codes(facts, code_in_address),
         token=token.value if token is not None and isinstance(token.value, str) else "",
         caller=caller,
-        sends_progress=_says(facts, "sends_progress"),
-        seals=_says(facts, "seals"),
+        sends_progress=_says_true(facts, "sends_progress"),
+        seals=_says_true(facts, "seals"),
         asks_for_call=_delivery(facts) == spellings.LISTENS and address.key != INBOX_KEY,
         notes=tuple([*notes, *address.notes][:MAX_NOTES]),
         wanted_id=wanted_id,
@@ -312,14 +312,14 @@ def _version(facts: Facts, notes: list[str]) -> str:
     return short_text(stated.value, MAX_VERSION_CHARS)
 
 
-def _room(facts: Facts) -> int:
+def _max_concurrent(facts: Facts) -> int:
     for stated in facts.meta(*spellings.ROOM_FIELDS):
         if isinstance(stated.value, int) and not isinstance(stated.value, bool) and stated.value >= 1:
             return min(stated.value, MAX_CONCURRENT_MATCHES)
     return 1
 
 
-def _says(facts: Facts, name: str) -> bool:
+def _says_true(facts: Facts, name: str) -> bool:
     return any(stated.value is True for stated in islice(facts.meta(name), 1))
 
 

@@ -30,7 +30,11 @@ CODE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{3,{MAX_PERSONAL_CODE_CHARS - 1}}
 
 
 class RosterRefused(Exception):
-    """A file was refused; nothing was changed. There is one problem, a sentence for a page, for every wrong line."""
+    """A file was refused; nothing was changed.
+
+    Attributes:
+        problems: a sentence for a page for each wrong line, or one for the whole file.
+    """
 
     def __init__(self, *problems: str) -> None:
         super().__init__(plain("\n".join(problems)))
@@ -122,11 +126,12 @@ def _lines(columns: dict[str, int], rows: list[tuple[int, list[str]]]) -> list[L
     emails: dict[str, int] = {}
     codes: dict[str, int] = {}
     for number, cells in rows:
-        cell = {column: cells[index] if index < len(cells) else "" for column, index in columns.items()}
-        line = Line(number, clean_name(_unquoted(cell["name"])), _unquoted(cell["email"]).lower(), cell.get("code", ""))
-        wrong = _problem(line, cell) or _repeated(line, emails, codes)
-        if wrong:
-            problems.append(_("Line %(line)d: %(what)s") % {"line": number, "what": wrong})
+        by_column = {column: cells[index] if index < len(cells) else "" for column, index in columns.items()}
+        email = _unquoted(by_column["email"]).lower()
+        line = Line(number, clean_name(_unquoted(by_column["name"])), email, by_column.get("code", ""))
+        problem = _problem(line, by_column) or _repeated(line, emails, codes)
+        if problem:
+            problems.append(_("Line %(line)d: %(what)s") % {"line": number, "what": problem})
         lines.append(line)
     if problems:
         raise RosterRefused(*problems)
@@ -138,17 +143,18 @@ def _unquoted(text: str) -> str:
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 
-def _problem(line: Line, cell: dict[str, str]) -> str:
+def _problem(line: Line, by_column: dict[str, str]) -> str:
+    """What is wrong with a line by itself; ``by_column`` has its cells as they are in the file."""
     if not line.name:
-        return _("the name was “%(seen)s”; expected a name.") % {"seen": isolated(cell["name"][:60])}
+        return _("the name was “%(seen)s”; expected a name.") % {"seen": isolated(by_column["name"][:60])}
     try:
         validate_email(line.email)
     except ValidationError:
         return _("the e-mail was “%(seen)s”; expected an address such as dana@example.org.") % {
-            "seen": isolated(cell["email"][:60])
+            "seen": isolated(by_column["email"][:60])
         }
     if len(line.email) > MAX_EMAIL_CHARS or not line.email.isprintable():
-        return _("the e-mail is too long; at most 254 characters are kept.")
+        return _("the e-mail has more than 254 characters, or one that cannot be printed.")
     if line.code and not CODE.fullmatch(line.code):
         return _("the code was “%(seen)s”; expected 4 to %(max)d letters, digits, “.”, “-” or “_”.") % {
             "seen": isolated(line.code[:60]),
@@ -158,6 +164,7 @@ def _problem(line: Line, cell: dict[str, str]) -> str:
 
 
 def _repeated(line: Line, emails: dict[str, int], codes: dict[str, int]) -> str:
+    """What a line repeats of an earlier one; ``emails`` and ``codes`` have the first line of each, and grow."""
     earlier = emails.setdefault(line.email, line.number)
     if earlier != line.number:
         return _("the e-mail %(seen)s stands on line %(earlier)d already; expected each once.") % {

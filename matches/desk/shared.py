@@ -178,5 +178,5 @@ def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: 
     }
     if seat.pk in listed:
         return Wait(text, more=f"#{ANCHOR}")
-    paths = {programs.named(one.endpoint)[1] for one in (seat, other)}
+    paths = {programs.host_and_path(one.endpoint)[1] for one in (seat, other)}
     return Wait(text, button=_mark(facts, (host,)) if len(paths) > 1 else None)
