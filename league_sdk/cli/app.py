@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(args=None if arguments is None else list(arguments), prog_name="league")
     except SystemExit as ended:
         code = int(ended.code or 0)
-    # Typer puts others in their place, and ends with 1, once nobody reads them any more.
+    # When nobody reads the output any more, Typer puts other objects in place of sys.stdout and sys.stderr, and ends
+    # with 1.
     is_read = sys.stdout is stdout
     sys.stdout, sys.stderr = stdout, stderr
     try:

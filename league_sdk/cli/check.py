@@ -43,10 +43,8 @@ class _Options:
 
 
 AsRole = Annotated[Role, typer.Option("--as", help="What it is.")]
-PlayerId = Annotated[str | None, typer.Option(metavar="ID", help="Players: the id it is registered under, when it is.")]
-LeagueId = Annotated[
-    str | None, typer.Option(metavar="ID", help="Players: the league it is registered in, when it is.")
-]
+PlayerId = Annotated[str | None, typer.Option(metavar="ID", help="Players: the id it is registered under, if it is.")]
+LeagueId = Annotated[str | None, typer.Option(metavar="ID", help="Players: the league it is registered in, if it is.")]
 Listen = Annotated[
     str | None, typer.Option(metavar="HOST", help="This machine's address for answers by POST; found out by itself.")
 ]
@@ -125,7 +123,7 @@ def _report(options: _Options) -> Report:
 
 
 async def _check_file(options: _Options) -> Report:
-    """Start a player with a student's strategy, registered as the check's, and check it."""
+    """Start a player with a student's strategy, as if it had registered for the check, and check it."""
     identity = options.identity or Identity(known=True)
     async with started(options.url, identity, options.games) as url:
         return await _check(replace(options, url=url, identity=identity))

@@ -51,7 +51,8 @@ def local(
     """Play a whole league on this machine, without a server.
 
     Your strategy and the others are judged by the code that judges real matches. At the end: the table, how much of
-    it could be chance, the mistakes of your code with their lines, and the worst message.
+    it could be chance, the mistakes of your code with their lines, and the worst message: one that your code failed
+    on, or else the one that it took longest to answer.
 
     Exit code: 0 all of your moves were legal and in time, 1 some were not, 2 the command line or the file cannot be
     used.
@@ -91,11 +92,11 @@ def _entrants(sources: list[str], game: str) -> list[Entrant]:
 
 
 def _names(sources: list[str]) -> list[str]:
-    """The names of the table; equal ones are numbered."""
+    """The players' names in the table; equal ones are numbered."""
     names = [stem(source) for source in sources]
     return [
-        name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
-        for place, name in enumerate(names)
+        name if names.count(name) == 1 else f"{name} {names[: index + 1].count(name)}"
+        for index, name in enumerate(names)
     ]
 
 
@@ -119,21 +120,21 @@ def _show(shown: dict[str, Any], mine: str, game_type: str) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for row in shown["table"]:
         player = Text(plain(row["display_name"]), style="bold" if row["display_name"] == mine else "")
-        technical = row["technical_losses"]
-        lost = f"{row['losses']} ({technical} technical)" if technical else f"{row['losses']}"
+        technical_losses = row["technical_losses"]
+        lost = f"{row['losses']} ({technical_losses} technical)" if technical_losses else f"{row['losses']}"
         slowest = f"{row['slowest_answer_ms']:.1f} ms"
         cells = (str(row[name]) for name in ("points", "wins", "draws"))
-        table.add_row(str(row["tied_rank"]), player, *cells, lost, _range(row), slowest)
+        table.add_row(str(row["tied_rank"]), player, *cells, lost, _share_with_interval(row), slowest)
     out.print(table)
     for one in shown["against"]:
         counts = f"won {one['wins']}, drawn {one['draws']}, lost {one['losses']} of {one['matches']}"
         chance = "could be chance" if one["could_be_chance"] else "more than chance"
-        say(f"{mine} against {plain(one['display_name'])}: {counts}, {_range(one)}: {chance}")
+        say(f"{mine} against {plain(one['display_name'])}: {counts}, {_share_with_interval(one)}: {chance}")
     _show_mistakes(shown["mistakes"], mine)
     _show_worst(shown["worst"], mine)
 
 
-def _range(row: dict[str, Any]) -> str:
+def _share_with_interval(row: dict[str, Any]) -> str:
     return f"{100 * row['share']:.0f} % ({100 * row['low']:.0f} to {100 * row['high']:.0f})"
 
 

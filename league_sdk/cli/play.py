@@ -39,11 +39,13 @@ Source = Annotated[
     ),
 ]
 League = Annotated[str, typer.Option(envvar="LEAGUE_URL", metavar="URL", help="The league's address.")]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="On the table; without it your user's and the file's.")]
+Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Your name in the table; by default from your user and your file.")
+]
 PortNumber = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 is a free port.")]
 Host = Annotated[str, typer.Option(metavar="HOST", help="This machine's address, as the league calls it.")]
 DialOut = Annotated[bool, typer.Option("--dial-out", help="Open no port: fetch messages from the league.")]
-Listen = Annotated[bool, typer.Option("--listen", help="Never fetch messages, though the league does not call.")]
+Listen = Annotated[bool, typer.Option("--listen", help="Never fetch messages, even if the league does not call.")]
 CallWait = Annotated[
     float,
     typer.Option(metavar="SECONDS", min=0, help="Without a call of the league for this long, fetch messages, too."),
@@ -114,7 +116,7 @@ def play(
 
 
 def _configured(context: typer.Context, config: Path | None, player_id: str | None) -> dict[str, Any]:
-    """What the course's configuration says of a player, but for what was typed or stands in the environment.
+    """What the course's configuration says of a player, except for options of the command line or the environment.
 
     Raises:
         typer.Exit: it cannot be used.
@@ -150,14 +152,14 @@ def _player(
         strategy = load(source)()
     except NotLoaded as error:
         fail(str(error))
-    shown = name or f"{getpass.getuser()}'s {stem(source)}"
-    if not 0 < len(shown) <= MAX_NAME_CHARS:
-        fail(f"--name has 1 to {MAX_NAME_CHARS} characters, not {len(shown)}.")
-    return Player(shown, strategy, memory, game_types=game_types, league_id=league_id)
+    display_name = name or f"{getpass.getuser()}'s {stem(source)}"
+    if not 0 < len(display_name) <= MAX_NAME_CHARS:
+        fail(f"--name has 1 to {MAX_NAME_CHARS} characters, not {len(display_name)}.")
+    return Player(display_name, strategy, memory, game_types=game_types, league_id=league_id)
 
 
 class _Terminal:
-    """Says for people what happens."""
+    """Prints what happens, in words for people."""
 
     def say(self, text: str) -> None:
         out.print(Text(plain(text)), soft_wrap=True)
@@ -181,7 +183,7 @@ class _Terminal:
 
 
 class _Lines(_Terminal):
-    """Says the same as JSON."""
+    """Prints what happens, a line of JSON for each event."""
 
     def say(self, text: str) -> None:
         print_line({"event": "said", "text": text})

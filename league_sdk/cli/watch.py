@@ -21,7 +21,7 @@ from league_sdk.cli.options import DEFAULT_LEAGUE
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.states import LeagueState
 
-LIMIT_S, MAX_ANSWER_BYTES, LINES = 10.0, 8 * 1024 * 1024, 8
+LIMIT_S, MAX_ANSWER_BYTES, NEWS_LINES = 10.0, 8 * 1024 * 1024, 8
 FIRST_WAIT_S, MAX_WAIT_S = 1.0, 15.0
 ENDED = (LeagueState.COMPLETED, LeagueState.STOPPED)
 
@@ -35,15 +35,17 @@ class Watched:
     """What is known of one league.
 
     Attributes:
-        league: its row of the API. table: the standings. news: the last events as sentences, oldest first.
-        since: where the feed of events goes on.
+        league: what the API says of it.
+        table: the standings.
+        news: the last events as sentences, oldest first.
+        since: the place in the feed of events after which the next look reads on.
     """
 
     site: httpx.Client
     league_id: str
     league: dict[str, Any] = field(default_factory=dict)
     table: list[dict[str, Any]] = field(default_factory=list)
-    news: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
+    news: deque[str] = field(default_factory=lambda: deque(maxlen=NEWS_LINES))
     since: str = ""
 
     def look(self) -> list[dict[str, Any]]:
@@ -53,7 +55,7 @@ class Watched:
             NoLeague: the site has no such league, or it is not the site of a league.
             httpx.HTTPError: it does not answer.
         """
-        # First its state: once it has ended, what is read after that is all there will be.
+        # The state is read first: if the league has ended by then, the events that are read next are all there will be.
         is_new = not self.league
         self.league = self._get("")
         events: list[dict[str, Any]] = []
@@ -124,7 +126,7 @@ def watch(
     address = urlsplit(league if "://" in league else f"http://{league}")
     if address.scheme not in ("http", "https") or not address.hostname:
         fail(f"{league!r:.100} is not an address: {DEFAULT_LEAGUE} is one.")
-    named = league_id or _named(address.path)
+    named = league_id or _league_in(address.path)
     headers = {"User-Agent": f"league-watch/{SDK_VERSION}", "Accept-Encoding": "identity"}
     base = f"{address.scheme}://{address.netloc}"
     with httpx.Client(base_url=base, headers=headers, timeout=LIMIT_S, trust_env=False) as site:
@@ -142,7 +144,7 @@ def watch(
             raise typer.Exit(EXIT_OK) from None
 
 
-def _named(path: str) -> str:
+def _league_in(path: str) -> str:
     """The league of a board's address; empty if it names none."""
     parts = path.strip("/").split("/")
     return parts[1] if len(parts) > 1 and parts[0] == "leagues" else ""

@@ -71,7 +71,7 @@ def _parser(own_strategy: bool, *, known: Collection[str], dry_run: bool = False
     )
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--dial-out", action="store_true", help="open no port: fetch messages from the league")
-    ways.add_argument("--listen", action="store_true", help="never fetch messages, though the league does not call")
+    ways.add_argument("--listen", action="store_true", help="never fetch messages, even if the league does not call")
     parser.add_argument(
         "--call-wait",
         type=float,

@@ -339,7 +339,7 @@ func main() {
 	code := flag.String("code", orElse(known["registration_code"], ""), "the registration code")
 	given := flag.String("endpoint", "", "our address, when the league cannot guess it")
 	dialOut := flag.Bool("dial-out", false, "open no port: only fetch messages from the league")
-	listen := flag.Bool("listen", false, "never fetch messages, though the league does not call")
+	listen := flag.Bool("listen", false, "never fetch messages, even if the league does not call")
 	wait := flag.Float64("call-wait", 10, "seconds to wait for its first call")
 	flag.Parse()
 	if *name == "" {

@@ -253,7 +253,7 @@ def read_options(known):
     parser.add_argument("--endpoint", help="our address, when the league cannot guess it")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--dial-out", action="store_true", help="open no port: only fetch messages from the league")
-    ways.add_argument("--listen", action="store_true", help="never fetch messages, though the league does not call")
+    ways.add_argument("--listen", action="store_true", help="never fetch messages, even if the league does not call")
     parser.add_argument("--call-wait", type=float, default=10, help="seconds to wait for its first call")
     options = parser.parse_args()
     if not options.league.startswith(("http://", "https://")):

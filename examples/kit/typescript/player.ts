@@ -36,7 +36,7 @@ function readOptions() {
     code: { type: 'string', default: String(known.registration_code ?? '') },
     endpoint: { type: 'string' }, // our address, when the league cannot guess it
     'dial-out': { type: 'boolean' }, // open no port: only fetch messages from the league
-    listen: { type: 'boolean' }, // never fetch messages, though the league does not call
+    listen: { type: 'boolean' }, // never fetch messages, even if the league does not call
     'call-wait': { type: 'string', default: '10' }, // seconds to wait for its first call
   } as const;
   try {
