@@ -45,7 +45,7 @@ MAX_WRAPPERS = 3
 _RPC_FIELDS = ("jsonrpc", "id", "method", "params", "result", "error")
 MOVE_CALLS = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 MAX_OTHER_MOVE = 100
-"""A larger number is the move of no game that there is: it is an illegal choice at once."""
+"""No game has a move that is a larger number: such an answer is an illegal choice, not the move of another game."""
 
 
 class Understanding(Enum):
@@ -216,7 +216,7 @@ def _is_bare_join(message: Mapping[str, Any]) -> bool:
 def choice(message: Mapping[str, Any], field: str) -> Any:
     """The move in an unwrapped answer, or None when there is none (ruling, sections 4 and 7).
 
-    A parity is read in any case. What stands under no known name is read by its meaning, if only one value can be it.
+    A parity may be in capitals. A value under no known name is read by its meaning, if only one value can be the move.
 
     Args:
         field: the game's own name for it, such as ``parity_choice``.
@@ -229,7 +229,7 @@ def choice(message: Mapping[str, Any], field: str) -> Any:
             values = ((name, holder.get(name)) for name in (field, *CHOICE_FIELDS))
             named += [v for name, v in values if v is not None and not (name == "move" and isinstance(v, Mapping))]
     if of_parity:
-        # A number beside it is the move of another game.
+        # A number beside a parity is the move of another game.
         named.sort(key=lambda value: not isinstance(value, str))
     if named and not (isinstance(named[0], (Mapping, list)) or (of_parity and not isinstance(named[0], str))):
         return (meaning.parity(named[0]) if of_parity else None) or named[0]

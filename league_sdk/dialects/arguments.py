@@ -34,7 +34,7 @@ _EMPTY: dict[str, Any] = {
     "object": {},
     "array": [],
 }
-_NONE = object()
+_NO_VALUE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,18 @@ def read_schema(schema: object) -> tuple[Argument, ...] | None:
     return tuple(_of_schema(root, root, iter(range(MAX_ARGUMENTS)), MAX_DEPTH)) or None
 
 
-def _of_schema(schema: Mapping[str, Any], root: Mapping[str, Any], left: Iterator[int], depth: int) -> list[Argument]:
+def _of_schema(schema: Mapping[str, Any], root: Mapping[str, Any], budget: Iterator[int], depth: int) -> list[Argument]:
     properties, required = schema.get("properties"), schema.get("required")
     needed = required if isinstance(required, list) else []
     arguments: list[Argument] = []
     for name, described_by in properties.items() if isinstance(properties, Mapping) and depth else ():
-        if not _is_name(name) or next(left, None) is None:
+        if not _is_name(name) or next(budget, None) is None:
             continue
         described = _resolved(described_by, root)
         kind = described.get("type")
-        inside = tuple(_of_schema(described, root, left, depth - 1))
-        shown = kind if isinstance(kind, str) and kind in _EMPTY else "object" if inside else ""
-        arguments.append(Argument(name, shown, name in needed, inside, _header(described_by)))
+        inside = tuple(_of_schema(described, root, budget, depth - 1))
+        json_type = kind if isinstance(kind, str) and kind in _EMPTY else "object" if inside else ""
+        arguments.append(Argument(name, json_type, name in needed, inside, _header(described_by)))
     return arguments
 
 
@@ -118,14 +118,14 @@ def read_stored(value: object) -> tuple[Argument, ...] | None:
     return tuple(_of_stored(value, iter(range(MAX_ARGUMENTS)), MAX_DEPTH)) or None
 
 
-def _of_stored(value: object, left: Iterator[int], depth: int) -> Iterator[Argument]:
+def _of_stored(value: object, budget: Iterator[int], depth: int) -> Iterator[Argument]:
     for one in value if isinstance(value, list) and depth else ():
-        if not isinstance(one, list) or len(one) not in (4, 5) or next(left, None) is None:
+        if not isinstance(one, list) or len(one) not in (4, 5) or next(budget, None) is None:
             continue
         name, kind, required, inside, *more = one
         header = next((text for text in more if _is_name(text)), None)
         if _is_name(name) and isinstance(kind, str) and kind in _EMPTY:
-            yield Argument(name, kind, required is True, tuple(_of_stored(inside, left, depth - 1)), header)
+            yield Argument(name, kind, required is True, tuple(_of_stored(inside, budget, depth - 1)), header)
 
 
 def fill(arguments: Sequence[Argument], message: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -144,7 +144,7 @@ def fill(arguments: Sequence[Argument], message: Mapping[str, Any]) -> tuple[dic
     if len(arguments) == 1 and (not values or unfilled == [alone.name]):
         # A single argument that is not one of our fields can only be the message.
         whole = _converted(message, alone.type)
-        return ({alone.name: whole}, ()) if whole is not _NONE else (values, tuple(unfilled))
+        return ({alone.name: whole}, ()) if whole is not _NO_VALUE else (values, tuple(unfilled))
     return values, tuple(unfilled)
 
 
@@ -158,7 +158,7 @@ def _filled(
     values: dict[str, Any] = {}
     for one in arguments:
         value = _value(one, message, fields, unfilled, used)
-        if value is not _NONE:
+        if value is not _NO_VALUE:
             values[one.name] = value
         elif one.required:
             unfilled.append(one.name)
@@ -169,7 +169,7 @@ def _filled(
 def _value(
     one: Argument, message: Mapping[str, Any], fields: Mapping[str, Any], unfilled: list[str], used: Counter[int]
 ) -> Any:
-    """The value for an argument; :data:`_NONE` if no field is meant."""
+    """The value for an argument; :data:`_NO_VALUE` if no field is meant."""
     plain = plain_name(one.name)
     if one.inside:
         similar = _similar(one, fields) if one.required else []
@@ -180,14 +180,14 @@ def _value(
         if one.required:
             unfilled += missing
             return values
-        # Left to its default rather than sent with values that nobody gave.
-        return values if values and not missing else _NONE
+        # An object that is not required is left out rather than sent with empty values in it.
+        return values if values and not missing else _NO_VALUE
     if one.name in WHOLE:
         return _taken(message, one.type, used)
     if plain in fields:
         return _taken(fields[plain], one.type, used)
     fitting = (_taken(fields[name], one.type, used) for name in (_similar(one, fields) if one.required else ()))
-    return next((value for value in fitting if value is not _NONE), _NONE)
+    return next((value for value in fitting if value is not _NO_VALUE), _NO_VALUE)
 
 
 def _similar(one: Argument, fields: Mapping[str, Any]) -> list[str]:
@@ -203,14 +203,14 @@ def _taken(value: Any, kind: str, used: Counter[int]) -> Any:
     """A value in a type, as :func:`_converted` has it; a list or an object at most :data:`MAX_USES` times."""
     if isinstance(value, Mapping | list):
         if used[id(value)] >= MAX_USES:
-            return _NONE
+            return _NO_VALUE
         used[id(value)] += 1
     return _converted(value, kind)
 
 
 @lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
-    """A name without the ways in which spellings of it differ."""
+    """A name in lower case with its letters and digits only, so that all spellings of it are equal."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
@@ -225,11 +225,11 @@ def _by_plain_name(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _converted(value: Any, kind: str) -> Any:
-    """A value in the type that the schema asks for; :data:`_NONE` if it has no form in it."""
+    """A value in the type that the schema asks for; :data:`_NO_VALUE` if it has no form in it."""
     if kind == "string" and not isinstance(value, str):
-        return _NONE if value is None else rpc.dumps(value).decode()
+        return _NO_VALUE if value is None else rpc.dumps(value).decode()
     if kind in ("integer", "number") and isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else _NONE
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else _NO_VALUE
     if kind == "object" and isinstance(value, Mapping):
         return dict(value)
     fits = {
@@ -240,5 +240,5 @@ def _converted(value: Any, kind: str) -> Any:
         "array": isinstance(value, list),
     }
     if not fits.get(kind, True):
-        return _NONE
+        return _NO_VALUE
     return dict(value) if isinstance(value, Mapping) else value

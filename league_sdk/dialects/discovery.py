@@ -45,8 +45,8 @@ async def discover(
 ) -> None:
     """Ask an agent what it is, with at most five requests and :data:`MAX_PAGES` for its tools.
 
-    Changes ``memory``: ``mcp``; of an MCP server also its tools, which of them is for which message, and its session,
-    if it gave one, which the caller ends.
+    Changes ``memory``: always ``mcp``; for an MCP server also its tools, which of them is for which message, and its
+    session if it gave one. The caller ends that session.
 
     Args:
         post: sends a body within ``limit_s`` seconds, with ``headers`` in addition to the usual ones; what it raises is
@@ -65,12 +65,12 @@ async def discover(
     memory.wants_session = bool(session.id)
     tools = await _tools(send, session, next_id)
     memory.tools, memory.own = tools, {}
-    memory.list_own()
+    memory.assign_tools()
     memory.spoken |= dict.fromkeys(memory.own, "tools_list")
 
 
 async def _agree(send: Send[R], next_id: Callable[[], int]) -> Session | None:
-    """The version, and the session if there is one, in which the agent takes calls; None if it is not an MCP server."""
+    """The session in which the agent takes calls, with its version; None if the agent is not an MCP server."""
     stateless = Session(version=STATELESS_VERSION)
     reply = await send(rpc.call(DISCOVER, {}, next_id()), stateless)
     named = supported(reply.body)

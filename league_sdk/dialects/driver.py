@@ -17,9 +17,9 @@ from league_sdk.protocol import own_words
 from league_sdk.protocol.transcript import Wire
 
 SEARCH_COUNTS_S = 60.0
-"""How long an agent that limits the rate of requests may hold those of our search against us."""
+"""If an agent refuses a request for its rate within this time after a request of our search, the search may be why."""
 RATE_WAIT_S, MIN_RATE_WAIT_S = 1.0, 0.25
-"""Before an agent that has refused for a rate is asked again, if it does not say when; and at least."""
+"""How long an agent that has refused a request for its rate is left alone: if it does not say, and at least."""
 
 R = TypeVar("R", bound=Answered)
 E = TypeVar("E", bound=Exception)
@@ -47,8 +47,9 @@ class Failed(Generic[E]):
 class Driver(Generic[R, E]):
     """Iterates over the requests of one hunt: each step sends one and yields its outcome.
 
-    The search is polite (:meth:`Memory.wait_s`). An agent that refuses a request for its rate is asked the same once
-    more when it wants that, if this is within the limit: it costs the agent nothing and gains it no time.
+    The search is polite (:meth:`Memory.wait_s`). If an agent refuses a request for its rate, the same request is sent
+    once more at the time that the agent names, if that is within the limit: the refusal neither costs the agent its
+    answer nor gains it time.
 
     The caller stops when it has the answer. After a :class:`Failed` it stops, too, or goes on with the next dialect
     by calling :meth:`Hunt.give_up`.
@@ -60,9 +61,9 @@ class Driver(Generic[R, E]):
         next_id: returns a new JSON-RPC id.
         now: monotonic seconds.
         pace: awaited before every request but the first.
-        sleep: waits for some seconds of ``now``.
+        sleep: waits for a number of seconds, as ``now`` counts them.
         wire: the requests so far, for the transcript.
-        own_words: what it said in a reply that was not an answer: the first text that says more than "unknown method".
+        own_words: what the agent said in place of an answer: the first text that says more than "unknown method".
     """
 
     hunt: Hunt
@@ -79,10 +80,10 @@ class Driver(Generic[R, E]):
     limited: Proposal | None = field(default=None, init=False)
     """The last request that was refused for a rate that our search may have exceeded (ruling, section 12)."""
     wanted_s: float | None = field(default=None, init=False)
-    """Seconds that the agent wanted to be left alone then; None if it did not say."""
+    """Seconds that the agent wanted to be left alone when it last refused for a rate; None if it did not say."""
     _started_at: float = field(init=False)
     _not_before: float = field(default=0.0, init=False)
-    _obeyed: bool = field(default=False, init=False)
+    _asks_again: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._started_at = self.now()
@@ -99,8 +100,8 @@ class Driver(Generic[R, E]):
         proposal = self.hunt.propose(self.next_id()) if left > 0 else None
         if proposal is None:
             raise StopAsyncIteration
-        if searching and not self._obeyed:
-            # The same request once more is no search: an agent that refuses the first for a rate is not excused.
+        if searching and not self._asks_again:
+            # Sending the same request again is no search: it excuses no agent that refuses for a rate.
             memory.searched_at = self.now()
         memory.note_request(self.now())
         try:
@@ -111,15 +112,15 @@ class Driver(Generic[R, E]):
         self.wire.append(self._on_the_wire(proposal, reply, reply.way))
         understood, answer = self.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
         if understood is Understanding.NOT_UNDERSTOOD and proposal.method not in ASIDE:
-            self._listen(reply)
+            self._keep_words(reply)
         if self.hunt.rate_limited:
-            self._obey(proposal, reply)
+            self._heed_rate(proposal, reply)
         else:
-            self._obeyed = False
+            self._asks_again = False
         return Replied(proposal, reply, understood, answer)
 
     async def _wait_politely(self) -> bool:
-        """Wait until the agent may be asked again; False if that is not within the limit."""
+        """Wait until the agent may be asked again; False if that is not within the limit, or nothing is left to ask."""
         now = self.now()
         wait_s = max(self._not_before - now, self.hunt.memory.wait_s(now, self.hunt.count))
         if wait_s >= self.left_s or not self.hunt.has_more:
@@ -130,16 +131,16 @@ class Driver(Generic[R, E]):
             await self.pace()
         return True
 
-    def _obey(self, proposal: Proposal, reply: R) -> None:
+    def _heed_rate(self, proposal: Proposal, reply: R) -> None:
         """Note a refusal for a rate, and ask again when the agent wants it, once in a row and within the limit."""
         self.wanted_s = rates.wait_s(reply.body, reply.headers)
         searched_at = self.hunt.memory.searched_at
         if searched_at is not None and self.now() - searched_at <= SEARCH_COUNTS_S:
             self.limited = proposal
         wait_s = max(MIN_RATE_WAIT_S, RATE_WAIT_S if self.wanted_s is None else self.wanted_s)
-        if self._obeyed or not self.hunt.may_ask_again or wait_s >= self.left_s:
+        if self._asks_again or not self.hunt.may_ask_again or wait_s >= self.left_s:
             return
-        self._obeyed, self._not_before = True, self.now() + wait_s
+        self._asks_again, self._not_before = True, self.now() + wait_s
         self.hunt.ask_again()
 
     @property
@@ -157,7 +158,7 @@ class Driver(Generic[R, E]):
         """Whether the hunt ended with a refusal for a rate limit that our own search may have exceeded."""
         return self.hunt.rate_limited and self.limited is not None
 
-    def _listen(self, reply: R) -> None:
+    def _keep_words(self, reply: R) -> None:
         """Keep what the agent said in a reply that is not an answer."""
         if not self._said_little:
             return

@@ -12,10 +12,10 @@ class AnyDialect(Exchange[inbound.Inbound]):
     """One request in any shape, and its reply in the same (ruling, sections 2 and 3)."""
 
     registers = False
-    """Whether a name and an address are a registration, as at ``/register``."""
+    """Whether a body with a name and an address counts as a registration, as at ``/register``."""
 
     def understand(self, body: Any, post: Post) -> inbound.Inbound:
-        """See :class:`Exchange`; a token in the head counts as one in the message."""
+        """See :class:`Exchange`; a token in the header Authorization counts as one in the message."""
         request = inbound.read(body, register=self.registers)
         inbound.with_bearer(request, post.authorization)
         return request

@@ -33,7 +33,7 @@ __all__ = ["MAX_TRIES", "Hunt", "Memory", "Proposal", "other_urls"]
 MAX_TRIES = 30
 """Requests for one message, whatever the agent replies."""
 MAX_UNFILLED = 3
-"""Arguments of a tool that are named in notes."""
+"""How many unfilled arguments of a tool are named in notes."""
 GAME_START = "GAME_START"
 ASIDE = (LIST_TOOLS, GAME_START)
 """Methods of a hunt that do not carry its message."""
@@ -89,8 +89,8 @@ class Hunt:
         self._count = 0
         self._patient = patient
         # GAME_OVER asks for nothing, so only as many requests are spent on it as may be sent at once.
-        over = self._message_type == MessageType.GAME_OVER
-        self.max_requests = (BURST if over else MAX_TRIES) if patient else 1
+        is_game_over = self._message_type == MessageType.GAME_OVER
+        self.max_requests = (BURST if is_game_over else MAX_TRIES) if patient else 1
         refused = {shapes.signature(name, self._message_type) for name in memory.refused.get(self._message_type, ())}
         names = shapes.order(memory.dialect, memory.spoken, self._message_type)
         # A shape that it did not understand comes last: the agent may have been corrected meanwhile.
@@ -164,8 +164,8 @@ class Hunt:
             return [] if tool is None else [tool]
         if shape in shapes.GUESSES:
             guessed = GUESSED.get(self._message_type, ()) if self._patient else ()
-            alone = None if self._only is None else _named_in(self._only)
-            return [Tool(name) for name in guessed if alone in (None, name)]
+            only_name = None if self._only is None else _named_in(self._only)
+            return [Tool(name) for name in guessed if only_name in (None, name)]
         return [None]
 
     def _request(self, shape: str, tool: Tool | None, rpc_id: int) -> Proposal:
@@ -257,7 +257,7 @@ class Hunt:
 
     def _go_on(self, proposal: Proposal, status: int, body: Any) -> None:
         """Choose what comes after a request that was not understood."""
-        if self._objects(body):
+        if self._gives_in(body):
             # The agent knows the shape: send it once more, as it wants it.
             self._tried.discard(self._last_mark)
             return
@@ -266,7 +266,7 @@ class Hunt:
         if proposal.shape in shapes.GUESSES and _named_in(proposal) != GUESSED[self._message_type][-1]:
             return
         if self._patient:
-            # A hunt without pauses tries no other address, so the shape may not be to blame.
+            # Only a patient hunt tries other addresses first; in any other the address may be to blame, not the shape.
             self.memory.refused.setdefault(self._message_type, set()).add(proposal.shape)
         self._names.pop(0)
 
@@ -318,11 +318,11 @@ class Hunt:
         memory.refused.get(self._message_type, set()).discard(proposal.shape)
         memory.url = proposal.url if proposal.url != self.url else ""
         if self._start_refused:
-            # It moves without GAME_START, so none is sent before its next games.
+            # The agent moves without GAME_START, so none is sent before its next games.
             memory.refused.setdefault(GAME_START, set()).add(proposal.shape)
 
-    def _objects(self, body: Any) -> bool:
-        """Whether the agent objects to something that we can leave out or change."""
+    def _gives_in(self, body: Any) -> bool:
+        """If the agent objects to something that we can leave out or change, do so; whether that was the case."""
         memory = self.memory
         if not memory.text_ids and objections.wants_text_id(body):
             memory.text_ids = True
@@ -349,7 +349,7 @@ class Hunt:
         if self._other_urls:
             self._url = self._other_urls.pop(0)
             return True
-        # No server at any of them: go on at the address it gave.
+        # There is no server at any of these addresses: go on at the one that the agent gave.
         self._url = self.url
         return False
 
@@ -370,8 +370,8 @@ def other_urls(url: str) -> list[str]:
     """Addresses that may have been meant: a slash more or less, ``/mcp`` more or less, a path in the other case."""
     parts = urlsplit(url)
     path = parts.path
-    turned = path.rstrip("/") if path.endswith("/") else path + "/"
-    others = dict.fromkeys([turned or "/", path.lower(), "/mcp", "/mcp/", "/", "/MCP"])
+    slash_toggled = path.rstrip("/") if path.endswith("/") else path + "/"
+    others = dict.fromkeys([slash_toggled or "/", path.lower(), "/mcp", "/mcp/", "/", "/MCP"])
     return [urlunsplit(parts._replace(path=other, fragment="")) for other in others if other != path]
 
 

@@ -50,8 +50,8 @@ class KeptSessions:
     def use(self, holder: Holder, url: str) -> None:
         """Note that a holder's session is used, or has just been opened, at an address; needs a running event loop.
 
-        A session that it replaces is forgotten: its server has said that it is over. One that an agent gave over its
-        line is not ended: the address that it registered may be anybody's, whom DELETE would cost something.
+        A session that it replaces is forgotten: its server has said that it is over. A session that an agent gave over
+        its line is never ended with DELETE: the address that the agent registered may be anybody's.
         """
         if holder.session is None or not holder.session.id or holder.session.way:
             self._kept.pop(id(holder), None)
@@ -61,11 +61,11 @@ class KeptSessions:
             self._tending = asyncio.create_task(self._tend())
 
     async def drop(self, holder: Holder) -> None:
-        """End the session of a holder that is not kept any more."""
+        """End the session of a holder that the caller gives up."""
         await self._end([session] if (session := self._kept.get(id(holder))) is not None else [])
 
     async def end_idle(self) -> None:
-        """End the sessions that nobody has used for this long."""
+        """End the sessions that nobody has used for ``idle_s`` seconds."""
         before = self._now() - self._idle_s
         await self._end([one for one in self._kept.values() if one.used_at <= before])
 
@@ -86,14 +86,14 @@ class KeptSessions:
             await asyncio.sleep(self._idle_s / 2)
             await self.end_idle()
 
-    async def _end(self, over: list[_Kept]) -> None:
-        for one in over:
+    async def _end(self, to_end: list[_Kept]) -> None:
+        for one in to_end:
             # The next call opens a new one.
             del self._kept[id(one.holder)]
             if one.holder.session == one.session:
                 one.holder.session, one.holder.wants_session = None, True
         # Several holders may have had one session, such as the copies that a check makes of what it knows.
-        ending = list({(one.url, one.session): one for one in over}.values())
+        ending = list({(one.url, one.session): one for one in to_end}.values())
         for at in range(0, len(ending), MAX_ENDING):
-            some = ending[at : at + MAX_ENDING]
-            await asyncio.gather(*(self._delete(one.url, one.session.headers()) for one in some))
+            batch = ending[at : at + MAX_ENDING]
+            await asyncio.gather(*(self._delete(one.url, one.session.headers()) for one in batch))

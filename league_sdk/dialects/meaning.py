@@ -1,4 +1,4 @@
-"""Read by meaning what stands under no name that is known: a yes or no, a move. No I/O.
+"""Read an answer by its meaning if its fields have no names that we know: a yes or no, a move. No I/O.
 
 Agents name and wrap their answers as they like. A value is read only if it is the only possible one: if two could be
 the answer, neither counts (section 1 of the ruling: never a silent guess).

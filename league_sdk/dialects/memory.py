@@ -70,7 +70,7 @@ class Memory:
     hunted: set[str] = field(default_factory=set)
     begun: object = None
     _told: dict[str, object] = field(default_factory=dict)
-    """What others had found out of the agent when they last reported it."""
+    """What others had told of the agent the last time, to see what they tell anew."""
     _sent_at: deque[float] = field(default_factory=lambda: deque(maxlen=BURST))
 
     def tool_for(self, kind: str) -> Tool | None:
@@ -104,8 +104,8 @@ class Memory:
         """Note that a request is sent; ``now`` in monotonic seconds."""
         self._sent_at.append(now)
 
-    def list_own(self) -> None:
-        """Settle which of its listed tools is for which message, so that those who share this know it."""
+    def assign_tools(self) -> None:
+        """Note in ``own`` which of its listed tools is for which message, so that :meth:`shared` tells others."""
         for kind in _KINDS if self.tools else ():
             name = choose_tool(self.tools or {}, kind)
             if name is not None:
@@ -115,7 +115,7 @@ class Memory:
         """The part that others may use beside ``spoken``, as JSON: its own names of tools, its version of MCP, and
         whether it wants sessions.
 
-        A report of a match has room for so much: tools with long lists of arguments may be left out.
+        A report of a match has room for :data:`MAX_SHARED_BYTES`: tools with long lists of arguments may be left out.
         """
         own: dict[str, Any] = {}
         left = MAX_SHARED_BYTES
@@ -132,16 +132,16 @@ class Memory:
         }
 
     def learn_from(self, spoken: Mapping[str, str], learned: Mapping[str, Any]) -> None:
-        """Add what others have found out of the same registration; where it has changed, it replaces what is known."""
+        """Add what others found out about the same registration; only what they tell anew replaces what is known."""
         own = read_own(learned)
         self.spoken |= {kind: shape for kind, shape in spoken.items() if self._told.get(kind) != shape}
         self.own |= {kind: tool for kind, tool in own.items() if self._told.get(f"own {kind}") != tool}
         known = read_learned(learned)
-        if self._told.get("mcp") != (says := (known.get("mcp"), known.get("session"))):
+        if self._told.get("mcp") != (told_of_mcp := (known.get("mcp"), known.get("session"))):
             self.mcp, self.wants_session = known.get("mcp", self.mcp), known.get("session") is True
             if self.mcp == STATELESS_VERSION and self.session is None:
                 self.session = Session(version=STATELESS_VERSION)
-        self._told = {**spoken, **{f"own {kind}": tool for kind, tool in own.items()}, "mcp": says}
+        self._told = {**spoken, **{f"own {kind}": tool for kind, tool in own.items()}, "mcp": told_of_mcp}
 
 
 def read_own(learned: Mapping[str, Any]) -> dict[str, Tool]:

@@ -35,7 +35,7 @@ def mirrored(arguments: Sequence[Argument], values: Mapping[str, Any]) -> dict[s
 
     Args:
         arguments: the arguments of the tool; annotations that are not sound have no header.
-        values: by argument. One that is None or not there has no header.
+        values: the value of each argument, by name. A value that is None or missing has no header.
     """
     headers: dict[str, str] = {}
     for one in arguments:

@@ -59,7 +59,7 @@ async def pursue(
     It is cancelled when the answer comes by a POST of the agent's own.
 
     Args:
-        broke: whether a failure means that the connection broke over a request, after which others may be understood.
+        broke: whether a failure means that the connection broke over a request; the agent may understand another one.
         sleep: waits for a POST, for this many seconds.
     """
     declined: Pursued[R, E] | None = None

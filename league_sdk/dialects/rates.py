@@ -16,7 +16,7 @@ _MAX_FIELDS = 12
 
 
 def is_about_a_rate(status: int, body: Any) -> bool:
-    """Whether a refusal (HTTP status and decoded JSON) is for a rate limit. To be asked of refusals only."""
+    """Whether a refusal (HTTP status and decoded JSON) is for a rate limit; only refusals may be passed."""
     if status == TOO_MANY_REQUESTS:
         return True
     return any(

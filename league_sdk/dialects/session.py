@@ -44,7 +44,7 @@ class Session:
     Attributes:
         id: the id of the session; may be empty.
         version: the MCP version, as the server speaks it.
-        way: by which the server gave it (:class:`league_sdk.protocol.inbox.Way`); empty: it answered at its address.
+        way: the :class:`league_sdk.protocol.inbox.Way` by which the server gave it; empty if at its address.
     """
 
     id: str = ""
@@ -53,7 +53,7 @@ class Session:
 
     @property
     def is_stateless(self) -> bool:
-        """Whether each call says all by itself."""
+        """Whether each call carries everything by itself, without a session id."""
         return self.version == STATELESS_VERSION
 
     def headers(self) -> dict[str, str]:

@@ -220,8 +220,8 @@ def order(dialect: str, spoken: Mapping[str, str], message_type: str) -> list[st
     known = [spoken[message_type]] if message_type in spoken else []
     # An agent that understood one message in some shape probably understands the others in it.
     others = [shape for kind, shape in spoken.items() if kind != message_type]
-    near = [name for shape in (*known, *others, dialect) for name in LIKELY.get(shape, (shape,))]
-    names = [*known, *others, *near, *SHAPES]
+    likely = [name for shape in (*known, *others, dialect) for name in LIKELY.get(shape, (shape,))]
+    names = [*known, *others, *likely, *SHAPES]
     return [name for name in dict.fromkeys(names) if name in SHAPES]
 
 

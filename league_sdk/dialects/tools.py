@@ -38,13 +38,13 @@ _NAME_WEIGHT = 3
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of an agent, and its arguments; None if its schema names none."""
+    """A tool of an agent; ``arguments`` is None if its schema names none."""
 
     name: str
     description: str = ""
     arguments: tuple[Argument, ...] | None = None
 
-    def says(self, kind: str) -> int:
+    def likeness(self, kind: str) -> int:
         """How much it looks like the tool for a message type: a score."""
         name, described = _WORD_BOUNDARY.sub(" ", self.name).lower(), self.description.lower()
         words = _TOOL_WORDS.get(kind, ())
@@ -117,13 +117,13 @@ def choose_tool(tools: Mapping[str, Tool], kind: str) -> str | None:
         for name in tools:
             if plain_name(name) == named:
                 return name
-    ours = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
+    move_calls = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
     # An agent may have one tool for moves and for parity choices: these two do not compete.
-    rivals = [other for other in _TOOL_WORDS if other != kind and not (other in ours and kind in ours)]
+    rivals = [other for other in _TOOL_WORDS if other != kind and not (other in move_calls and kind in move_calls)]
     best, best_score = None, 0
     for name, tool in tools.items():
-        score = tool.says(kind)
-        if score > best_score and score >= max(tool.says(other) for other in rivals):
+        score = tool.likeness(kind)
+        if score > best_score and score >= max(tool.likeness(other) for other in rivals):
             best, best_score = name, score
     if best is None:
         # The agent has one tool for every message.

@@ -30,7 +30,7 @@ LEGACY_SIGNALS: dict[str, tuple[str, ...]] = {
     MessageType.ROUND_ANNOUNCEMENT: ("ROUND_START",),
     MessageType.ROUND_COMPLETED: ("ROUND_RESULT",),
 }
-"""Messages that 002 has beside ours: such an agent is sent them after the one that has the same facts."""
+"""Messages that only 002 has: an agent of 002 is sent each of them after our message with the same facts."""
 
 ANSWERS = (MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE)
 """Answers that a player may also send by a POST of its own."""
@@ -67,7 +67,7 @@ _PREFIXES = (
     *("handle", "receive", "submit", "send", "process", "on"),
     *("league", "leaguemanager", "player", "referee", "mcp"),
 )
-"""May stand before a name, also two of them."""
+"""Prefixes that may stand before a name, even two of them."""
 _BY_NAME: dict[str, str] = {
     **{kind.lower(): kind for kind in MessageType},
     **BY_METHOD,

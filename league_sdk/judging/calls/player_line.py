@@ -249,7 +249,7 @@ class PlayerLine:
         with suppress(CallFailed):
             reply = await self._send(seat, memory, proposal, max(0.001, min(LIST_TOOLS_S, left_s)))
             memory.tools = read_tools(reply.body)
-            memory.list_own()
+            memory.assign_tools()
 
     async def _send(self, seat: Seat, memory: Memory, proposal: Proposal, limit_s: float) -> Reply:
         """Send a request. If a callback arrives first, and only then, let the request end by itself."""

@@ -82,7 +82,7 @@ def test_a_memory_that_learns_from_another_repeats_the_same_arguments() -> None:
     first, second = Memory(), Memory()
     first.tools = read_tools(listed(matchId=annotated("Match"), game=inside))
     # Notes the tool for each message, which a memory shares.
-    first.list_own()
+    first.assign_tools()
     second.learn_from({}, json.loads(json.dumps(first.shared())))
     values = {"matchId": "R1M1", "game": {"playerId": "P01"}}
     for memory in (first, second):
