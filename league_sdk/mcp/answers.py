@@ -15,7 +15,8 @@ _ANSWER, _REFUSAL = "Answer", "Refusal"
 _ANY_VALUE = {"anyOf": [{"type": name} for name in ("object", "array", "string", "number", "boolean", "null")]}
 _SAYS_NOTHING = frozenset({"description", "default", "examples"})
 _LEFT_OUT = frozenset({"$schema", "$id", "title", CLAUSE, EXPECTED})
-"""Some validators know no other draft than theirs, take an id once only, and refuse words that they do not know."""
+"""Keywords that our schemas leave out: some validators know only one draft, accept an id once only, or refuse keywords
+that they do not know."""
 
 
 class Alive(TypedDict):

@@ -13,7 +13,7 @@ from typing import Any
 from league_sdk.mcp.errors import InvalidParams
 
 CAPABILITIES = ("elicitation", "roots", "sampling")
-"""What a client may be able to be asked; a session remembers nothing else of what one declares."""
+"""The capabilities by which a client declares what it can be asked for; a session remembers no other."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -45,7 +45,7 @@ class Question:
         return {"method": self.method, "params": dict(self.params)}
 
     def check(self, answer: Any, field: str) -> dict[str, Any]:
-        """Return an answer that is one.
+        """Return an answer if it is a valid one to this question.
 
         Args:
             answer: as the client sent it.

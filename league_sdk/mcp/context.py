@@ -78,7 +78,7 @@ class Context(ABC):
             The answers by the same names, in the shape that their question asks for.
 
         Raises:
-            CapabilityMissing: the client has not declared that it can.
+            CapabilityMissing: the client has not declared that it can be asked for this.
         """
         missing = {question.capability for question in questions.values()} - set(self.capabilities)
         if missing:

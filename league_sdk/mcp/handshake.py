@@ -120,7 +120,7 @@ class HandshakeEra:
         """GET: the stream on which a session is told of changes.
 
         Raises:
-            McpError: there is no such session, or it has a stream already.
+            McpError: no session is named, or there is no such session.
         """
         _check_version(request)
         session = self._session(request)
@@ -170,7 +170,7 @@ class HandshakeEra:
         version = requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
         names = declared if isinstance(declared, Mapping) else {}
         session = self._sessions.open(request.caller, version, {name: {} for name in CAPABILITIES if name in names})
-        # It is told of changed lists without asking.
+        # Every session is told of changed lists; it need not subscribe to them.
         session.wanted.lists |= {"tools", "prompts", "resources"}
         result = {
             "protocolVersion": version,
@@ -198,10 +198,10 @@ class HandshakeEra:
         self, message: Message, context: HandshakeContext, session: Session | None
     ) -> tuple[int, dict[str, Any]]:
         """The HTTP status and the response; with a session the client may cancel the request meanwhile."""
-        running = None if session is None else asyncio.current_task()
-        if session is not None and message.id is not None and running is not None:
-            session.running[message.id] = running
-            session.loop = running.get_loop()
+        task = None if session is None else asyncio.current_task()
+        if session is not None and message.id is not None and task is not None:
+            session.running[message.id] = task
+            session.loop = task.get_loop()
         outcome: dict[str, Any]
         try:
             result = await features.FEATURES[message.method](self._registry, context, message.params)
@@ -209,7 +209,7 @@ class HandshakeEra:
         except McpError as error:
             outcome = {"error": error.as_json()}
         except asyncio.CancelledError:
-            if session is None or message.id is None or running is None or running.uncancel() > 0:
+            if session is None or message.id is None or task is None or task.uncancel() > 0:
                 raise
             outcome = {"error": {"code": -32000, "message": "The request was cancelled."}}
         except Exception:
@@ -242,7 +242,7 @@ def _set_level(registry: Registry, session: Session | None, params: Mapping[str,
     level = params.get("level")
     if level not in LOG_LEVELS:
         raise InvalidParams(f"level must be one of {', '.join(LOG_LEVELS)}.")
-    _needed(session).log_level = level
+    _required(session).log_level = level
     return {}
 
 
@@ -250,16 +250,16 @@ def _subscribe(registry: Registry, session: Session | None, params: Mapping[str,
     uri = params.get("uri")
     if not isinstance(uri, str) or not any(registry.resources_at(uri)):
         raise InvalidParams("There is no such resource.", {"uri": str(uri)[:300]})
-    _needed(session).subscribe(uri)
+    _required(session).subscribe(uri)
     return {}
 
 
 def _unsubscribe(registry: Registry, session: Session | None, params: Mapping[str, Any]) -> dict[str, Any]:
-    _needed(session).wanted.uris.discard(str(params.get("uri")))
+    _required(session).wanted.uris.discard(str(params.get("uri")))
     return {}
 
 
-def _needed(session: Session | None) -> Session:
+def _required(session: Session | None) -> Session:
     if session is None:
         raise InvalidParams("This needs a session: call initialize first.")
     return session

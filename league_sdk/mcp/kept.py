@@ -48,8 +48,8 @@ def encoded(message: Mapping[str, Any]) -> bytes:
     pre_encoded = {name: one for name, one in fields if isinstance(one, _PRE_ENCODED)}
     if not pre_encoded:
         return rpc.dumps(message)
-    places = {name: f"{_PLACEHOLDER}{name}" for name in pre_encoded}
-    whole = rpc.dumps({**message, "result": {**message["result"], **places}})
+    placeholders = {name: f"{_PLACEHOLDER}{name}" for name in pre_encoded}
+    whole = rpc.dumps({**message, "result": {**message["result"], **placeholders}})
     for name, one in pre_encoded.items():
-        whole = whole.replace(rpc.dumps(places[name]), one.encoded, 1)
+        whole = whole.replace(rpc.dumps(placeholders[name]), one.encoded, 1)
     return whole

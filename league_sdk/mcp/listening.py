@@ -92,7 +92,7 @@ class Listeners:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, wishes: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
+    def add(self, wanted: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
         """Add a listener, which is told of changes from now on.
 
         Raises:
@@ -102,7 +102,7 @@ class Listeners:
             raise Busy("Too many streams are open: close some of them.")
         if len(self._all) >= MAX_LISTENERS:
             self._make_room()
-        listener = Listener(wishes, caller, tell, close)
+        listener = Listener(wanted, caller, tell, close)
         self._all[listener] = None
         self._by_caller[caller] += 1
         return listener
@@ -113,8 +113,8 @@ class Listeners:
             self._by_caller -= Counter([listener.caller])
 
     def _make_room(self) -> None:
-        crowd = self._by_caller.most_common(1)[0][0]
-        oldest = next(one for one in self._all if one.caller == crowd)
+        busiest_caller = self._by_caller.most_common(1)[0][0]
+        oldest = next(one for one in self._all if one.caller == busiest_caller)
         self.remove(oldest)
         oldest.close()
 

@@ -120,7 +120,7 @@ class Resource:
         if not self.is_template:
             return {} if uri == self.uri else None
         parts = re.split(r"\{(\w+)\}", self.uri)
-        pattern = "".join(f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+        pattern = "".join(f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part) for index, part in enumerate(parts))
         matched = re.fullmatch(pattern, uri)
         return {name: unquote(value) for name, value in matched.groupdict().items()} if matched else None
 
@@ -217,10 +217,10 @@ class Registry:
             if isinstance(one, Resource):
                 self.resources.append(one)
                 continue
-            named: dict[str, Any] = self.tools if isinstance(one, Tool) else self.prompts
-            if not _NAME.fullmatch(one.name) or one.name in named:
+            by_name: dict[str, Any] = self.tools if isinstance(one, Tool) else self.prompts
+            if not _NAME.fullmatch(one.name) or one.name in by_name:
                 raise ValueError(f"{one.name!r} is taken or not a valid name")
-            named[one.name] = one
+            by_name[one.name] = one
 
     def resources_at(self, uri: str) -> Iterator[tuple[Resource, dict[str, str]]]:
         """The resources whose address may be this one, with the values of the names in it; listed ones first."""

@@ -38,8 +38,8 @@ class HttpRequest:
         principal: who calls, as far as the mounting server knows; empty for anybody.
         caller: from where, for limits.
         scope: what the mounting server's functions find in their context.
-        at_once: whether it is answered in one piece: nothing is told before the answer. Where that is done without an
-            event loop, nothing behind it may wait.
+        at_once: whether it is answered in one piece: nothing is told before the answer. A server that answers so
+            without an event loop may call only functions that wait for nothing.
         decoded: the decoded body, if a server that speaks more than MCP has decoded it.
     """
 
@@ -88,7 +88,7 @@ def read_message(body: Any) -> Message:
     """
     if isinstance(body, list):
         raise BadRequest("Send one message a body: batches are not supported.")
-    # Course clients leave it out.
+    # Clients that students wrote from the course's text leave "jsonrpc" out.
     if not isinstance(body, dict) or body.get("jsonrpc", "2.0") != "2.0":
         raise BadRequest('The body must be a JSON-RPC message with "jsonrpc": "2.0".')
     message_id = body.get("id")
@@ -170,7 +170,7 @@ async def answered(
         task.cancel()
         first.cancel()
 
-    return Reply(200, _Begun(_stream(task, first, messages), stop), headers | _STREAM_HEADERS)
+    return Reply(200, _ClosedStream(_stream(task, first, messages), stop), headers | _STREAM_HEADERS)
 
 
 @types.coroutine
@@ -186,14 +186,14 @@ class Unfinished(Generic[T]):
     """A coroutine that has come to something that takes long.
 
     Args:
-        coroutine: stands at :func:`takes_long`.
+        coroutine: it is suspended in :func:`takes_long`.
     """
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
 
     def finish(self) -> T:
-        """The result; as :func:`run_at_once`."""
+        """Run the coroutine to its end, as :func:`run_at_once` does; returns its result."""
         return run_at_once(self._coroutine)
 
 
@@ -228,10 +228,10 @@ async def _dropped(message: dict[str, Any]) -> None:
     """A client that reads no streams gets no messages before the answer."""
 
 
-class _Begun(AsyncGenerator[bytes, None]):
-    """A stream that is ended properly even if its client went before anything was read.
+class _ClosedStream(AsyncGenerator[bytes, None]):
+    """A stream whose ``ended`` is called even if its client has gone before anything was read.
 
-    A generator that has not begun does nothing when it is closed.
+    A generator by itself does nothing when it is closed before it has begun.
 
     Args:
         parts: the generator.
@@ -276,10 +276,10 @@ async def _stream(
 
 
 class Mailbox:
-    """Messages that wait for the reader of a long stream. One that still waits is not put there twice."""
+    """Messages that wait for the reader of a long stream. A message that still waits is not added a second time."""
 
     def __init__(self) -> None:
-        # Encoded, so that one that still waits is found at once, however many others wait.
+        # Encoded, so that an equal message that still waits is found at once, however many others wait.
         self._waiting: dict[bytes, None] = {}
         self._news = asyncio.Event()
         self._ended = False
@@ -304,7 +304,7 @@ class Mailbox:
         Args:
             closed: called when it has ended, by whichever side, perhaps more than once.
         """
-        return _Begun(self._parts(closed), closed)
+        return _ClosedStream(self._parts(closed), closed)
 
     async def _parts(self, closed: Callable[[], None]) -> AsyncGenerator[bytes, None]:
         try:

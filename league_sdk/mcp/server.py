@@ -22,7 +22,7 @@ from league_sdk.protocol.errors import LeagueError, NotJson
 
 
 class PageRule(Protocol):
-    """Says which pages of browsers may call."""
+    """Decides which web pages may call this server from a browser."""
 
     def allow(self, origin: str, host: str) -> bool:
         """Whether a page may call.
@@ -121,10 +121,10 @@ class McpServer:
         return error_reply(BadRequest("Pages of this origin may not call."), None, status=403)
 
     def _other_method(self, request: HttpRequest) -> Reply:
-        named = SESSION_HEADER in request.headers and era_of({}, request.headers) is Era.HANDSHAKE
-        if named and request.method == "GET" and request.accepts("text/event-stream"):
+        names_session = SESSION_HEADER in request.headers and era_of({}, request.headers) is Era.HANDSHAKE
+        if names_session and request.method == "GET" and request.accepts("text/event-stream"):
             return self._handshake.open_stream(request)
-        if named and request.method == "DELETE":
+        if names_session and request.method == "DELETE":
             return self._handshake.end(request)
         return Reply(405, None, {"Allow": "POST"})
 

@@ -1,4 +1,4 @@
-"""Sessions of the handshake era: a session lives in the process that gave its id, and a proxy finds that by the id."""
+"""Sessions of the handshake era: each lives in the process that gave its id; by the id a proxy finds the process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Session:
         wanted: of which changes it wants to be told.
         mailbox: the stream of its GET; None without one.
         listener: what tells it of changes; None without a stream.
-        loop: where all of these run; None as long as there are none.
+        loop: the event loop of its requests and its stream; None as long as there are none.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Session:
         self.wanted.uris.add(uri)
 
     def answer(self, message_id: RequestId, response: Mapping[str, Any]) -> None:
-        """Take the client's response to one of our requests; others mean nothing."""
+        """Take the client's response to one of our requests; a response to anything else is ignored."""
         future = self.asked.pop(message_id, None)
         if future is not None and not future.done():
             future.set_result(response)
@@ -158,6 +158,6 @@ class Sessions:
 
     def _least_needed(self) -> str:
         """The session to close: of the caller with the most sessions, the least recently used one without a stream."""
-        crowd = Counter(one.caller for one in self._all.values()).most_common(1)[0][0]
-        own = [one for one in self._all.values() if one.caller == crowd]
-        return min(own, key=lambda one: (one.mailbox is not None, one.used_at)).id
+        busiest_caller = Counter(one.caller for one in self._all.values()).most_common(1)[0][0]
+        its_sessions = [one for one in self._all.values() if one.caller == busiest_caller]
+        return min(its_sessions, key=lambda one: (one.mailbox is not None, one.used_at)).id

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 LIST_TTL_MS = 60_000
 """How long a client may keep a list of what is offered: it changes when the site is updated."""
 READ_TTL_MS = 0
-"""What is read is as it is now."""
+"""A client must not keep what it has read: it may change at any moment."""
 _CACHEABLE = {
     "server/discover": LIST_TTL_MS,
     "tools/list": LIST_TTL_MS,

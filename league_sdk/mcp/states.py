@@ -53,7 +53,7 @@ class States:
         return f"{payload}.{self._sign(payload)}"
 
     def open(self, state: Any, subject: str) -> dict[str, Any]:
-        """Use a state up: the answers in it.
+        """Use a state up; returns the answers in it.
 
         Raises:
             InvalidParams: it was changed, used, is too old, or belongs to another call.

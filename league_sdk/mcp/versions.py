@@ -41,7 +41,7 @@ class Era(Enum):
 _FAMILIES = frozenset(
     {"completion", "logging", "notifications", "prompts", "resources", "server", "subscriptions", "tools"}
 )
-"""What the methods that only MCP has begin with."""
+"""The part before the slash in the names of methods that only MCP has."""
 
 
 def era_of(body: Any, headers: Mapping[str, str]) -> Era | None:
