@@ -58,7 +58,8 @@ class Player:
         think_s: seconds that every choice takes at least, so that people can watch.
         game_types: the games it registers for, instead of its strategy's.
         player_id: given by the league; empty before.
-        auth_token: our token. league_token: the token in the league's messages to us.
+        auth_token: our token.
+        league_token: the token in the league's messages to us.
         registering: whether our registration has not been answered yet.
         inbox: where its messages can be fetched; None if the league has no inboxes.
         called: set as soon as the league has called it where it listens.
@@ -112,7 +113,7 @@ class Player:
         return self.game_types or self.strategy.game_types or tuple(games())
 
     def _note(self, event_type: str, details: Mapping[str, Any]) -> bool:
-        # The journal of this moment: another one may be set after the player was made.
+        # self.journal is read at each note, as another journal may be set after the player was made.
         return self.journal.note(event_type, details)
 
     # -- the one entry ------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class Player:
         """Note that the league has called where we listen: only its messages carry our league_token."""
         if self.called.is_set():
             return
-        await self._known()
+        await self._wait_until_registered()
         if self.league_token and self._is_from_league(params):
             self.called.set()
 
@@ -181,7 +182,7 @@ class Player:
 
     async def _invited(self, params: Params) -> Params:
         match_id = _text(params, "match_id")
-        await self._known()
+        await self._wait_until_registered()
         if len(self._invitations) >= MAX_INVITATIONS:
             self._invitations.clear()
         self._invitations[match_id] = params
@@ -190,7 +191,7 @@ class Player:
 
     async def _choose_parity(self, params: Params) -> Params:
         _text(params, "match_id")
-        await self._known()
+        await self._wait_until_registered()
         choice = await self._move(params, list(even_odd.CHOICES), None)
         return self._answer(MessageType.CHOOSE_PARITY_RESPONSE, params, parity_choice=choice)
 
@@ -209,7 +210,7 @@ class Player:
                 seen=options,
                 expected="an array with at least one move",
             )
-        await self._known()
+        await self._wait_until_registered()
         game_type = params.get("game_type")
         parity = game_type == even_odd.EvenOdd.game_type
         choice = await self._move(params, options, None if parity else _state(params, request))
@@ -218,11 +219,11 @@ class Player:
 
     async def _game_over(self, params: Params) -> Params:
         match_id = _text(params, "match_id")
-        await self._known()
+        await self._wait_until_registered()
         invitation = self._invitations.pop(match_id, {})
         # GAME_OVER of chapter 8 has neither league nor round; take them from the invitation.
-        known = {name: params.get(name, invitation.get(name)) for name in ("league_id", "round_id")}
-        row = read_result(params | known, player_id=self.player_id)
+        place = {name: params.get(name, invitation.get(name)) for name in ("league_id", "round_id")}
+        row = read_result(params | place, player_id=self.player_id)
         if row["opponent_id"] is None:
             row["opponent_id"] = invitation.get("opponent_id")
         self.decider.forget(match_id)
@@ -274,10 +275,10 @@ class Player:
 
     def _context(self, params: Params) -> Params:
         request = params.get("move_request")
-        inner = params.get("context")
-        if not isinstance(inner, dict):
-            inner = request.get("context") if isinstance(request, dict) else None
-        context = dict(inner) if isinstance(inner, dict) else {}
+        sent = params.get("context")
+        if not isinstance(sent, dict):
+            sent = request.get("context") if isinstance(request, dict) else None
+        context = dict(sent) if isinstance(sent, dict) else {}
         invitation = self._invitations.get(params["match_id"], {})
         for name in CONTEXT_FIELDS:
             context[name] = params.get(name, context.get(name, invitation.get(name)))
@@ -296,7 +297,7 @@ class Player:
             sender=f"player:{self.player_id or self.name}",
             conversation_id=conversation if isinstance(conversation, str) else "conv-unknown",
             now=datetime.now(UTC),
-            # Every caller that reaches the port may ask: our token is for the league alone, which shows its own.
+            # Every caller that reaches the port gets an answer, but only the league, which sends its token, gets ours.
             auth_token=self.auth_token if self._is_from_league(params) else None,
             match_id=params["match_id"],
             player_id=self.player_id or str(params.get("player_id") or ""),
@@ -308,7 +309,7 @@ class Player:
         token = params.get("auth_token")
         return not self.league_token or (isinstance(token, str) and same(token, self.league_token))
 
-    async def _known(self) -> None:
+    async def _wait_until_registered(self) -> None:
         """Wait a little for our id if a call arrives before the answer to our registration."""
         if self.registering:
             with contextlib.suppress(TimeoutError):
@@ -327,8 +328,8 @@ class Player:
 
 def _state(params: Params, request: Params) -> Params:
     """The state of the game in a request: in its context, or beside it; an empty dict when there is none."""
-    inner = request.get("context")
-    for holder in (inner if isinstance(inner, dict) else {}, request, params):
+    context = request.get("context")
+    for holder in (context if isinstance(context, dict) else {}, request, params):
         for name in ("state", "game_state"):
             if isinstance(holder.get(name), dict):
                 return dict(holder[name])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from league_sdk.dialling import Ended
 from league_sdk.player.agent import Player
-from league_sdk.player.configured import given_on
+from league_sdk.player.configured import options_on
 from league_sdk.player.dry_run import dry_run
 from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory
@@ -37,8 +37,9 @@ class Ways:
 
     Attributes:
         league: the league's address.
-        host, port: where to listen; 0 is a free port, of several players each has the next one.
-        dial_out: open no port, fetch messages from the league. listen: never fetch any.
+        host, port: where to listen; port 0 is a free one; the second player listens at the next port, and so on.
+        dial_out: open no port, fetch messages from the league.
+        listen: never fetch messages.
         call_wait_s: seconds without a call of the league after which messages are fetched, too.
         data: the folder for history and tokens; None keeps neither.
         code: the registration code, if there is one.
@@ -56,10 +57,10 @@ class Ways:
     exit_with_parent: bool = False
 
 
-def _parser(own_strategy: bool, *, known: Collection[str], dry_run: bool = False) -> argparse.ArgumentParser:
-    """The parser of a command line; ``known`` are options that need not be given."""
+def _parser(own_strategy: bool, *, configured: Collection[str], dry_run: bool = False) -> argparse.ArgumentParser:
+    """The parser of a command line; the options in ``configured`` have values from a file and need not be given."""
     parser = argparse.ArgumentParser(description="A player of the league.")
-    needed = {name: name not in known and not dry_run for name in ("league", "name")}
+    needed = {name: name not in configured and not dry_run for name in ("league", "name")}
     parser.add_argument("--league", required=needed["league"], help="the league's address: http://127.0.0.1:8000/mcp")
     parser.add_argument("--name", required=needed["name"], default="Rehearsal", help="the name on the table")
     parser.add_argument(
@@ -85,8 +86,8 @@ def _parser(own_strategy: bool, *, known: Collection[str], dry_run: bool = False
         parser.add_argument(
             "--strategy", choices=list(STRATEGIES), default="random", help="how it decides (docs/strategies.md)"
         )
-    known = ", ".join(games())
-    parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for; all of them: {known}")
+    installed = ", ".join(games())
+    parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for: {installed}")
     parser.add_argument("--league-id", help="which league, when there are several")
     parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process, on N ports")
@@ -150,7 +151,7 @@ def _summary(players: Sequence[tuple[str, Player]]) -> str:
     if not rest:
         where = f"at {endpoint}" if endpoint else "and fetches its messages"
         return f"{one.name} is {one.player_id} of {one.league_id} {where}"
-    # They register concurrently, so that the order of their ids is arbitrary.
+    # The players register concurrently, so the order of their ids is arbitrary.
     ids = sorted((player.player_id for _endpoint, player in players), key=lambda code: (len(code), code))
     where = f"at {endpoint} to {rest[-1][0]}" if endpoint else "and fetch their messages"
     return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id}, in any order, {where}"
@@ -181,7 +182,7 @@ async def serve(ways: Ways, players: Sequence[Player], say: Callable[[str], None
     """Open the ports, register, and play until told to stop; returns the exit code.
 
     Args:
-        say: is told what happens, in one line each.
+        say: called with a line of text for each thing that happens.
     """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C raises KeyboardInterrupt
@@ -222,7 +223,7 @@ async def serve(ways: Ways, players: Sequence[Player], say: Callable[[str], None
 
 
 async def _endpoints(ways: Ways, players: Sequence[Player], servers: list[PlayerServer]) -> list[str]:
-    """Open the ports; the address of each player, empty texts if they listen nowhere.
+    """Open the ports; returns the address of each player, empty texts if they listen nowhere.
 
     Raises:
         OSError: a port is taken.
@@ -242,8 +243,8 @@ async def _play(
     """Register, and see that the league reaches every player.
 
     Raises:
-        RegistrationRefused: the league wants one of them not.
-        Ended: one cannot be reached any more; the text says why.
+        RegistrationRefused: the league refused one of the players.
+        Ended: one of the players cannot be reached any more; the text says why.
     """
 
     def accepted(player: Player) -> None:
@@ -273,17 +274,17 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
     """
     arguments_list = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        known, problem = given_on(arguments_list), ""
+        configured, problem = options_on(arguments_list), ""
     except ValueError as error:
-        known, problem = {}, str(error)
-    parser = _parser(strategy is not None, known=known, dry_run="--dry-run" in arguments_list)
+        configured, problem = {}, str(error)
+    parser = _parser(strategy is not None, configured=configured, dry_run="--dry-run" in arguments_list)
     if problem:
         parser.error(problem)
-    # What is typed counts more than what stands in a file.
-    games_known = known.pop("game", None)
-    parser.set_defaults(**known)
+    # The command line takes precedence over the configuration file.
+    configured_games = configured.pop("game", None)
+    parser.set_defaults(**configured)
     options = parser.parse_args(arguments_list)
-    options.game = options.game or games_known
+    options.game = options.game or configured_games
     try:
         options.league = "" if options.dry_run else league_address(options.league)
     except ValueError as error:
@@ -293,7 +294,7 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
     if options.code_from_stdin:
         options.registration_code = read_line(0)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    # It has a line for every request.
+    # httpx logs a line for every request.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))

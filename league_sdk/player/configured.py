@@ -15,7 +15,7 @@ from league_sdk.config_models import PlayerConfig
 FILE = "agents/agents_config.json"
 
 
-def given_on(arguments: Sequence[str]) -> dict[str, Any]:
+def options_on(arguments: Sequence[str]) -> dict[str, Any]:
     """The options that ``--config`` and ``--player`` of a command line stand for; none without them.
 
     Raises:
@@ -73,7 +73,7 @@ def options_of(folder: Path | None, player_id: str | None) -> dict[str, Any]:
 
 
 def _address(player: PlayerConfig, at: str) -> dict[str, Any]:
-    """Host and port; nothing for a player whose address is not given, as in what a site writes."""
+    """Host and port; nothing for a player without an address, as in the files that a site writes."""
     if not player.default_endpoint:
         return {}
     host = port = None

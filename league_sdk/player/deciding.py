@@ -111,7 +111,7 @@ class Decider:
     def _legal(self, move: Any, ask: partial[Any], options: list[Any], match_id: str) -> Any:
         # Reject booleans: True equals 1, but is not a move.
         if move in options and not isinstance(move, bool):
-            # Not the strategy's own object: a number of another library equals the option and is no JSON.
+            # Return the option, not the strategy's own object: a number of another library equals it, but is no JSON.
             return options[options.index(move)]
         self.tell(Mistake(ask.func.__name__, f"gave {move!r:.80}, not one of {options!r:.80}", match_id=match_id))
         return random.choice(options)
@@ -130,7 +130,7 @@ class Decider:
 
 
 async def _in_thread(ask: Callable[[], Any]) -> Any:
-    """Call in a thread of its own, which does not keep the process from ending if the call never returns."""
+    """Call ``ask`` in a thread of its own, which does not keep the process from ending if the call never returns."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
 

@@ -32,13 +32,13 @@ class Journal:
         self._failed = False
 
     def open(self, player_id: str) -> None:
-        """Begin, as soon as the player knows its id."""
+        """Open the log file, whose name contains the player's id; until then nothing is logged."""
         if self._folder is None or not player_id:
             return
         try:
             self._log = JsonLogger(f"player:{player_id}", log_root=self._folder / "logs", max_bytes=MAX_BYTES)
         except OSError as error:
-            self._give_up(error)
+            self._warn_once(error)
 
     def received(self, message: Mapping[str, Any]) -> None:
         """Log a message that was received."""
@@ -53,14 +53,14 @@ class Journal:
         self._write("warning", message, event_type="MESSAGE_REFUSED", problem=str(problem))
 
     def note(self, event_type: str, details: Mapping[str, Any]) -> bool:
-        """Log something of the player's own; returns whether a log is kept and was written."""
+        """Log an event that is no message, such as a note of the strategy; returns whether it was written."""
         if self._log is None:
             return False
         try:
             self._log.info(event_type, details=details)
             self._failed = False
         except OSError as error:
-            self._give_up(error)
+            self._warn_once(error)
         return not self._failed
 
     def _write(self, way: str, message: Mapping[str, Any], **about: str) -> None:
@@ -79,10 +79,10 @@ class Journal:
             )
             self._failed = False
         except OSError as error:
-            self._give_up(error)
+            self._warn_once(error)
 
-    def _give_up(self, error: OSError) -> None:
-        """Play on without a line that cannot be written; say so once."""
+    def _warn_once(self, error: OSError) -> None:
+        """Warn, the first time, that a line of the log cannot be written; the player plays on."""
         if not self._failed:
             logger.warning("the log could not be written: %s", error)
         self._failed = True

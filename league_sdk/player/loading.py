@@ -30,7 +30,7 @@ def load(source: str) -> Callable[[], Strategy]:
             ``mine.py`` or, if it has several classes, ``mine.py:Second``.
 
     Returns:
-        What makes one; call it once for every player.
+        A function that makes a strategy; call it once for every player.
 
     Raises:
         NotLoaded: there is no such strategy or file, or the file cannot be used.
@@ -49,7 +49,7 @@ def load(source: str) -> Callable[[], Strategy]:
 
 
 def _tried(made: type[Strategy], name: str) -> type[Strategy]:
-    """Make one, to see that it can be made.
+    """Make a strategy, to see that it can be made; returns the class.
 
     Raises:
         NotLoaded: it cannot.
@@ -65,7 +65,7 @@ def _tried(made: type[Strategy], name: str) -> type[Strategy]:
 
 def _imported(file: Path) -> ModuleType:
     """Run a student's file as a module that can import its neighbours."""
-    # Two files of one name, each in its folder, are two modules.
+    # The name of the module contains a hash of the path: two files of the same name in two folders are two modules.
     spec = importlib.util.spec_from_file_location(f"{file.stem}_{abs(hash(file.resolve())):x}", file)
     if spec is None or spec.loader is None:
         raise NotLoaded(f"{file} cannot be imported.")
@@ -73,7 +73,7 @@ def _imported(file: Path) -> ModuleType:
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    # Before it runs: dataclasses look their module up there.
+    # Registered before it runs, as dataclasses look their module up in sys.modules.
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
@@ -101,17 +101,17 @@ def _chosen(module: ModuleType, file: Path, class_name: str) -> type[Strategy]:
                 f"{file.name} has no class {class_name} with choose() or move(); its classes with them: {known}."
             )
         return _checked(classes[class_name], file)
-    # A class that another one extends is a part of it.
-    last = {
+    # A class that another one extends is a part of that one, not a strategy to choose.
+    most_derived = {
         name: item
         for name, item in classes.items()
         if not any(other is not item and issubclass(other, item) for other in classes.values())
     }
-    if len(last) > 1:
-        first = next(iter(last))
-        raise NotLoaded(f"{file.name} has several classes that play: {', '.join(last)}. Say which: {file}:{first}")
-    if last:
-        return _checked(next(iter(last.values())), file)
+    if len(most_derived) > 1:
+        names, first = ", ".join(most_derived), next(iter(most_derived))
+        raise NotLoaded(f"{file.name} has several classes that play: {names}. Say which: {file}:{first}")
+    if most_derived:
+        return _checked(next(iter(most_derived.values())), file)
     functions = {name: item for name, item in own.items() if name in METHODS and inspect.isfunction(item)}
     if not functions:
         raise NotLoaded(
@@ -123,14 +123,14 @@ def _chosen(module: ModuleType, file: Path, class_name: str) -> type[Strategy]:
 
 
 def _plays(item: type) -> bool:
-    """Whether a class has a method of its own, or of the student's, that chooses moves."""
+    """Whether a class chooses moves by a method that is not the one of :class:`Strategy`."""
     return any(
         callable(getattr(item, name, None)) and getattr(item, name) is not getattr(Strategy, name) for name in METHODS
     )
 
 
 def _checked(item: type, file: Path) -> type[Strategy]:
-    """A class as a strategy: what it does not have, it inherits.
+    """A student's class as a subclass of :class:`Strategy`, which has every method that the class lacks.
 
     Raises:
         NotLoaded: a method takes other arguments.

@@ -116,7 +116,7 @@ class Memory:
             return
         repository = self._repository(self.folder, player_id)
         earlier = self.folder / _as_name(player_id) / "history.json"
-        # Until 0.9 it stood directly in the folder.
+        # Until 0.9 history.json was in another folder.
         data = read_object(earlier) if earlier.exists() and not repository.path.exists() else repository.load()
         rows = data.get("matches")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

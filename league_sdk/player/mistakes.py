@@ -32,15 +32,15 @@ class Mistake:
 
     @property
     def consequence(self) -> str:
-        """What came of it, to be put after it; nothing if no move was asked for."""
+        """What happened because of the mistake, to be put after its text; empty if no move was asked for."""
         return "; a random move was played instead" if self.method in ("choose", "move") else ""
 
 
 class Raised(Exception):
-    """Stands for an exception that cannot be passed on between threads.
+    """Wraps an exception that cannot be passed on between threads.
 
     Args:
-        error: which one.
+        error: the wrapped exception.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -66,7 +66,7 @@ def line_of(error: BaseException) -> str:
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not _is_foreign(frame.filename)]
-    # The first frame of a student's file leads into libraries that it calls: its last own one is what it can change.
+    # Frames of libraries may follow those of the student's file: the last of the file's own is what can be mended.
     for frame in reversed(own):
         return f"{Path(frame.filename).name}, line {frame.lineno}"
     return ""

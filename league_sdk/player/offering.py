@@ -30,11 +30,11 @@ INSTRUCTIONS = (
 
 
 def make_registry(player: Player) -> Registry:
-    """A registry with everything that a player offers; its context's scope is the token of the request's head."""
+    """A registry with everything that a player offers; a context's scope is the token in the request's header."""
     registry = Registry(
         name="league-player", title=f"Player {player.name}", version=SDK_VERSION, instructions=INSTRUCTIONS
     )
-    registry.add(*(tool.served_by(_calls(player, tool.name)) for tool in TOOLS))
+    registry.add(*(tool.served_by(_calling(player, tool.name)) for tool in TOOLS))
     registry.add(
         Resource(
             STATE,
@@ -42,13 +42,13 @@ def make_registry(player: Player) -> Registry:
             "The player",
             "Its name, its version and its games; with its token in the head its matches, too.",
             "application/json",
-            _reads(player),
+            _reading_state(player),
         ),
         Prompt(
             "try_player",
             "Try this player",
             "Play a match with this player, which no league counts.",
-            _tries(player),
+            _trying(player),
             [
                 PromptArgument(
                     "game_type",
@@ -61,7 +61,7 @@ def make_registry(player: Player) -> Registry:
     return registry
 
 
-def _calls(player: Player, name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
+def _calling(player: Player, name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
     async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
         params = _filled(name, arguments, context.scope)
         await player.note_call(params)
@@ -94,7 +94,7 @@ def _filled(name: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
     return head | fields
 
 
-def _reads(player: Player) -> Callable[[Context, str, dict[str, str]], Awaitable[list[dict[str, Any]]]]:
+def _reading_state(player: Player) -> Callable[[Context, str, dict[str, str]], Awaitable[list[dict[str, Any]]]]:
     async def read(context: Context, uri: str, values: dict[str, str]) -> list[dict[str, Any]]:
         shown: dict[str, Any] = {
             "display_name": player.name,
@@ -111,7 +111,7 @@ def _reads(player: Player) -> Callable[[Context, str, dict[str, str]], Awaitable
     return read
 
 
-def _tries(player: Player) -> Callable[[Context, dict[str, str]], Awaitable[list[dict[str, Any]]]]:
+def _trying(player: Player) -> Callable[[Context, dict[str, str]], Awaitable[list[dict[str, Any]]]]:
     async def tried(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
         game = arguments.get("game_type") or player.plays[0]
         match_id = f"TRY-{secrets.token_hex(4)}"

@@ -28,7 +28,7 @@ async def keep_reachable(
 
     Args:
         endpoint: where it listens; empty if it does not.
-        say: is told what happens, in one line each.
+        say: called with a line of text for each thing that happens.
         call_wait_s: seconds after its registration within which the league must have called it; at 0 its messages are
             fetched in any case.
 
@@ -42,7 +42,7 @@ async def keep_reachable(
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(call_wait_s):
                     await player.called.wait()
-        # A league without inboxes does not ping an agent that registers, either: it calls when a match begins.
+        # A league without inboxes does not ping a newly registered agent either: it first calls when a match begins.
         if player.inbox is None or (call_wait_s > 0 and player.called.is_set()):
             return
         say(f"{player.name}: the league did not call {endpoint} within {call_wait_s:g} s, so messages are fetched, too")
@@ -58,11 +58,11 @@ async def keep_reachable(
 
 
 class KeptTokens:
-    """The auth_tokens of the players of a data folder: after a restart they register with them.
+    """The auth_tokens of players, in files of their data folder: after a restart the players register with them.
 
     Args:
-        folder: the data folder; None keeps none.
-        league: the league's address: a token is shown to nobody else.
+        folder: the data folder; with None no token is kept.
+        league: the league's address; a token is sent to the league that gave it and to no other.
     """
 
     def __init__(self, folder: Path | None, league: str) -> None:

@@ -23,7 +23,7 @@ logger = logging.getLogger("league_sdk.player")
 
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.2, 5.0
 REQUEST_TIMEOUT_S = 10.0
-"""For one request: connecting, sending, waiting and reading together."""
+"""The limit for one request: connecting, sending, waiting and reading together."""
 MAX_CONCURRENT_REGISTRATIONS = 8
 """The limit in one process. httpx may open many more connections, so no request waits for one."""
 Accepted = Callable[[Player], None]
@@ -31,7 +31,7 @@ _HEADERS = {
     "User-Agent": f"player/{SDK_VERSION}",
     "Content-Type": "application/json",
     "Accept": "application/json",
-    # The size of an answer is limited as it comes: a small packed one could unpack to gigabytes.
+    # The limit is for the bytes that arrive: a small compressed answer could unpack to gigabytes.
     "Accept-Encoding": "identity",
 }
 
@@ -121,7 +121,7 @@ def make_client() -> httpx.AsyncClient:
 async def ask(
     http: httpx.AsyncClient, league: str, body: bytes, limit_s: float = REQUEST_TIMEOUT_S
 ) -> dict[str, Any] | None:
-    """Send one request; the accepted response, or None if the request should be repeated.
+    """Send one request; returns the accepted response, or None if the request should be repeated.
 
     Args:
         limit_s: seconds for the whole request.

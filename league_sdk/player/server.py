@@ -29,19 +29,19 @@ class _Answering(Exchange[rpc.Request]):
 
 
 async def answer(player: Player, post: Post) -> Reply:
-    """Answer a JSON-RPC request that was fetched."""
+    """Answer a JSON-RPC request that the player fetched from its inbox."""
     return await dispatch(_Answering(), post, lambda asked: player.call(asked.method, asked.params))
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class _Mounted:
     """A player at a path, as an agent of the league and as an MCP server."""
 
     player: Player
     mcp: McpServer
 
     def changed(self) -> None:
-        """Tell the clients of MCP that want to know."""
+        """Tell those clients of MCP that listen to the player's state that it has changed."""
         self.mcp.listeners.updated([STATE])
 
 
@@ -54,32 +54,32 @@ class PlayerServer:
 
     def __init__(self, players: Mapping[str, Player]) -> None:
         self.players = dict(players)
-        self._seats: dict[str, _Seat] = {}
+        self._by_path: dict[str, _Mounted] = {}
         self._port = Port(self.handle)
         self.port = 0
 
     async def start(self, host: str, port: int) -> int:
         """Open the port; see :meth:`league_sdk.serving.Port.open`."""
-        seats = {path: _Seat(player, _mcp_server(player, host)) for path, player in self.players.items()}
+        by_path = {path: _Mounted(player, _mcp_server(player, host)) for path, player in self.players.items()}
         # Accept a trailing slash, as we want the league to do.
-        self._seats = seats | {path + "/": seat for path, seat in seats.items()}
+        self._by_path = by_path | {path + "/": mounted for path, mounted in by_path.items()}
         self.port = await self._port.open(host, port)
-        for seat in seats.values():
-            seat.player.watchers.append(seat.changed)
+        for mounted in by_path.values():
+            mounted.player.watchers.append(mounted.changed)
         return self.port
 
     async def stop(self) -> None:
         """Close the port at once; calls under way are dropped, and the streams and sessions of MCP end."""
-        for seat in {id(seat): seat for seat in self._seats.values()}.values():
-            seat.mcp.close()
+        for mounted in {id(mounted): mounted for mounted in self._by_path.values()}.values():
+            mounted.mcp.close()
             with suppress(ValueError):
-                seat.player.watchers.remove(seat.changed)
+                mounted.player.watchers.remove(mounted.changed)
         await self._port.close()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one HTTP request; what is not MCP is answered with JSON, whatever it is."""
-        seat = self._seats.get(request.path) or self._seats.get(request.path.lower())
-        if seat is None:
+        mounted = self._by_path.get(request.path) or self._by_path.get(request.path.lower())
+        if mounted is None:
             return self._other(request)
         post, body = Post(b""), NOT_DECODED
         if request.method == "POST":
@@ -87,19 +87,19 @@ class PlayerServer:
                 post = await read_post(request)
             except LeagueError as error:
                 return _refused(error, status=error.http_status)
-            # What cannot be read is refused in the words of the protocol that its headers show.
+            # A body that cannot be read is refused later, as the protocol that the headers show wants it.
             with suppress(LeagueError):
                 body = post.decode()
                 post = replace(post, decoded=body)
         if is_mcp(body, request.headers):
-            return await respond(request, await seat.mcp.handle(_of_mcp(request, post)))
+            return await respond(request, await mounted.mcp.handle(_of_mcp(request, post)))
         if request.method != "POST":
             wrong = NotARequest("Send JSON-RPC requests by POST.", field="HTTP method", seen=request.method)
             return _refused(wrong, status=405, headers={"Allow": "POST"})
 
         async def handle(call: rpc.Request) -> Any:
-            await seat.player.note_call(call.params)
-            return await seat.player.call(call.method, call.params)
+            await mounted.player.note_call(call.params)
+            return await mounted.player.call(call.method, call.params)
 
         return response(await dispatch(_Answering(), post, handle))
 

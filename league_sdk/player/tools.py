@@ -124,7 +124,7 @@ _TOOLS: tuple[DeclaredTool, ...] = (
     ),
 )
 TOOLS = tuple(replace(tool, output_schema=SCHEMAS[tool.name]) for tool in _TOOLS)
-"""What clients of MCP are offered; ``list_tools`` of the course is one more."""
+"""The tools that clients of MCP are offered; the course's ``list_tools`` is not among them."""
 
 
 def list_tools() -> dict[str, Any]:
