@@ -23,7 +23,7 @@ def in_other_words(text: str) -> str:
 
 
 VOICES = notes.Voices(quote=isolated, other=in_other_words)
-"""How words that are not ours stand in a sentence on a page."""
+"""How words of others are shown in a sentence on a page."""
 
 
 def sentence_of(value: object, voices: notes.Voices = VOICES) -> str:
@@ -31,7 +31,7 @@ def sentence_of(value: object, voices: notes.Voices = VOICES) -> str:
 
     Args:
         value: the JSON of a note, or a text as it is stored; or an error with such a text.
-        voices: how words that are not ours stand in it.
+        voices: how words of others are shown in it.
     """
     return notes.in_words(str(value) if isinstance(value, Exception) else value, _, voices=voices)
 

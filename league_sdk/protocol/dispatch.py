@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 NO_CONTENT = 204
 NOT_DECODED: Any = object()
-"""Stands for a body that is still to be decoded."""
+"""The value of ``Post.decoded`` for a body that is still to be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Post:
     decoded: Any = NOT_DECODED
 
     def decode(self) -> Any:
-        """The body as JSON, once size and content type are right.
+        """The body as JSON; its size and content type are checked first.
 
         Raises:
-            LeagueError: something of it is wrong.
+            LeagueError: size, content type or JSON is wrong.
         """
         if self.decoded is not NOT_DECODED:
             return self.decoded

@@ -86,7 +86,7 @@ class LeagueError(Exception):
         field: the wrong field, if there is one.
         seen: its value as received; the value of a secret field is left out.
         expected: a correct value, in words.
-        context: more fields of the error's ``context``, such as ``legacy_code``, the code of 002 for the situation.
+        context: more fields of the error's ``context``, such as ``legacy_code``, the code of 002 for this case.
     """
 
     error_code: ClassVar[str] = "E002"
@@ -266,7 +266,7 @@ def league_error(error: LeagueError, *, original_message_type: str | None) -> di
     """
     legacy_fields = {"legacy_code": error.legacy_code} if error.legacy_code else {}
     context = dict(error.context)
-    # The other names of 004 4.10.1 and 8.10.1; the token that stands there is never repeated.
+    # 004 4.10.1 and 8.10.1 have these facts under other names. The token in their examples is never repeated.
     if "expected" in context:
         context["expected_format"] = context["expected"]
     if original_message_type:

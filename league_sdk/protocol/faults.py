@@ -52,7 +52,7 @@ BY_ERROR_CODE: dict[str, Cause] = {
     "G004": Cause.ILLEGAL_MOVE,
     "G005": Cause.WRONG_MESSAGE,
 }
-"""The cause if only an error code is known (also one of 002), as in the reports of students' referees."""
+"""The cause if nothing but an error code (perhaps one of 002) is known, as in the reports of students' referees."""
 
 # Looked up by name, because not every operating system has all of them.
 _OWN_ERRNO_NAMES = ("EMFILE", "WSAEMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ENETDOWN")
@@ -106,7 +106,7 @@ def of_lookup(number: int | None, *, caller: Cause) -> Cause:
 
 
 def cut_off(number: int | None) -> bool:
-    """Whether the caller itself may have no network; one agent alone does not prove it.
+    """Whether a failed attempt suggests that the caller itself has no network; one agent alone does not prove it.
 
     A failed name lookup says nothing about this, because the owner of the name controls its name server.
 

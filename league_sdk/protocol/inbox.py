@@ -22,18 +22,18 @@ GRACE_HEADER = "X-Inbox-Grace"
 PATH_HEADER = "X-Inbox-Path"
 """The path at which the player's server is asked, if it is another than that of its address."""
 SERVER_HEADERS = "mcp-"
-"""How headers begin that a referee sends for the player's server, in lower case."""
+"""The beginning, in lower case, of the names of headers that a referee sends for the player's server."""
 
 
 def as_called(*, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """What a message says, beside its body, to a program that relays it to a server; only what there is.
+    """The fields beside a message's body that tell a relay how to call the player's server; empty ones are left out.
 
     Args:
-        path: at which the server is asked; empty for that of its address.
+        path: the path at which the server is asked; empty for the path of its address.
         headers: the headers of the call; those that do not begin with SERVER_HEADERS are left out. Names in any case.
     """
-    held = {name.lower(): value for name, value in headers.items()}
-    server_headers = {name: value for name, value in held.items() if name.startswith(SERVER_HEADERS) and value}
+    lower_case = {name.lower(): value for name, value in headers.items()}
+    server_headers = {name: value for name, value in lower_case.items() if name.startswith(SERVER_HEADERS) and value}
     return ({"path": path} if path else {}) | ({"headers": server_headers} if server_headers else {})
 
 
@@ -43,7 +43,7 @@ class Way(StrEnum):
     INBOX = "inbox"
     """A JSON-RPC response at the inbox, without HTTP status and headers."""
     BRIDGE = "bridge"
-    """The HTTP reply of its server, which a program that relays handed on."""
+    """The HTTP reply of the agent's server, which a relay such as ``league bridge`` handed on."""
 
 
 class Outcome(StrEnum):
@@ -53,6 +53,6 @@ class Outcome(StrEnum):
     NOT_CONNECTED = "not_connected"
     SILENT = "silent"
     LOST = "lost"
-    """It was handed over and not answered, and the line on which it went is gone."""
+    """The message was handed over and not answered, and the line on which it went is gone."""
     TOO_LARGE = "too_large"
     """The answer, encoded as the site encodes JSON, is larger than the limit."""

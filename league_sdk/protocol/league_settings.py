@@ -71,7 +71,7 @@ class LeagueSettings(BaseModel):
         return join + move + 2 * self.game_over_timeout_s + self.generic_timeout_s
 
     def fence_s(self) -> float:
-        """A referee gives a match up after this many seconds without an accepted heartbeat (ruling, section 10)."""
+        """After this many seconds without an accepted heartbeat a referee gives a match up (ruling, section 10)."""
         return self.referee_lease_s * 0.75
 
     def start_limit_s(self) -> float:

@@ -18,13 +18,14 @@ WHOLE = "*"
 FREE = "sentence"
 """An argument of this name is a sentence of a game or a referee; other arguments that quote nothing are one word."""
 MAX_DEPTH = 3
-"""How deep sentences are read that stand in sentences: a student's referee may nest as many as it likes."""
+"""How deeply nested sentences are read: a student's referee may put as many into one another as it likes."""
 _NAME = re.compile(r"%\((\w+)\)s")
 _PART = re.compile(r"\[([^|\]]*)(?:\|([^\]]*))?\]")
 _WORD = r"[\w./:-]{1,40}"
-_SHORT = frozenset(("field", "league", "name"))
-_NAMED = ".{1,200}?"
-"""Quotations of these names are short: with two that may be long, a hostile text would take long to read."""
+_SHORT_NAMES = frozenset(("field", "league", "name"))
+_SHORT_QUOTATION = ".{1,200}?"
+"""What an argument in ``_SHORT_NAMES`` matches: if two arguments could be long, a hostile text would take long to match.
+"""
 
 
 def _(sentence: str) -> str:
@@ -36,7 +37,7 @@ def _(sentence: str) -> str:
 class Code(Enum):
     """Every kind of note: its sentence, and the names of the arguments that quote the answer.
 
-    A part in brackets is used if its arguments are given; after a bar in it stands the text to use otherwise.
+    A part in brackets is used if its arguments are given; a bar in it is followed by the text to use otherwise.
     """
 
     # The structure of a reply.
@@ -148,7 +149,7 @@ class Code(Enum):
         "league",
         "name",
     )
-    # As earlier versions said it.
+    # The sentence that earlier versions stored in place of STAYED_AS_LIKE.
     STAYED_AS_NAMED_LIKE = (
         _(
             'stayed in the lobby: in %(league)s, The name "%(field)s" looks like "%(name)s" (%(id)s), who has '
@@ -189,7 +190,7 @@ class Code(Enum):
     )
     DISQUALIFIED = _("%(player)s was disqualified: %(reason)s"), "reason"
     HELD_TOO_LONG = _("held for %(limit)s s after %(count)s lost referees")
-    # Why a player is silent: the sentences of ``protocol.faults``, as they are stored, with what was seen behind them.
+    # Why a player is silent: the sentences of ``protocol.faults``, as they are stored, followed by what was seen.
     SAID_AND = _("it said “%(said)s”; %(sentence)s"), "said"
     SILENT_IN_MATCH = _("no answer in %(match)s")
     UNREACHED = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)[: %(sentence)s]")
@@ -236,11 +237,11 @@ class Code(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """How words that are not ours stand in a sentence.
+    """How words of others are shown in our sentences.
 
     Attributes:
-        quote: a name or a quotation, set apart from the sentence around it.
-        other: a sentence of a game or a referee, which may be translated or framed.
+        quote: shows a name or a quotation, set apart from the sentence around it.
+        other: shows a sentence of a game or a referee, perhaps translated or framed.
     """
 
     quote: Callable[[str], str]
@@ -268,8 +269,8 @@ class Note:
 
         Args:
             translate: translates a sentence of :class:`Code`.
-            depth: in how many sentences it stands.
-            voices: how words that are not ours stand in it; as they are, by default.
+            depth: the number of sentences around it.
+            voices: how words of others are shown in it; unchanged by default.
         """
         args = dict(self.args)
         inner = read(args[FREE]) if FREE in args else ""
@@ -288,8 +289,8 @@ class Note:
     @property
     def public(self) -> Note | None:
         """The note without quotations, for the public; None if no sentence is left."""
-        left = Note(self.code, {name: value for name, value in self.args.items() if name not in self.code.quotes})
-        return left if WHOLE not in self.code.quotes and left.is_whole else None
+        unquoting = Note(self.code, {name: value for name, value in self.args.items() if name not in self.code.quotes})
+        return unquoting if WHOLE not in self.code.quotes and unquoting.is_whole else None
 
     @property
     def is_whole(self) -> bool:
@@ -376,7 +377,7 @@ def _pattern(code: Code) -> re.Pattern[str]:
     def argument(name: re.Match[str]) -> str:
         if name[1] not in code.quotes and name[1] != FREE:
             return f"(?P<{name[1]}>{_WORD})"
-        return f"(?P<{name[1]}>{_NAMED if name[1] in _SHORT else '.+?'})"
+        return f"(?P<{name[1]}>{_SHORT_QUOTATION if name[1] in _SHORT_NAMES else '.+?'})"
 
     literal = re.sub(r"(?<!%)\(|\)(?!s)", r"\\\g<0>", code.sentence)
     return re.compile(_NAME.sub(argument, _PART.sub(part, literal)), re.DOTALL)
@@ -400,7 +401,7 @@ def in_words(value: object, translate: Callable[[str], str] = str, *, voices: Vo
     Args:
         value: the JSON of a note, or a text, which stays as it is unless ``voices`` say otherwise.
         translate: translates a sentence of :class:`Code`.
-        voices: how words that are not ours stand in it.
+        voices: how words of others are shown in it.
     """
     note_or_text = read(value or "")
     if isinstance(note_or_text, Note):

@@ -176,14 +176,14 @@ def _seen(name: str, value: Any) -> str:
 
 def _demand(message_type: str, path: tuple[int | str, ...], *, nullable: bool = True) -> _Demand:
     root = _schema(message_type)
-    here, clause, or_null = root, root[CLAUSE], False
+    node, clause, or_null = root, root[CLAUSE], False
     for part in path:
-        step = here.get("items") if isinstance(part, int) else here.get("properties", {}).get(part)
-        if step is None:
-            step = here.get("additionalProperties")
-        here, or_null = _resolve(root, step if isinstance(step, dict) else {})
-        clause = here.get(CLAUSE, clause)
-    return _Demand(_in_words(here) + (" or null" if or_null and nullable else ""), clause)
+        child = node.get("items") if isinstance(part, int) else node.get("properties", {}).get(part)
+        if child is None:
+            child = node.get("additionalProperties")
+        node, or_null = _resolve(root, child if isinstance(child, dict) else {})
+        clause = node.get(CLAUSE, clause)
+    return _Demand(_in_words(node) + (" or null" if or_null and nullable else ""), clause)
 
 
 def _resolve(root: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
