@@ -24,8 +24,7 @@ _PART = re.compile(r"\[([^|\]]*)(?:\|([^\]]*))?\]")
 _WORD = r"[\w./:-]{1,40}"
 _SHORT_NAMES = frozenset(("field", "league", "name"))
 _SHORT_QUOTATION = ".{1,200}?"
-"""What an argument in ``_SHORT_NAMES`` matches: if two arguments could be long, a hostile text would take long to match.
-"""
+"""Matches an argument in ``_SHORT_NAMES``. If two arguments could be long, a hostile text would take long to match."""
 
 
 def _(sentence: str) -> str:

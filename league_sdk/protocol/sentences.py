@@ -1,7 +1,7 @@
-"""What a check says: an English text with places, and the facts that fill them (our choice).
+"""What a check says: an English text with placeholders, and the facts that fill them (our choice).
 
-A report has every sentence in English, and beside it the text and its facts: so a page can translate the text
-and leave the facts as they are, of which many are the agent's own words.
+A report has every sentence in English, and beside it the text and its facts: so a page can translate the text and leave
+the facts, many of which are the agent's own words, as they are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from league_sdk.protocol import notes
 from league_sdk.protocol.notes import Note, Voices
 
 MAX_DEPTH = 6
-"""How deep sentences are read that stand in sentences; ours have three levels."""
-_PLACE = re.compile(r"\{(\w+)\}")
+"""How deeply nested sentences are read; ours have three levels."""
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _BEGINS = re.compile(r"\{(\w+)\}(?! [a-z])")
 _WORD = re.compile(r"[a-z]+[ ,:;.]")
 _TWO_NAMES = re.compile(r"[a-z]+_[a-z_]+ or [a-z]+_[a-z_]+")
@@ -35,8 +35,8 @@ class Sentence:
     """A text and what is put into it.
 
     Attributes:
-        text: in English, with places such as ``{said}``; written by us, never by an agent.
-        facts: by the name of its place: another sentence, a note, or a word, number or quotation as it is.
+        text: in English, with placeholders such as ``{said}``; written by us, never by an agent.
+        facts: by the name of the placeholder: another sentence, a note, or a word, number or quotation as it is.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Sentence:
 
         Args:
             translate: translates a text.
-            voices: how facts that are not translated stand in it; as they are, by default.
+            voices: how facts that are not translated are shown in it; unchanged by default.
         """
         quote = str if voices is None else voices.quote
         pieces = self.pieces(translate, voices)
@@ -64,10 +64,10 @@ class Sentence:
 
         Args:
             translate: translates a text.
-            voices: how words that are not ours stand in a note.
+            voices: how words of others are shown in a note.
         """
         begins = _BEGINS.match(self.text)
-        for number, piece in enumerate(_PLACE.split(translate(self.text) if self.text else "")):
+        for number, piece in enumerate(_PLACEHOLDER.split(translate(self.text) if self.text else "")):
             if number % 2 == 0:
                 found = [(piece, False)] if piece else []
             elif piece not in self.facts:
@@ -75,13 +75,13 @@ class Sentence:
             else:
                 found = list(_pieces(self.facts[piece], translate, voices))
                 if begins and number == 1 and piece == begins[1] and not isinstance(self.facts[piece], str):
-                    found[:1] = [_begun(*one) for one in found[:1]]
+                    found[:1] = [_with_capital(*one) for one in found[:1]]
             yield from found
 
     def used(self) -> Sentence:
-        """The sentence without facts that have no place in its text."""
-        places = _PLACE.findall(self.text)
-        return Sentence(self.text, {name: fact for name, fact in self.facts.items() if name in places})
+        """The sentence without facts that have no placeholder in its text."""
+        names = _PLACEHOLDER.findall(self.text)
+        return Sentence(self.text, {name: fact for name, fact in self.facts.items() if name in names})
 
     def cleaned(self, clean: Callable[[str], str]) -> Sentence:
         """The sentence with every quotation cleaned.
@@ -101,7 +101,7 @@ def say(text: str, /, **facts: Sentence | Note | str | int | None) -> Sentence:
 
     Args:
         text: marked for the translators.
-        facts: what is put into its places.
+        facts: what is put in place of its placeholders.
     """
     return Sentence(text, facts)
 
@@ -111,7 +111,7 @@ def ours(text: str, known: Collection[str]) -> Sentence | str:
 
     Args:
         text: the text of an error message.
-        known: those that are marked for the translators.
+        known: the texts that are marked for the translators.
     """
     return Sentence(text) if text in known else text
 
@@ -133,7 +133,7 @@ def read(value: object, depth: int = 0) -> Sentence | None:
 
     Args:
         value: the JSON of a sentence.
-        depth: in how many sentences it stands.
+        depth: the number of sentences around it.
     """
     if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str) or depth > MAX_DEPTH:
         return None
@@ -156,7 +156,7 @@ def _pieces(fact: object, translate: Callable[[str], str], voices: Voices | None
     return iter([(str(fact), True)])
 
 
-def _begun(text: str, is_fact: bool) -> tuple[str, bool]:
+def _with_capital(text: str, is_fact: bool) -> tuple[str, bool]:
     return (text[:1].upper() + text[1:] if not is_fact and _WORD.match(text) else text), is_fact
 
 

@@ -22,7 +22,7 @@ def new_token() -> str:
 
 
 def digest(token: str) -> str:
-    """The SHA-256 of a token in hex: the only form in which one is stored."""
+    """The SHA-256 of a token in hex: tokens are stored in this form only."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

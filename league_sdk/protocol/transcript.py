@@ -123,7 +123,7 @@ def clean_json(value: Any) -> str:
 
 
 def body_for_transcript(value: Any) -> Any:
-    """Clean a body for the transcript; beyond 4 KiB or 16 levels it is cut, with a mark."""
+    """Clean a body for the transcript; one of more than 4 KiB or 16 levels is cut, with a mark."""
     cleaned = clean(value)
     text = _PLAIN.encode(cleaned)
     small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
@@ -153,7 +153,7 @@ def entry(  # noqa: PLR0913 - the fields of an entry
 ) -> Entry:
     """Build an entry; the body is cleaned here, so that no caller can forget it.
 
-    It has fourteen arguments, one for each field.
+    The arguments are the fields of :class:`Entry`.
     """
     built = Entry(
         n=n,
