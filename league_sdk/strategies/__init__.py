@@ -1,7 +1,7 @@
 """The strategies that come with the SDK, one module for each kind; read them, copy them, beat them (004 3.6).
 
-Each module begins with its idea, what it can gain and what it cannot. What a choice has in common with others stands
-once: every strategy is told what :class:`~league_sdk.strategies.base.Strategy` says, and every one plays every game.
+Each module begins with its idea, what it can gain and what it cannot. What all strategies have in common is written
+once, in :class:`~league_sdk.strategies.base.Strategy`: what a strategy is told, and that each one plays every game.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""How a player decides: override one method a kind of game and play (004 3.8, 5.2, 9.4.4).
+"""How a player decides: override one method for each kind of game and play (004 3.8, 5.2, 9.4.4).
 
-Those that come with the SDK are in ``league_sdk/strategies``.
+The strategies that come with the SDK are in ``league_sdk/strategies``.
 """
 
 from __future__ import annotations

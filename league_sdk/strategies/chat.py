@@ -24,7 +24,7 @@ from league_sdk.strategies.base import NotSetUp
 URL_VARIABLE, NAME_VARIABLE = "LEAGUE_MODEL_URL", "LEAGUE_MODEL_NAME"
 KEY_VARIABLE, BUDGET_VARIABLE = "LEAGUE_MODEL_KEY", "LEAGUE_MODEL_BUDGET_S"
 BUDGET_S = 10.0
-"""A third of the 30 s that a league gives for a move."""
+"""Seconds for an answer, unless set up otherwise: a third of the 30 s that a league gives for a move."""
 MAX_BYTES = 1024 * 1024
 """The longest answer that is read: enough for thousands of words of reasoning, each in an event of its own."""
 MAX_SHOWN_CHARS = 2000
@@ -114,14 +114,14 @@ class Chat:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        # At DEBUG it would log the headers of replies, in which a server may repeat the key.
+        # At DEBUG httpcore would log the headers of replies, in which a server may repeat the key.
         logging.getLogger("httpcore").setLevel(logging.WARNING)
         # The system's certificates, among which a school may have its own; reading them takes too long for every move.
         self._certificates = ssl.create_default_context()
         self._headers = {
             "User-Agent": f"player/{SDK_VERSION}",
             "Accept": "application/json, text/event-stream",
-            # The size of an answer is limited as it comes: a small packed one could unpack to gigabytes.
+            # The limit is for the bytes that arrive: a small compressed answer could unpack to gigabytes.
             "Accept-Encoding": "identity",
         }
         if settings.key:
@@ -139,23 +139,23 @@ class Chat:
         message = {"role": "user", "content": prompt}
         question = {"model": self.settings.name, "messages": [message], "stream": False}
         try:
-            # httpx's own limit is for each step of a request.
+            # httpx's own limit is for each step of a request, this one for all of them.
             async with asyncio.timeout(limit_s):
                 status, raw = await self._post(question)
         except TimeoutError:
             raise NoAnswer("it did not answer in time") from None
         except (httpx.HTTPError, OSError) as error:
-            raise NoAnswer(f"it cannot be reached ({type(error).__name__})", self.shown(str(error))) from None
+            raise NoAnswer(f"it cannot be reached ({type(error).__name__})", self.showable(str(error))) from None
         if 300 <= status < 400:
             raise NoAnswer(
                 f"HTTP {status}: it has moved, and the key is sent to no other address; set {URL_VARIABLE} to it"
             )
         if status != 200:
-            raise NoAnswer(f"it refused (HTTP {status})", self.shown(_error_in(raw)))
+            raise NoAnswer(f"it refused (HTTP {status})", self.showable(_error_in(raw)))
         try:
             return text_of(raw)
         except (NotJson, ValueError):
-            raise NoAnswer("its answer is not a chat completion", self.shown(_error_in(raw))) from None
+            raise NoAnswer("its answer is not a chat completion", self.showable(_error_in(raw))) from None
 
     async def _post(self, question: dict[str, Any]) -> tuple[int, bytes]:
         """Status and body of the reply; a body that streams is read until it says that it is done."""
@@ -171,7 +171,7 @@ class Chat:
                     break
         return reply.status_code, bytes(raw)
 
-    def shown(self, text: str) -> str:
+    def showable(self, text: str) -> str:
         """A text of the server as one line for the log: shortened, without the key and without control characters."""
         if self.settings.key:
             text = text.replace(self.settings.key, "[key]")

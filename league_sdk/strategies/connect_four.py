@@ -32,7 +32,7 @@ BUDGET_S = 1.0
 """Far below the 30 s that a league gives for a move, so that a match stays worth watching."""
 WIN = 10_000
 """More than any guess; a win is worth this, less the number of discs on the board."""
-AT_ONCE = 2
+MIN_DEPTH = 2
 """How many moves ahead it looks even if there is no time left: so it sees its own win and the opponent's answer."""
 
 # A cell is a bit: column 0 has bits 0 to 5 from the bottom, column 1 has bits 7 to 12, and so on. The bit above each
@@ -73,13 +73,13 @@ class Position(NamedTuple):
 
 
 class Search(Careful):
-    """The column that the deepest look in the time found best; other games as :class:`Careful`.
+    """Plays the column that the deepest look in the time found best; plays other games as :class:`Careful` does.
 
     Args:
         rng: which of two columns that are equally far from the middle is looked at first.
         budget_s: seconds for a move; less if its deadline is near.
         max_depth: how many moves ahead it looks at most.
-        clock: seconds that go by.
+        clock: monotonic seconds.
         now: the time of day, for the deadline.
     """
 
@@ -109,7 +109,7 @@ class Search(Careful):
         columns = sorted(board.columns(), key=lambda column: (abs(column - COLUMNS // 2), self.rng.random()))
         for depth in range(1, min(self.max_depth, free_cells(board)) + 1):
             try:
-                values = self._look(board, columns, depth, end if depth > AT_ONCE else None)
+                values = self._look(board, columns, depth, end if depth > MIN_DEPTH else None)
             except OutOfTime:
                 break
             # The best first: the next, deeper look then has less to look at.

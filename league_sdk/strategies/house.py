@@ -18,7 +18,7 @@ from league_sdk.strategies.tic_tac_toe import Perfect
 EASY, MEDIUM, HARD = "easy", "medium", "hard"
 STRENGTHS = (EASY, MEDIUM, HARD)
 SEARCH_S = 0.25
-"""What the hard one thinks for a move of Connect Four: many may practise on one machine, beside a league."""
+"""Seconds that the hard agent thinks about a move of Connect Four: many may practise on the machine of a league."""
 
 
 def _search() -> Strategy:
@@ -28,8 +28,8 @@ def _search() -> Strategy:
 _HARD: Mapping[str, Callable[[], Strategy]] = MappingProxyType(
     {EvenOdd.game_type: History, TicTacToe.game_type: Perfect, ConnectFour.game_type: _search}
 )
-"""The strategies by game. Other turn-based games have Careful, which plays by any rules; in games of chance all are
-equally strong."""
+"""The strategy of the hard agent by game. In other turn-based games it is Careful, which plays by any rules; in games
+of chance all strategies are equally strong."""
 
 
 def house_agent(strength: str, game_type: str) -> Strategy:

@@ -91,7 +91,7 @@ class LanguageModel(Careful):
         if not self.note("MODEL_ASKED", about | {"prompt": prompt}):
             logger.info("%s is asked:\n%s", self.settings.name, prompt)
         answer = await self._chat.ask(prompt, limit_s)
-        shown = self._chat.shown(answer)
+        shown = self._chat.showable(answer)
         if not self.note("MODEL_ANSWERED", about | {"answer": shown}):
             logger.info("%s answers: %s", self.settings.name, shown)
         chosen = choice_in(answer, options)
@@ -106,5 +106,5 @@ class LanguageModel(Careful):
         if str(problem) not in self._logged:
             self._logged.add(str(problem))
             detail = f": {problem.detail}" if problem.detail else ""
-            says = "%s: %s%s; a plain strategy decides (reported only once)"
-            logger.warning(says, self.settings.name, problem, detail)
+            line = "%s: %s%s; a plain strategy decides (reported only once)"
+            logger.warning(line, self.settings.name, problem, detail)

@@ -27,7 +27,7 @@ MIN_SEEN = 2
 
 
 class History(Frequency):
-    """What followed the latest parities when they were drawn before; else as :class:`Frequency`."""
+    """What followed the latest parities when they were drawn before; if that says nothing, as :class:`Frequency`."""
 
     def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         drawn = parities_drawn(context)
@@ -39,9 +39,9 @@ class History(Frequency):
 
 
 def followers(drawn: Sequence[str], length: int) -> list[str]:
-    """What came next, each time that the latest ``length`` parities were drawn before."""
+    """For each earlier time that the latest ``length`` parities were drawn in this order: the parity that came next."""
     latest = drawn[-length:]
-    return [drawn[at + length] for at in range(len(drawn) - length) if drawn[at : at + length] == latest]
+    return [drawn[start + length] for start in range(len(drawn) - length) if drawn[start : start + length] == latest]
 
 
 def leader(seen: Sequence[str]) -> str | None:

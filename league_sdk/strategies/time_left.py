@@ -9,7 +9,7 @@ from league_sdk.protocol.envelope import parse_stamp
 from league_sdk.protocol.errors import InvalidTimestamp
 
 MARGIN_S = 2.0
-"""Kept free before the deadline: for the way to the referee, and because timestamps are in whole seconds."""
+"""Seconds kept free before the deadline: for the way to the referee, and because timestamps are in whole seconds."""
 
 
 def utc_now() -> datetime:
@@ -32,8 +32,8 @@ def thinking_time(budget_s: float, context: dict[str, Any], now: datetime) -> fl
 def time_left(context: dict[str, Any], now: datetime) -> float | None:
     """Seconds until the deadline; None without one.
 
-    A clock by which the deadline is over already, or farther away than it was for the referee, is wrong: then it counts
-    how long the referee gave.
+    If by our clock the deadline is over already, or farther away than it was for the referee when it asked, our clock
+    is wrong. Then the result is the time that the referee gave for the move.
     """
     deadline = _moment(context.get("deadline"))
     if deadline is None:

@@ -202,10 +202,10 @@ async def test_the_key_is_in_no_log_whatever_the_level(model: Model, caplog: pyt
 
 def test_what_is_shown_is_one_short_line() -> None:
     chat = Chat(Settings("http://127.0.0.1:9/v1", "stub", KEY))
-    assert chat.shown(f"a\r\nb\x00\x1b{KEY}\u2028c") == "a  b  [key] c"
+    assert chat.showable(f"a\r\nb\x00\x1b{KEY}\u2028c") == "a  b  [key] c"
     # What is cut off must not leave a part of the key.
-    assert chat.shown("x" * (MAX_SHOWN_CHARS - 5) + KEY) == "x" * (MAX_SHOWN_CHARS - 5) + "[key]"
-    assert chat.shown("x" * 10_000) == "x" * MAX_SHOWN_CHARS + "…"
+    assert chat.showable("x" * (MAX_SHOWN_CHARS - 5) + KEY) == "x" * (MAX_SHOWN_CHARS - 5) + "[key]"
+    assert chat.showable("x" * 10_000) == "x" * MAX_SHOWN_CHARS + "…"
 
 
 def test_a_stream_that_a_server_never_ended_is_read() -> None:
