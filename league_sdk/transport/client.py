@@ -43,7 +43,7 @@ class Line(Protocol):
 
 
 class Caller(Line, Protocol):
-    """A line, and those of other callers to the same agents: a :class:`Client`, or an agent's own line."""
+    """A line that can make lines for other callers under its policy: a :class:`Client`, or an agent's own line."""
 
     def under_same_policy(self, agent_type: str) -> Caller:
         """Like :meth:`Client.under_same_policy`."""
@@ -105,7 +105,7 @@ class Client:
     Args:
         agent_type: who is calling, for ``User-Agent: <agent_type>/<version>`` (000 section 8).
         policy: which addresses may be called.
-        max_connections: open at the same time.
+        max_connections: how many connections may be open at the same time.
         lookups: looks names up.
     """
 
@@ -169,7 +169,8 @@ class Client:
         """POST a JSON body and read the JSON answer.
 
         Args:
-            message: bytes (or pieces of bytes, with their length in the headers) as they are; anything else as JSON.
+            message: bytes (or pieces of bytes, with their length in the headers) are sent as they are; anything else is
+                sent as JSON.
             limit_s: seconds for everything: connecting, sending, waiting, reading.
             headers: in addition to our own, such as a session's (:mod:`league_sdk.dialects.session`).
 

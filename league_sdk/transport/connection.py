@@ -11,13 +11,14 @@ from aiohttp.client_proto import ResponseHandler
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 
 MAX_RECEIVED_BYTES = 4 * MAX_ANSWER_BYTES
-"""Per call: a reply with its headers, in chunks, and whatever comes before and after it."""
+"""The limit per call for everything that arrives: a reply with its headers, in chunks, and what surrounds it."""
 MAX_LINES = 4096
-"""Lines (ended by CR LF) per call: chunks (two lines each), headers and 100 Continue cost time even if short."""
+"""The limit per call for lines that end with CR LF: chunks (two lines each), headers and 100 Continue cost time even if
+they are short."""
 MAX_UNREAD_REPLIES = 8
-"""Replies that nobody has read: 100 Continue, or replies without a call."""
+"""The limit for replies that nobody has read: 100 Continue, or replies without a call."""
 MAX_READ_BYTES = 8 * 1024
-"""Per read of the socket: hundreds of tiny replies in one read would block the event loop."""
+"""The limit for one read of the socket: hundreds of tiny replies in one read would block the event loop."""
 
 
 class LimitedConnection(ResponseHandler):

@@ -16,7 +16,7 @@ from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.policy import NotCalled
 
 FILES_PER_LOOKUP = 8
-"""More files than one name lookup opens at a time."""
+"""How many files are opened to see if a lookup could open its own: more than one lookup opens at a time."""
 _DETAILS = {
     errno.ECONNREFUSED: note(Code.NOBODY_LISTENS),
     errno.EHOSTUNREACH: note(Code.NO_ROUTE),

@@ -29,8 +29,8 @@ class HttpxClient(Client):
             request = httpx.Request("POST", url, content=content, headers=headers)
         except httpx.InvalidURL:
             raise NotReached(note(Code.BAD_ADDRESS), connected=False) from None
-        # Not by httpx.AsyncClient: it keeps cookies, and fails on a redirect to an address that it cannot read, where a
-        # match has a reply.
+        # httpx.AsyncClient is not used: it keeps cookies, and fails on a redirect to an address that it cannot read,
+        # while the client for matches returns the reply.
         transport = GuardedTransport(self._opened())
         async with aclosing(await transport.handle_async_request(request)) as response:
             old_http = response.http_version in ("HTTP/0.9", "HTTP/1.0")
@@ -60,7 +60,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             content = request.content
         except httpx.RequestNotRead:
             content = request.stream
-        # As they are spelled: some agents know Content-Length and not content-length.
+        # The names of headers keep their spelling: some agents know Content-Length and not content-length.
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         response = await self._session.request(
             request.method, str(request.url), data=content, headers=headers, allow_redirects=False

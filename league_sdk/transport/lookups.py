@@ -29,7 +29,7 @@ MAX_LOOKUPS_OF_SLOW_ZONES = 12
 """The limit for all zones together whose last lookup took longer than :data:`SLOW_S`."""
 SLOW_S = 1.0
 MAX_REMEMBERED = 4096
-"""Names that were found, and as many zones that were slow; the oldest are forgotten first."""
+"""How many names that were found, and how many zones that were slow, are remembered; the oldest are forgotten first."""
 
 _SHARED_SUFFIXES = frozenset(
     {"ac", "co", "com", "edu", "gob", "gov", "gouv", "k12", "mil", "muni", "net", "or", "org", "sch"}
@@ -194,7 +194,7 @@ class Lookups:
             lookup = self._end(lookup, addresses, problem)
 
     def _end(self, lookup: _Lookup, found: Found, problem: Exception | None) -> _Lookup | None:
-        """Answer those that wait; the next lookup to run."""
+        """Answer those that wait for a lookup; returns the next lookup to run, None if none may start."""
         with self._lock:
             del self._open[lookup.key]
             self._running[lookup.zone] -= 1
@@ -218,13 +218,13 @@ class Lookups:
         return due
 
 
-def _settle(answer: asyncio.Future[Found], found: Found, problem: Exception | None) -> None:
-    if answer.done():
+def _settle(result: asyncio.Future[Found], found: Found, problem: Exception | None) -> None:
+    if result.done():
         return
     if problem is not None:
-        answer.set_exception(problem)
+        result.set_exception(problem)
     else:
-        answer.set_result(found)
+        result.set_result(found)
 
 
 LOOKUPS = Lookups()

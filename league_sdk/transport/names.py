@@ -17,7 +17,7 @@ CACHE_S = 20.0
 RETRY_INTERVAL_S = 1.0
 """The least time between two lookups of one name."""
 SILENCE_TIMEOUT_S = 5.0
-"""For so long a name server that does not answer is asked again; then the name counts as one without addresses."""
+"""After this many seconds without an answer of its name server, a name counts as one without addresses."""
 MAX_NAMES = 4096
 MAX_ADDRESSES_PER_NAME = 8
 """Further addresses of a name are never called."""
@@ -85,12 +85,12 @@ class Names:
             if now - name.wanted_since > SILENCE_TIMEOUT_S and not self._lookups.waits_for_others(host):
                 name.addresses, name.known_at = (), now
                 return ()
-            start = not name.pending and (not name.asked_at or now - name.asked_at >= RETRY_INTERVAL_S)
-            if start:
+            is_due = not name.pending and (not name.asked_at or now - name.asked_at >= RETRY_INTERVAL_S)
+            if is_due:
                 name.pending, name.asked_at = True, now
             if tell not in name.waiting:
                 name.waiting.append(tell)
-        if start:
+        if is_due:
             # Not under the lock: if no thread can be started, the answer comes at once.
             self._lookups.look_up(host, 0, lambda found, problem: self._end(name, found, problem))
         return None

@@ -150,7 +150,7 @@ class EndpointPolicy(BaseModel, frozen=True):
         return params | ({"pinned": {name: list(ips) for name, ips in self.pinned}} if self.pinned else {})
 
     def check_url(self, url: str) -> Target:
-        """Check a URL without looking its name up; what it returns is to be called.
+        """Check a URL without looking its name up; returns the address to call, in the one spelling that was checked.
 
         Raises:
             Forbidden: it may not be called.
@@ -175,19 +175,19 @@ class EndpointPolicy(BaseModel, frozen=True):
             Forbidden: it may not be called.
         """
         ip = _plain(address)
-        network = _never(ip) or _first(ip, self.refused_networks)
+        network = _network_never_called(ip) or _first_network_with(ip, self.refused_networks)
         if network is not None:
             raise Forbidden(f"addresses in {network} are not called")
         if machine.is_network_or_broadcast(ip):
             raise Forbidden(f"{ip} is the address of a whole network, not of one machine")
-        if self.networks is not None and _first(ip, self.networks) is None:
+        if self.networks is not None and _first_network_with(ip, self.networks) is None:
             raise Forbidden(f"only addresses in {', '.join(self.networks) or 'no network'} are called")
         # Asking the system whether an address is this machine's costs a system call: only where it matters.
-        own = port in self.refused_ports and (ip.is_loopback or self._is_sites(ip) or machine.is_own(ip))
+        own = port in self.refused_ports and (ip.is_loopback or self._is_of_site(ip) or machine.is_own(ip))
         self._check_port(port, own=own)
 
     def check_found(self, host: str, addresses: Sequence[str], port: int) -> list[str]:
-        """Check what a name resolves to; the addresses that may be called.
+        """Check what a name resolves to; returns the addresses that may be called.
 
         If one address is forbidden the name is not called: it may have been made to reach that address. Link-local
         IPv6 addresses are ignored instead: the names of machines in a room often have one.
@@ -195,16 +195,16 @@ class EndpointPolicy(BaseModel, frozen=True):
         Raises:
             Forbidden: the name may not be called.
         """
-        called = [address for address in addresses if not _is_link_local(address)]
-        for address in called:
+        checked = [address for address in addresses if not _is_link_local(address)]
+        for address in checked:
             self.check_ip(address, port)
             if address != host and _plain(address).is_loopback and not self._may_mean_this_machine(host):
                 raise Forbidden("a name of the network that leads to this machine's loopback is not called")
-        return called
+        return checked
 
-    def _is_sites(self, ip: IP) -> bool:
+    def _is_of_site(self, ip: IP) -> bool:
         networks = (host for host in self.own_hosts if "/" in host)
-        return str(ip) in self.own_hosts or _first(ip, networks) is not None
+        return str(ip) in self.own_hosts or _first_network_with(ip, networks) is not None
 
     def _may_mean_this_machine(self, host: str) -> bool:
         """Whether a name may lead to the loopback; names without a dot are local names of this machine or network."""
@@ -281,11 +281,11 @@ def _plain(address: str | IP) -> IP:
 
 
 @lru_cache(maxsize=4096)
-def _never(ip: IP) -> str | None:
+def _network_never_called(ip: IP) -> str | None:
     """The network because of which an address is never called; None if it may be called."""
     if ip.version == 6 and ip in _COMPATIBLE and not ip.is_loopback:
         return str(_COMPATIBLE)
-    return _first(ip, NEVER_CALLED)
+    return _first_network_with(ip, NEVER_CALLED)
 
 
 @lru_cache(maxsize=256)
@@ -293,8 +293,8 @@ def _network(text: str) -> Network:
     return ipaddress.ip_network(text)
 
 
-def _first(ip: IP, networks: Iterable[str]) -> str | None:
-    """The first of these networks that an address is in."""
+def _first_network_with(ip: IP, networks: Iterable[str]) -> str | None:
+    """The first of these networks that an address is in; None if it is in none of them."""
     for text in networks:
         network = _network(text)
         if ip.version == network.version and ip in network:

@@ -71,7 +71,7 @@ def lost() -> NotReached:
 
 
 def too_large() -> Broken:
-    """E009: the agent's answer is larger than what is read of one."""
+    """E009: the agent's answer is larger than :data:`MAX_ANSWER_BYTES`, so it is not read."""
     return Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True, way=Way.INBOX)
 
 
