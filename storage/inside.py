@@ -73,7 +73,8 @@ class QuickLoad:
     """A base class, put before ``models.Model``, for models whose rows are read by the thousand.
 
     ``Model.__init__`` sets one field after the other, for signals and defaults that a row from the database does not
-    need; it took as long as the statement. Fields that were not read are fetched when they are used, as in any model.
+    need; that took as long as running the statement. Fields that were not read are fetched when they are used, as in
+    any model.
     """
 
     @classmethod

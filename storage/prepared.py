@@ -110,9 +110,9 @@ class Sql(str):
 @lru_cache(maxsize=500)
 def _update(model: type[Model], changes: tuple[tuple[str, str], ...], where: tuple[tuple[str, str], ...]) -> str:
     quote, column = connections[DEFAULT_DB_ALIAS].ops.quote_name, _column
-    news = ", ".join(f"{quote(column(model, name))} = {value}" for name, value in changes)
+    assignments = ", ".join(f"{quote(column(model, name))} = {value}" for name, value in changes)
     tests = [test.format(quote(column(model, name))) for name, test in where]
-    return f"UPDATE {quote(model._meta.db_table)} SET {news} WHERE {' AND '.join(tests)}"  # noqa: S608 - names are ours
+    return f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {' AND '.join(tests)}"  # noqa: S608 - names are ours
 
 
 @cache
@@ -158,7 +158,7 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
         for name, value in changes.items()
         if not isinstance(value, Sql)
     ]
-    news = tuple((name, str(value) if isinstance(value, Sql) else "%s") for name, value in changes.items())
+    assignments = tuple((name, str(value) if isinstance(value, Sql) else "%s") for name, value in changes.items())
     tests: list[tuple[str, str]] = []
     for name, value in where.items():
         if value is None:
@@ -173,7 +173,7 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
             tests.append((name, "{} = %s"))
             params.append(value)
     with connection.cursor() as cursor:
-        cursor.execute(_update(model, news, tuple(tests)), params)
+        cursor.execute(_update(model, assignments, tuple(tests)), params)
         return int(cursor.rowcount)
 
 
@@ -191,24 +191,27 @@ def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any
     """Insert rows by one statement.
 
     Args:
-        names: the fields; all that the database has no default for.
+        names: the fields; at least those that have no default in the database.
         rows: a value for each field, or its :class:`JsonText`; a foreign key takes a primary key.
         once: skip rows that exist already.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     fields = [_field(model, name) for name in names]
     prepared: list[list[Any]] = []
-    before: Sequence[Any] = [object()] * len(fields)
+    # No value is this object, so every value of the first row is prepared.
+    row_before: Sequence[Any] = [object()] * len(fields)
     for row in rows:
-        last = prepared[-1] if prepared else before
+        prepared_before = prepared[-1] if prepared else row_before
         # The half million matches of a schedule differ in a few fields only: equal values are prepared once.
         prepared.append(
             [
-                made if value is old else _param(field, value, connection)
-                for field, value, old, made in zip(fields, row, before, last, strict=True)
+                param_before if value is value_before else _param(field, value, connection)
+                for field, value, value_before, param_before in zip(
+                    fields, row, row_before, prepared_before, strict=True
+                )
             ]
         )
-        before = row
+        row_before = row
     with connection.cursor() as cursor:
         if len(prepared) == 1:
             cursor.execute(_insert(model, tuple(names), once), prepared[0])
