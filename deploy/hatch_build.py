@@ -1,6 +1,7 @@
-"""What the wheel of the site requires: the same lists that ``make lock`` takes, and this version of league_sdk.
+"""Hooks that hatch runs when it builds the wheels.
 
-And what the wheel of league_sdk must not have: what a starter kit leaves behind that was tried out where it stands.
+The wheel of the site requires the same lists that ``make lock`` reads, and this version of league_sdk. The wheel of
+league_sdk must not include the files that a starter kit leaves behind when it is run in ``examples/kit``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the wheel of the site has of the documentation: the built site, or else the Markdown files for `/docs/`.
+"""Which documentation the wheel of the site includes: the built pages, or else the Markdown files for `/docs/`.
 
-``make wheels`` builds the site first. One that was built from other sources than those that are here is left out.
+``make wheels`` builds the pages first. Pages that were built from other sources than those that are here are left out.
 """
 
 from __future__ import annotations

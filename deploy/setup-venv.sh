@@ -50,7 +50,7 @@ find_python() {
     done
 }
 
-# Installs Debian packages if this machine lets us; otherwise answers no and changes nothing.
+# Installs Debian packages if this machine lets us; otherwise returns 1 and changes nothing.
 apt_install() {
     command -v apt-get >/dev/null 2>&1 || return 1
     if [ "$(id -u)" = 0 ]; then
@@ -66,7 +66,7 @@ apt_install() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
 }
 
-# Two makes in one checkout take turns. Without flock (not on Linux) there is no turn to take.
+# Two runs of make in one checkout take turns; without flock (on other systems than Linux) they do not.
 if command -v flock >/dev/null 2>&1; then
     exec 9<requirements/base.txt
     flock 9
@@ -107,13 +107,13 @@ case $wanted in
 esac
 rm -f "$stamp"
 : >"$unfinished"
-# Modules are compiled when they are first imported: most of what is installed never is.
+# Modules are compiled when they are first imported: most of those that are installed never are.
 set -- $(printf -- '-r %s ' $files)
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes "$@"
-# The packages of this checkout, from every folder: an agent is written elsewhere.
+# Python finds the packages of this checkout from every folder, as agents are written in other folders.
 "$venv/bin/python" -c 'import pathlib, sysconfig
 pathlib.Path(sysconfig.get_path("purelib"), "leaguesite.pth").write_text(f"{pathlib.Path.cwd()}\n", encoding="utf-8")'
-# -P: a file of the folder that it is called in, such as random.py, is not part of Python.
+# -P: Python does not import files of the current folder, such as a random.py, in place of its own modules.
 printf '#!/bin/sh\nexec "$(dirname "$0")/python" -P -m league_sdk "$@"\n' >"$venv/bin/league"
 chmod +x "$venv/bin/league"
 stamp_of $files >"$stamp"

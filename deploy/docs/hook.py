@@ -37,15 +37,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links between pages in and outside docs/; a file that is not a page is named without a link."""
-    here = page.file.src_uri
-    folder = posixpath.dirname(here)
+    source = page.file.src_uri
+    folder = posixpath.dirname(source)
 
     def link(target: str) -> str:
         return posixpath.relpath(target, folder or ".") if target in files.src_uris else ""
 
-    # Of the words behind ```json our tests read more than the highlighter understands.
+    # Our tests read words behind ```json that the highlighter does not understand: they are removed.
     plain = re.sub(r"^( *```\w+) .*$", r"\1", markdown, flags=re.MULTILINE)
-    return sources.relinked(plain, here, link, sources.titles(ROOT))
+    return sources.relinked(plain, source, link, sources.titles(ROOT))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
