@@ -33,11 +33,11 @@ const maxBody = 4_000_000
 
 var (
 	me         = object{}
-	asking     sync.RWMutex // locked while we ask to be let in: an early call waits for the answer
+	asking     sync.RWMutex // locked while we register: a call that comes early waits for the reply
 	choosing   sync.Mutex
-	lastAsked  string // our last choice of a parity: a repeated call gets the same
+	lastAsked  string // our last choice of a parity: a call that is sent again gets the same
 	lastChoice any
-	called     = make(chan bool, 1) // once the league has called us at our port
+	called     = make(chan bool, 1) // set once the league has called us at our port
 	started    = time.Now()
 	stops      = map[int]string{
 		401: "The league does not know our auth_token any more: start again to register anew.",
@@ -53,7 +53,7 @@ type refused struct {
 	why  string
 }
 
-// answer is what to say to one message of the league; nil for what needs no words.
+// answer is our answer to one message of the league; nil if it needs none.
 func answer(message object) (object, *refused) {
 	kind, _ := message["message_type"].(string)
 	asks := kind == "GAME_INVITATION" || kind == "CHOOSE_PARITY_CALL" || kind == "GAME_MOVE_CALL"
@@ -91,7 +91,7 @@ func respond(raw []byte, atPort bool) (reply object) {
 	refuse := func(code int, why any) object {
 		return object{"jsonrpc": "2.0", "id": id, "error": object{"code": code, "message": fmt.Sprint(why)}}
 	}
-	defer func() { // what choose() has broken costs one answer
+	defer func() { // an error in choose() costs this answer only
 		if why := recover(); why != nil {
 			reply = refuse(-32603, why)
 		}
@@ -113,7 +113,7 @@ func respond(raw []byte, atPort bool) (reply object) {
 	if request["method"] != "ping" && !isMessage {
 		return refuse(-32601, "There is no such method here")
 	}
-	// Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+	// Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
 	token, _ := who["league_token"].(string)
 	isLeague := token != "" && message["auth_token"] == any(token)
 	if isLeague && atPort {
@@ -153,7 +153,7 @@ func now() string {
 	return time.Now().UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// in is the object that a field is; nil, which reads as empty, if it is none.
+// in is the object in a field; nil, which reads like an empty object, if there is none.
 func in(one object, field string) object {
 	found, _ := one[field].(object)
 	return found
@@ -221,7 +221,7 @@ func call(address string, body any, token any, limit time.Duration) (int, object
 	defer response.Body.Close()
 	came, err := io.ReadAll(response.Body)
 	var said any
-	json.Unmarshal(came, &said) // a page of somebody else, perhaps
+	json.Unmarshal(came, &said) // perhaps a web page that is not from the league
 	found, _ := said.(object)
 	return response.StatusCode, found, err
 }
@@ -272,7 +272,7 @@ func pause() {
 func fetch(inbox string) {
 	after := ""
 	round := func() error {
-		// Not for long: a laptop that slept or changed its network is not told that the line is dead.
+		// Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
 		status, said, err := call(inbox+"?wait=6&after="+after, nil, me["auth_token"], 10*time.Second)
 		if err != nil {
 			return err
@@ -296,7 +296,7 @@ func fetch(inbox string) {
 		}
 		after = fmt.Sprint(said["next"])
 		if len(messages) == 0 {
-			time.Sleep(100 * time.Millisecond) // a league that is about to stop answers at once
+			time.Sleep(100 * time.Millisecond) // a league that is about to stop does not wait before it answers
 		}
 		return nil
 	}
@@ -317,7 +317,7 @@ func folder() string {
 	return "."
 }
 
-// orElse is a text of league.json, or what holds without it.
+// orElse is a text from league.json, or the default if it has none.
 func orElse(given any, otherwise string) string {
 	if text, ok := given.(string); ok {
 		return text
@@ -383,7 +383,7 @@ func main() {
 	if err := os.WriteFile(kept, []byte(fmt.Sprint(me["auth_token"])), 0o600); err != nil {
 		fmt.Println("The token could not be kept:", err)
 	}
-	// At the host that we have called: our token goes nowhere else.
+	// The inbox is at the host where we registered: our token goes nowhere else.
 	inbox := ""
 	if poll, err := url.Parse(orElse(in(me, "inbox")["poll_url"], "")); err == nil && poll.Path != "" {
 		inbox = site.Scheme + "://" + site.Host + poll.EscapedPath()

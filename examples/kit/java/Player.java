@@ -29,12 +29,12 @@ public class Player {
         409, "Another program fetches this player's messages now, so this one stops: run only one of them.");
     static final int MAX_BODY = 4_000_000;
     static final Instant STARTED = Instant.now();
-    static final CountDownLatch CALLED = new CountDownLatch(1); // once the league has called us at our port
-    static final Object ASKING = new Object(); // locked while we ask to be let in: an early call waits for the answer
+    static final CountDownLatch CALLED = new CountDownLatch(1); // set once the league has called us at our port
+    static final Object ASKING = new Object(); // locked while we register: a call that comes early waits for the reply
     static final HttpClient CLIENT = HttpClient.newBuilder() // it follows no redirect: our token goes to the league only
         .version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(10)).build();
     static volatile Map<?, ?> me = Map.of();
-    static String lastAsked = ""; // our last choice of a parity: a repeated call gets the same
+    static String lastAsked = ""; // our last choice of a parity: a call that is sent again gets the same
     static Object lastChoice;
 
     /** A request that cannot be answered: the code of JSON-RPC, and why. */
@@ -47,7 +47,7 @@ public class Player {
         }
     }
 
-    /** What to say to one message of the league; null for what needs no words. */
+    /** Our answer to one message of the league; null if it needs none. */
     static synchronized Map<String, Object> answer(Map<?, ?> message) {
         String kind = String.valueOf(message.get("message_type"));
         boolean asks = Set.of("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL").contains(kind);
@@ -85,7 +85,7 @@ public class Player {
             if (!"ping".equals(request.get("method")) && !(message.get("message_type") instanceof String)) {
                 throw new Refused(-32601, "There is no such method here");
             }
-            // Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+            // Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
             boolean isLeague = who.get("league_token") != null && who.get("league_token").equals(message.get("auth_token"));
             if (isLeague && atPort) CALLED.countDown();
             if (isLeague && "GAME_OVER".equals(message.get("message_type"))) {
@@ -127,7 +127,7 @@ public class Player {
         return made;
     }
 
-    /** The object that a field is; empty if it is none. */
+    /** The object in a field; empty if there is none. */
     static Map<?, ?> in(Object one, String field) {
         return one instanceof Map<?, ?> map && map.get(field) instanceof Map<?, ?> found ? found : Map.of();
     }
@@ -204,7 +204,7 @@ public class Player {
         Object after = "";
         while (true) {
             try {
-                // Not for long: a laptop that slept or changed its network is not told that the line is dead.
+                // Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
                 HttpResponse<String> came = call(inbox + "?wait=6&after=" + after, null, me.get("auth_token"), 10);
                 if (STOPS.containsKey(came.statusCode())) throw stop(STOPS.get(came.statusCode()), 1);
                 Map<?, ?> news = in(object("body", Json.readOrNull(came.body())), "body");
@@ -215,7 +215,7 @@ public class Player {
                     if (came.statusCode() != 200) throw new IOException("HTTP " + came.statusCode());
                 }
                 after = news.get("next");
-                if (messages.isEmpty()) Thread.sleep(100); // a league that is about to stop answers at once
+                if (messages.isEmpty()) Thread.sleep(100); // a league that is about to stop does not wait before it answers
             } catch (IOException | RuntimeException error) {
                 System.out.println("The league does not answer, trying again: " + error.getMessage());
                 pause();
@@ -243,7 +243,7 @@ public class Player {
         }
     }
 
-    /** Opens our port; the address of it. */
+    /** Opens our port; returns its address. */
     static String listen() {
         try {
             System.setProperty("sun.net.httpserver.nodelay", "true"); // else a kept connection waits 40 ms for each answer
@@ -285,10 +285,10 @@ public class Player {
         if (Files.exists(kept)) params.put("auth_token", Files.readString(kept).strip());
         register(params);
         kept.toFile().createNewFile();
-        kept.toFile().setReadable(false, false); // by nobody, then by us
+        kept.toFile().setReadable(false, false); // readable by nobody, then by us
         kept.toFile().setReadable(true, true);
         Files.writeString(kept, String.valueOf(me.get("auth_token")));
-        // At the host that we have called: our token goes nowhere else.
+        // The inbox is at the host where we registered: our token goes nowhere else.
         URI site = URI.create(league);
         Object pollUrl = in(me, "inbox").get("poll_url");
         String inbox = pollUrl == null ? null
@@ -311,7 +311,7 @@ public class Player {
     static class Json {
         private static final int MAX_DEPTH = 200;
         private static final Pattern HEX = Pattern.compile("[0-9a-fA-F]{4}");
-        private static final Pattern WORD = Pattern.compile( // no longer: long numbers take long to read
+        private static final Pattern WORD = Pattern.compile( // bounded: long numbers would take long to read
             "true|false|null|-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?");
         private final String text;
         private int at = 0;

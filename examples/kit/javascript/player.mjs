@@ -16,10 +16,10 @@ const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 const given = readOptions();
 
 let me = {};
-let last = {}; // our last choice of a parity: a repeated call gets the same
+let last = {}; // our last choice of a parity: a call that is sent again gets the same
 let called; // once the league has called us at our port
 const firstCall = new Promise((resolve) => { called = () => resolve(true); });
-let asking = Promise.resolve(); // while the league is asked to let us in: an early call waits for its answer
+let asking = Promise.resolve(); // while we register: a call that comes early waits for the reply
 const started = Date.now();
 const maxBody = 4_000_000;
 
@@ -64,7 +64,7 @@ class Refused extends Error {
   }
 }
 
-// What to say to one message of the league; null for what needs no words.
+// Our answer to one message of the league; null if it needs none.
 function answer(message) {
   const kind = message.message_type;
   if (['GAME_INVITATION', 'CHOOSE_PARITY_CALL', 'GAME_MOVE_CALL'].includes(kind) && typeof message.match_id !== 'string') {
@@ -100,7 +100,7 @@ async function respond(raw, atPort) {
     if (request.method !== 'ping' && typeof message.message_type !== 'string') {
       throw new Refused(-32601, 'There is no such method here');
     }
-    // Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+    // Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
     const isLeague = Boolean(me.league_token) && message.auth_token === me.league_token;
     if (isLeague && atPort) called();
     if (isLeague && message.message_type === 'GAME_OVER') {
@@ -138,7 +138,7 @@ const server = http.createServer((req, res) => {
     if (size > maxBody) req.destroy();
     else parts.push(part);
   });
-  req.on('error', () => {}); // a caller that went away is no news
+  req.on('error', () => {}); // a caller that hung up needs no answer
   req.on('end', async () => {
     const content = await respond(Buffer.concat(parts).toString('utf8'), true);
     say(content ? 200 : 204, content);
@@ -150,11 +150,11 @@ async function call(address, body, token, limit = 40_000) {
   const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };
   const method = body ? 'POST' : 'GET';
   const signal = AbortSignal.timeout(limit);
-  // Our token goes to the league and to nobody whom it, or the login page of a Wi-Fi, names.
+  // Our token goes to the league only, not where it, or the login page of a Wi-Fi, redirects us.
   const response = await fetch(address, { method, headers, signal, redirect: 'manual', body: body && JSON.stringify(body) });
   const text = await response.text();
   let said = null;
-  try { said = JSON.parse(text); } catch { /* a page of somebody else, perhaps */ }
+  try { said = JSON.parse(text); } catch { /* perhaps a web page that is not from the league */ }
   return { status: response.status, said };
 }
 
@@ -189,7 +189,7 @@ const stops = {
 async function fetchMessages(inbox) {
   for (let after = ''; ;) {
     try {
-      // Not for long: a laptop that slept or changed its network is not told that the line is dead.
+      // Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
       const { status, said } = await call(`${inbox}?wait=6&after=${after}`, undefined, me.auth_token, 10_000);
       if (stops[status]) stop(stops[status], 1);
       if (status !== 200) throw new Error(`HTTP ${status}`);
@@ -199,7 +199,7 @@ async function fetchMessages(inbox) {
         if (brought.status !== 200) throw new Error(`HTTP ${brought.status}`);
       }
       after = said.next;
-      if (said.messages.length === 0) await sleep(100); // a league that is about to stop answers at once
+      if (said.messages.length === 0) await sleep(100); // a league that is about to stop does not wait before it answers
     } catch (error) {
       console.log('The league does not answer, trying again:', error.message);
       await sleep(1000 + 2000 * Math.random()); // not all of a class at once
@@ -230,7 +230,7 @@ async function main() {
   if (existsSync(kept)) params.auth_token = readFileSync(kept, 'utf8').trim();
   const result = await register(params);
   writeFileSync(kept, me.auth_token, { mode: 0o600 });
-  // At the host that we have called: our token goes nowhere else.
+  // The inbox is at the host where we registered: our token goes nowhere else.
   const inbox = result.inbox && new URL(given.league).origin + new URL(result.inbox.poll_url).pathname;
   console.log('READY', endpoint || inbox, me.player_id, 'auth_token:', me.auth_token);
   if (endpoint) {

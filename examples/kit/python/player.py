@@ -27,8 +27,8 @@ def choose(options, message):
 
 ME = {"player_id": None, "auth_token": None, "league_token": None}
 CALLED = threading.Event()  # set once the league has called us at our port
-LAST = {}  # our last choice of a parity: a repeated call gets the same
-LOCK = threading.Lock()  # held while the league is asked to let us in: an early call waits for its answer
+LAST = {}  # our last choice of a parity: a call that is sent again gets the same
+LOCK = threading.Lock()  # held while we register: a call that comes early waits for the reply
 STARTED = time.monotonic()
 MAX_BODY = 4_000_000
 STOPS = {
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 def answer(message):
-    """What to say to one message of the league; None for what needs no words."""
+    """Our answer to one message of the league; None if it needs none."""
     kind = message.get("message_type")
     asks = kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
     if asks and not isinstance(message.get("match_id"), str):
@@ -76,7 +76,7 @@ def respond(raw, called=None):
             rpc_id = request["id"]
         if request.get("method") != "ping" and not isinstance(message.get("message_type"), str):
             raise Refused(-32601, "There is no such method here")
-        # Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+        # Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
         is_league = bool(me["league_token"]) and message.get("auth_token") == me["league_token"]
         if is_league and called:
             called.set()
@@ -87,7 +87,7 @@ def respond(raw, called=None):
         if "id" not in request:
             return None
         result = {"status": "ok"} if reply is None else {**envelope(message, me, is_league), **reply}
-        json.dumps(result)  # what we repeat of a stranger's message may be too deep for it
+        json.dumps(result)  # fails here if what we repeat of a message is nested too deeply
         return {"jsonrpc": "2.0", "id": rpc_id, "result": result}
     except Refused as error:
         return {"jsonrpc": "2.0", "id": rpc_id, "error": {"code": error.args[0], "message": error.args[1]}}
@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *args):
-        """Quiet."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
@@ -170,14 +170,14 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """A caller that went away is no news."""
+        """Print nothing when a caller hangs up."""
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Our token goes to the league and to nobody whom it, or the login page of a Wi-Fi, names."""
+    """Our token goes to the league only, not where it, or the login page of a Wi-Fi, redirects us."""
 
     def redirect_request(self, *args):
-        """Nowhere."""
+        """Follow no redirect."""
 
 
 OPENER = urllib.request.build_opener(NoRedirects)
@@ -228,14 +228,14 @@ def fetch(inbox):
     after = ""
     while True:
         try:
-            # Not for long: a laptop that slept or changed its network is not told that the line is dead.
+            # Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
             news = call(f"{inbox}?wait=6&after={after}", token=ME["auth_token"], limit=10)
             for message in news["messages"]:
                 reply = respond(json.dumps(message["request"]))
                 call(inbox, {"responses": [reply]}, token=ME["auth_token"], limit=10)
             after = news["next"]
             if not news["messages"]:
-                time.sleep(0.1)  # a league that is about to stop answers at once
+                time.sleep(0.1)  # a league that is about to stop does not wait before it answers
         except Exception as error:  # whatever a bad network brings
             if isinstance(error, urllib.error.HTTPError) and error.code in STOPS:
                 raise SystemExit(STOPS[error.code]) from None
@@ -286,7 +286,7 @@ def main():
     token_file.touch(mode=0o600)
     token_file.write_text(ME["auth_token"], encoding="utf-8")
     poll_url = (result.get("inbox") or {}).get("poll_url")
-    # At the host that we have called: our token goes nowhere else.
+    # The inbox is at the host where we registered: our token goes nowhere else.
     inbox = poll_url and "{0.scheme}://{0.netloc}".format(urlsplit(options.league)) + urlsplit(poll_url).path
     where = inbox if options.dial_out else endpoint
     tell("READY", where, ME["player_id"], "auth_token:", ME["auth_token"])

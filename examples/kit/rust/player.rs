@@ -20,16 +20,16 @@ const WITH_VALUE: [&str; 6] = ["name", "port", "league", "code", "endpoint", "ca
 
 /// What all threads know.
 struct Player {
-    me: Mutex<Value>,             // locked while we ask to be let in: an early call waits for the answer
-    last: Mutex<(String, Value)>, // our last choice of a parity: a repeated call gets the same
-    called: mpsc::SyncSender<()>, // told once the league has called us at our port
+    me: Mutex<Value>,             // locked while we register: a call that comes early waits for the reply
+    last: Mutex<(String, Value)>, // our last choice of a parity: a call that is sent again gets the same
+    called: mpsc::SyncSender<()>, // gets a message once the league has called us at our port
     started: Instant,
 }
 
 /// Why a request cannot be answered, with the code of JSON-RPC.
 type Refused = (i32, &'static str);
 
-/// What to say to one message of the league; None for what needs no words.
+/// Our answer to one message of the league; None if it needs none.
 fn answer(player: &Player, message: &Value) -> Result<Option<Value>, Refused> {
     let kind = message["message_type"].as_str().unwrap_or("");
     let asks = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].contains(&kind);
@@ -80,7 +80,7 @@ fn understand(player: &Player, raw: &[u8], at_port: bool, id: &mut Value) -> Res
     if request["method"] != "ping" && !message["message_type"].is_string() {
         return Err((-32601, "There is no such method here"));
     }
-    // Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+    // Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
     let is_league = me["league_token"].is_string() && me["league_token"] == message["auth_token"];
     if is_league && at_port {
         let _ = player.called.try_send(());
@@ -114,7 +114,7 @@ fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// A number below a limit by chance: Rust's own library has it only where it mixes keys.
+/// A random number below a limit, from the random keys of hash maps: the library has no other random numbers.
 fn random(limit: u64) -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish() % limit
 }
@@ -145,7 +145,7 @@ fn handle(player: &Player, mut request: tiny_http::Request) {
     if request.method() == &tiny_http::Method::Post {
         let mut body = Vec::new();
         if request.as_reader().take(MAX_BODY).read_to_end(&mut body).is_err() {
-            return; // a caller that went away is no news
+            return; // a caller that hung up needs no answer
         }
         reply = respond(player, &body, true);
         status = if reply.is_some() { 200 } else { 204 };
@@ -177,7 +177,7 @@ fn call(address: &str, body: Option<Value>, token: Option<&str>, limit: u64) -> 
         Ok(response) | Err(ureq::Error::Status(_, response)) => {
             let (status, mut text) = (response.status(), Vec::new());
             response.into_reader().read_to_end(&mut text).map_err(|error| error.to_string())?;
-            Ok((status, serde_json::from_slice(&text).unwrap_or(NOBODY))) // perhaps a page of somebody else
+            Ok((status, serde_json::from_slice(&text).unwrap_or(NOBODY))) // perhaps a web page that is not from the league
         }
         Err(error) => Err(error.to_string()),
     }
@@ -231,7 +231,7 @@ fn fetch(player: &Player, inbox: &str) {
 }
 
 fn fetch_once(player: &Player, inbox: &str, token: &str, after: &mut String) -> Result<(), String> {
-    // Not for long: a laptop that slept or changed its network is not told that the line is dead.
+    // Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
     let (status, news) = call(&format!("{}?wait=6&after={}", inbox, after), None, Some(token), 10)?;
     match (status, news["messages"].as_array()) {
         (401, _) => stop("The league does not know our auth_token any more: start again to register anew.", 1),
@@ -246,7 +246,7 @@ fn fetch_once(player: &Player, inbox: &str, token: &str, after: &mut String) -> 
             }
             *after = words(&news["next"]);
             if messages.is_empty() {
-                thread::sleep(Duration::from_millis(100)); // a league that is about to stop answers at once
+                thread::sleep(Duration::from_millis(100)); // a league that is about to stop does not wait before it answers
             }
             Ok(())
         }
@@ -284,7 +284,7 @@ fn read_options(known: &Value) -> HashMap<String, String> {
     options
 }
 
-/// Opens our port, which is answered by threads; the number of it.
+/// Opens our port, which threads answer; returns its number.
 fn listen(player: &Arc<Player>, port: &str) -> u16 {
     let server = tiny_http::Server::http(format!("0.0.0.0:{}", port)).unwrap_or_else(|why| {
         stop(&format!("Port {} cannot be opened, choose another with --port: {}", port, why), 2)
@@ -355,7 +355,7 @@ fn main() {
     register(&player, league, params);
     let me = player.me.lock().unwrap().clone();
     keep(&kept, &words(&me["auth_token"])).unwrap_or_else(|why| println!("The token could not be kept: {}", why));
-    // At the host that we have called: our token goes nowhere else.
+    // The inbox is at the host where we registered: our token goes nowhere else.
     let inbox = me["inbox"]["poll_url"].as_str().map(|url| format!("{}{}", split(league).0, split(url).1));
     let inbox_or_none = inbox.clone().unwrap_or_default();
     let shown = endpoint.as_ref().unwrap_or(&inbox_or_none);

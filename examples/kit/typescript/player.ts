@@ -20,10 +20,10 @@ const known = existsSync(file) ? object(JSON.parse(readFileSync(file, 'utf8'))) 
 const given = readOptions();
 
 let me: Message = {};
-let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: a repeated call gets the same
+let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: a call that is sent again gets the same
 let called: () => void; // once the league has called us at our port
 const firstCall = new Promise<boolean>((resolve) => { called = () => resolve(true); });
-let asking: Promise<void> = Promise.resolve(); // while the league is asked to let us in: an early call waits for it
+let asking: Promise<void> = Promise.resolve(); // while we register: a call that comes early waits for the reply
 const started = Date.now();
 const maxBody = 4_000_000;
 
@@ -70,7 +70,7 @@ function isObject(one: Json): one is Message {
   return typeof one === 'object' && one !== null && !Array.isArray(one);
 }
 
-// The object that one is; empty if it is none.
+// A value that is an object; an empty object for any other value.
 function object(one: Json): Message {
   return isObject(one) ? one : {};
 }
@@ -85,7 +85,7 @@ class Refused extends Error {
   }
 }
 
-// What to say to one message of the league; null for what needs no words.
+// Our answer to one message of the league; null if it needs none.
 function answer(message: Message): Message | null {
   const kind = String(message.message_type);
   if (['GAME_INVITATION', 'CHOOSE_PARITY_CALL', 'GAME_MOVE_CALL'].includes(kind) && typeof message.match_id !== 'string') {
@@ -121,7 +121,7 @@ async function respond(raw: string, atPort = false): Promise<string> {
     if (request.method !== 'ping' && typeof message.message_type !== 'string') {
       throw new Refused(-32601, 'There is no such method here');
     }
-    // Only the league knows this token. To anybody else we do not tell ours, and believe no result.
+    // Only the league knows this token. We tell ours to nobody else, and believe nobody else about a result.
     const isLeague = Boolean(me.league_token) && message.auth_token === me.league_token;
     if (isLeague && atPort) called();
     if (isLeague && message.message_type === 'GAME_OVER') {
@@ -160,7 +160,7 @@ const server = http.createServer((req, res) => {
     if (size > maxBody) req.destroy();
     else parts.push(part);
   });
-  req.on('error', () => {}); // a caller that went away is no news
+  req.on('error', () => {}); // a caller that hung up needs no answer
   req.on('end', async () => {
     const content = await respond(Buffer.concat(parts).toString('utf8'), true);
     say(content ? 200 : 204, content);
@@ -170,14 +170,14 @@ const server = http.createServer((req, res) => {
 // Send JSON to the league (without a body only ask); its answer, with the HTTP status.
 async function call(address: string, body?: Message, token?: Json, limit = 40_000): Promise<{ status: number; said: Json }> {
   const headers = { 'Content-Type': 'application/json', ...(token ? { Authorization: `Bearer ${token}` } : {}) };
-  // Our token goes to the league and to nobody whom it, or the login page of a Wi-Fi, names.
+  // Our token goes to the league only, not where it, or the login page of a Wi-Fi, redirects us.
   const response = await fetch(address, {
     method: body ? 'POST' : 'GET', headers, redirect: 'manual', signal: AbortSignal.timeout(limit),
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
   let said: Json = null;
-  try { said = JSON.parse(text) as Json; } catch { /* a page of somebody else, perhaps */ }
+  try { said = JSON.parse(text) as Json; } catch { /* perhaps a web page that is not from the league */ }
   return { status: response.status, said };
 }
 
@@ -215,7 +215,7 @@ const stops = new Map([
 async function fetchMessages(inbox: string): Promise<never> {
   for (let after = ''; ;) {
     try {
-      // Not for long: a laptop that slept or changed its network is not told that the line is dead.
+      // Not for long: a laptop that slept or changed its network does not learn that the connection is dead.
       const { status, said } = await call(`${inbox}?wait=6&after=${after}`, undefined, me.auth_token, 10_000);
       const why = stops.get(status);
       if (why) stop(why, 1);
@@ -227,7 +227,7 @@ async function fetchMessages(inbox: string): Promise<never> {
         if (brought.status !== 200) throw new Error(`HTTP ${brought.status}`);
       }
       after = String(next);
-      if (messages.length === 0) await sleep(100); // a league that is about to stop answers at once
+      if (messages.length === 0) await sleep(100); // a league that is about to stop does not wait before it answers
     } catch (error) {
       console.log('The league does not answer, trying again:', words(error));
       await sleep(1000 + 2000 * Math.random()); // not all of a class at once
@@ -235,7 +235,7 @@ async function fetchMessages(inbox: string): Promise<never> {
   }
 }
 
-// Open our port; the address of it.
+// Open our port; returns its address.
 async function listen(): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);
@@ -259,7 +259,7 @@ async function main(): Promise<void> {
     conversation_id: 'conv-registration', player_meta, ...token,
   });
   writeFileSync(kept, String(me.auth_token), { mode: 0o600 });
-  // At the host that we have called: our token goes nowhere else.
+  // The inbox is at the host where we registered: our token goes nowhere else.
   const { poll_url } = object(me.inbox);
   const inbox = poll_url ? new URL(given.league).origin + new URL(String(poll_url)).pathname : '';
   console.log('READY', endpoint || inbox, me.player_id, 'auth_token:', me.auth_token);
