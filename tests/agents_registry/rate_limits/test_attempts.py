@@ -137,7 +137,7 @@ def test_a_flood_of_calls_does_not_push_out_counts_of_failures(clock: Clock) -> 
         attempts.secret_was_wrong("token", ELSEWHERE, f"tok_{number:032}")
         attempts.count_registration(ELSEWHERE, f"Agent {number}", "h|1")
     assert [attempts.refuse_secret("code", SCHOOL, "4711"), attempts.refuse_login(SCHOOL, "instructor")] == before
-    assert attempts._here["strangers"].storage.get("LIMITER/strangers/192.0.2.1/3000/10/second") == 1
+    assert attempts._in_process["strangers"].storage.get("LIMITER/strangers/192.0.2.1/3000/10/second") == 1
 
 
 def test_attempts_are_counted_in_the_process_while_redis_does_not_answer(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from league_sdk.player import app
-from league_sdk.player.configured import given_on, options_of
+from league_sdk.player.configured import options_of, options_on
 from tests.places import ROOT
 
 SAMPLE = ROOT / "examples" / "config"
@@ -40,10 +40,10 @@ def change(folder: Path, **fields: Any) -> Path:
 
 def test_a_player_of_the_sample_is_read() -> None:
     assert options_of(SAMPLE, "P02") == OPTIONS_OF_P02
-    assert given_on(["--config", str(SAMPLE), "--player=P02", "--data", "x"]) == OPTIONS_OF_P02
-    assert given_on(["--name", "Own"]) == {}
+    assert options_on(["--config", str(SAMPLE), "--player=P02", "--data", "x"]) == OPTIONS_OF_P02
+    assert options_on(["--name", "Own"]) == {}
     with pytest.raises(ValueError, match=r"--player names a player of .*: say with --config"):
-        given_on(["--player", "P02"])
+        options_on(["--player", "P02"])
 
 
 def test_fields_that_are_empty_or_not_unique_are_left_out(folder: Path) -> None:

@@ -63,4 +63,4 @@ def test_every_strategy_says_what_it_can_gain_and_what_not(name: str) -> None:
 def test_the_command_line_offers_every_strategy() -> None:
     for name in STRATEGIES:
         arguments = ["--league", "http://127.0.0.1:8000/mcp", "--name", "Alpha", "--strategy", name]
-        assert _parser(own_strategy=False, known=()).parse_args(arguments).strategy == name
+        assert _parser(own_strategy=False, configured=()).parse_args(arguments).strategy == name

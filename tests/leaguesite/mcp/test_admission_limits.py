@@ -126,7 +126,7 @@ def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(clie
     made_up = [f"tok_{number:032}" for number in range(6)]
     assert [standings(client, token).status_code for token in made_up] == [200] * 3 + [429] * 3
     row_counts = [
-        (attempts._here["calls"].storage.get(key), attempts._here["same"].storage.get(same))
+        (attempts._in_process["calls"].storage.get(key), attempts._in_process["same"].storage.get(same))
         for token in made_up
         for key, same in [counted(token)]
     ]
