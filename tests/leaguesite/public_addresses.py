@@ -1,4 +1,4 @@
-"""Every address that anyone may read: found in the routes, so that a new one cannot be forgotten."""
+"""Every address that anyone may read; they are found in the routes, so that no test forgets a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leaguesite.api.routes import api
 PRIVATE = {"check_report", "check_json", "practice_report", "practice_json"}
 """Addresses with an id that cannot be guessed: only people who know the id can read them."""
 POSTED = {"mine_close", "mine_again", "mine_practise"}
-"""Forms: there is nothing to read."""
+"""Addresses that forms are sent to by POST: a GET shows nothing."""
 EXAMPLES = {
     "match_id": "R1M1",
     "player_id": "P01",

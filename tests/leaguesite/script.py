@@ -19,7 +19,7 @@ ACTIONS = [
 
 
 class Script:
-    """An instructor's script."""
+    """Calls the API as a script does, with a key or without; an answer is its status and its JSON."""
 
     def __init__(self, key: str) -> None:
         self._client = Client()

@@ -10,7 +10,7 @@ from pathlib import Path
 from leaguesite.environment import BASE_DIR
 
 
-def checked(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_check(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     own = {
         name: value
@@ -22,7 +22,7 @@ def checked(folder: Path, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def test_djangos_check_of_a_deployment_finds_nothing(tmp_path: Path) -> None:
-    done = checked(tmp_path, LEAGUE_PUBLIC_URL="https://league.example.org", LEAGUE_TRUSTED_PROXIES="127.0.0.1")
+    done = run_check(tmp_path, LEAGUE_PUBLIC_URL="https://league.example.org", LEAGUE_TRUSTED_PROXIES="127.0.0.1")
     assert (done.returncode, done.stdout.strip()) == (0, "System check identified no issues (3 silenced).")
 
 
@@ -30,7 +30,7 @@ def test_the_check_of_a_deployment_warns_of_a_site_without_https_and_of_keys_tha
     tmp_path: Path,
 ) -> None:
     """The check says what is missing at a plain http address, although such a site may be wanted."""
-    done = checked(
+    done = run_check(
         tmp_path,
         LEAGUE_API_KEY="cs101",
         LEAGUE_METRICS_KEY="471123",

@@ -1,4 +1,4 @@
-"""The site at its start: it closes its data folder to other users, and says in a sentence what it cannot use."""
+"""The site at its start: it closes its data folder to other users, and names in one sentence what it cannot use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedPro
     )
 
 
-def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
     """Assert that a command failed with a sentence, which contains these parts, and no traceback."""
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -71,7 +71,9 @@ def test_a_damaged_key_stops_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     assert path.read_bytes() == content
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_cannot_be_written_to_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LEAGUE_DATA", str(tmp_path))
     monkeypatch.setattr(environment.os, "access", lambda *_: False)
     with pytest.raises(UnusableData, match="cannot be written to"):
@@ -81,25 +83,27 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.
 def test_prepare_says_what_is_wrong_with_the_environment_or_the_data_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    refused(manage(file, "prepare"), str(file), "--data")
-    refused(manage(tmp_path / "a", "prepare", LEAGUE_TRUSTED_PROXIES="nonsense"), "LEAGUE_TRUSTED_PROXIES", "expected")
+    assert_refused(manage(file, "prepare"), str(file), "--data")
+    assert_refused(
+        manage(tmp_path / "a", "prepare", LEAGUE_TRUSTED_PROXIES="nonsense"), "LEAGUE_TRUSTED_PROXIES", "expected"
+    )
     data = tmp_path / "data"
     (data / "keys").mkdir(parents=True)
     (data / "keys" / "secret_key").touch()
-    refused(manage(data, "prepare"), "secret_key is damaged or empty")
+    assert_refused(manage(data, "prepare"), "secret_key is damaged or empty")
     (data / "keys" / "secret_key").unlink()
     (data / "league.sqlite3").write_bytes(b"garbage " * 1000)
-    refused(manage(data, "prepare"), "league.sqlite3 cannot be used", "backup")
+    assert_refused(manage(data, "prepare"), "league.sqlite3 cannot be used", "backup")
 
 
 @pytest.mark.exhaustive
 def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path: Path) -> None:
     command = ("host", "--port", "0", "--no-demo", "--referees", "0")
     (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')
-    refused(manage(tmp_path, *command), "ports.json is damaged")
+    assert_refused(manage(tmp_path, *command), "ports.json is damaged")
     lock_fd = lock_data_folder(tmp_path, "process 1234, port 8000")
     try:
-        refused(manage(tmp_path, *command), "in use by another host (process 1234, port 8000)", "--data")
+        assert_refused(manage(tmp_path, *command), "in use by another host (process 1234, port 8000)", "--data")
         assert os.get_inheritable(lock_fd) is False
     finally:
         os.close(lock_fd)

@@ -29,6 +29,6 @@ def test_answers_to_agents_are_not_gzipped_and_have_no_headers_for_pages(client:
     answer = client.post(path, body, content_type="application/json", **TAKES)
     assert (answer.status_code, answer.get("Content-Encoding")) == (200, None)
     assert len(answer.content) > 200
-    # No middleware for pages: no language, no session, no policy.
+    # The middleware for pages did not run: no headers of language, session or policy.
     ours = {"Content-Type", "Content-Length", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy"}
     assert set(answer.headers) == ours

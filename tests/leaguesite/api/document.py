@@ -23,14 +23,14 @@ def _is_moment(value: object) -> bool:
 
 @cache
 def strict() -> dict[str, Any]:
-    """The document, where answers may have no field that it does not name, unless it says that they may."""
+    """The document, made strict: an answer fits no schema that does not name all its fields, unless it allows more."""
     document: dict[str, Any] = copy.deepcopy(dict(api.get_openapi_schema()))
     for schema in document["components"]["schemas"].values():
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
     for operations_of_path in document["paths"].values():
         for operation in operations_of_path.values():
-            # ninja writes numbers, and texts once the document was served as JSON.
+            # The statuses are numbers as ninja makes them, and texts once the document was served as JSON.
             operation["responses"] = {int(status): described for status, described in operation["responses"].items()}
     return document
 
@@ -43,7 +43,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def operation_of(method: str, path: str) -> tuple[str, dict[str, Any]]:
-    """The operation that a request is for, with its path; of several the one with most words of its own."""
+    """The path and operation that a request is for; if several fit, the one with the fewest placeholders."""
     fitting = [
         (where, operation)
         for verb, where, operation in operations()
@@ -61,11 +61,11 @@ def schema_of(operation: dict[str, Any], status: int, media: str = "application/
     return schema
 
 
-def hold(schema: dict[str, Any], answer: Any) -> None:
-    """Hold an answer against a schema of the document.
+def assert_fits(schema: dict[str, Any], answer: Any) -> None:
+    """Check an answer against a schema of the document.
 
     Raises:
-        ValidationError: it does not fit.
+        ValidationError: the answer does not fit the schema.
     """
     whole = {**schema, "components": strict()["components"]}
     jsonschema.Draft202012Validator(whole, format_checker=_FORMATS).validate(answer)

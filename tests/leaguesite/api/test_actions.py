@@ -15,7 +15,7 @@ from tests import factories as make
 from tests.leaguesite.script import Script
 
 
-def test_what_asks_for_the_key_and_changes_something_is_a_row_of_the_table() -> None:
+def test_every_post_that_needs_the_key_is_a_row_of_the_table_of_actions() -> None:
     paths = api.get_openapi_schema()["paths"]
     paths_with_key = {path for path, operations in paths.items() if operations.get("post", {}).get("security")}
     assert paths_with_key == {f"/api{one.api.path}" for one in ROWS if one.api is not None}

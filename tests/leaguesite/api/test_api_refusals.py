@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("path", [*ACTIONS, "/referees/REF01/trust"])
 @pytest.mark.parametrize("key", ["wrong", *(pytest.param(key, marks=pytest.mark.exhaustive) for key in ("", "kéy"))])
-def test_401_without_the_key(api_key: str, path: str, key: str) -> None:
+def test_an_action_without_the_key_is_401_and_changes_nothing(api_key: str, path: str, key: str) -> None:
     make.setting()
     before = list(League.objects.values())
     refusal = Script(key).post(path, {"league_id": "new"})
@@ -26,22 +26,22 @@ def test_401_without_the_key(api_key: str, path: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("path", [*(path for path in READS if path != "/leagues"), "/leagues/fall/matches/R1M1"])
-def test_404_of_a_league_for_reading(public: Script, path: str) -> None:
+def test_reading_an_unknown_league_is_404(public: Script, path: str) -> None:
     assert public.get(path) == (404, {"error": "There is no league fall.", "field": None})
 
 
 @pytest.mark.parametrize("path", ACTIONS[1:])
-def test_404_of_a_league_for_acting(script: Script, path: str) -> None:
+def test_an_action_on_an_unknown_league_is_404(script: Script, path: str) -> None:
     assert script.post(path) == (404, {"error": "There is no league fall.", "field": None})
 
 
 @pytest.mark.parametrize("name", ["%00", "%F0%9F%8E%B2", "x" * 500])
-def test_404_of_a_strange_name(public: Script, name: str) -> None:
+def test_leagues_and_matches_with_strange_names_are_404(public: Script, name: str) -> None:
     make.setting()
     assert [public.get(f"/leagues/{name}")[0], public.get(f"/leagues/fall/matches/{name}")[0]] == [404, 404]
 
 
-def test_404_of_a_match(script: Script) -> None:
+def test_reading_releasing_or_cancelling_an_unknown_match_is_404(script: Script) -> None:
     make.playing()
     missing = (404, {"error": "fall has no match R9M9.", "field": None})
     assert script.get("/leagues/fall/matches/R9M9") == missing
@@ -60,7 +60,7 @@ def test_404_of_a_match(script: Script) -> None:
         ("/matches/R2M1/cancel", "R2M1 is not open: only a match of the current round can be cancelled."),
     ],
 )
-def test_409_says_what_to_do(script: Script, path: str, sentence: str) -> None:
+def test_an_action_that_is_impossible_now_is_409_and_says_what_to_do(script: Script, path: str, sentence: str) -> None:
     make.playing()
     assert script.post(f"/leagues/fall{path}") == (409, {"error": sentence, "field": None})
 
@@ -82,20 +82,22 @@ def test_409_says_what_to_do(script: Script, path: str, sentence: str) -> None:
         ("/leagues/fall/start", {"auto": True}, "auto: Extra inputs are not permitted", "auto"),
     ],
 )
-def test_422_names_what_is_wrong(script: Script, path: str, body: Any, sentence: str, field: str) -> None:
+def test_a_body_with_a_wrong_field_is_422_and_names_the_field(
+    script: Script, path: str, body: Any, sentence: str, field: str
+) -> None:
     assert script.post(path, body) == (422, {"error": sentence, "field": field})
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
 @pytest.mark.parametrize("where", ["league_id", "display_name", "settings"])
-def test_text_that_no_database_takes(script: Script, text: str, where: str) -> None:
+def test_text_that_no_database_takes_is_422(script: Script, text: str, where: str) -> None:
     value = {"registration_code": text} if where == "settings" else text
     status, answer = script.post("/leagues", {"league_id": "fall", "display_name": "Fall"} | {where: value})
     assert (status, League.objects.count()) == (422, 0)
     assert answer["field"] == {"settings": "registration_code"}.get(where, where)
 
 
-def test_a_body_that_is_not_json(script: Script) -> None:
+def test_a_body_that_is_not_json_is_400(script: Script) -> None:
     answer = Client().post(
         "/api/leagues", "{", content_type="application/json", headers={"Authorization": "Bearer key-of-the-tests"}
     )

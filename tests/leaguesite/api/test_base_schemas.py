@@ -47,15 +47,15 @@ def test_no_answer_is_a_bare_object() -> None:
                 assert row.get("properties") or row.get("type") in ("string", "integer"), (method, path, status)
 
 
-def parts(schema: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The fields of an object, each with its place."""
+def fields_of(schema: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fields of an object, each with its schema's name and its own."""
     for name, field in schema.get("properties", {}).items():
         yield f"{where}.{name}", field
 
 
 def test_every_field_says_what_it_means_and_of_which_type_it_is() -> None:
     fields = [
-        pair for name, schema in document.strict()["components"]["schemas"].items() for pair in parts(schema, name)
+        pair for name, schema in document.strict()["components"]["schemas"].items() for pair in fields_of(schema, name)
     ]
     assert [where for where, field in fields if not field.get("description")] == []
     any_json = {where for where, field in fields if not {"type", "anyOf", "enum", "const", "$ref"} & field.keys()}
@@ -81,7 +81,7 @@ def test_every_refusal_says_what_its_status_means() -> None:
 
 
 class Caller:
-    """Calls the API with the key, and holds every answer against the document.
+    """Calls the API with the key, and checks every answer against the document.
 
     Args:
         key: the instructor's API key.
@@ -92,21 +92,21 @@ class Caller:
         self._client, self._headers = Client(), {"Authorization": f"Bearer {key}"}
 
     def get(self, path: str) -> Any:
-        return self._hold("GET", path, self._client.get(path, headers=self._headers))
+        return self._checked("GET", path, self._client.get(path, headers=self._headers))
 
     def post(self, path: str, body: Any = None) -> Any:
         content = {"data": b"" if body is None else body, "content_type": "application/json"}
-        return self._hold("POST", path, self._client.post(path, headers=self._headers, **content))
+        return self._checked("POST", path, self._client.post(path, headers=self._headers, **content))
 
     def send_file(self, path: str, content: bytes) -> Any:
         form = {"file": SimpleUploadedFile("league.json", content)}
-        return self._hold("POST", path, self._client.post(path, form, headers=self._headers))
+        return self._checked("POST", path, self._client.post(path, form, headers=self._headers))
 
-    def _hold(self, method: str, path: str, response: Any) -> Any:
+    def _checked(self, method: str, path: str, response: Any) -> Any:
         where, operation = document.operation_of(method, path.partition("?")[0])
         answer = json.loads(b"".join(response.streaming_content) if response.streaming else response.content)
         media = response.headers["Content-Type"].partition(";")[0]
-        document.hold(document.schema_of(operation, response.status_code, media), answer)
+        document.assert_fits(document.schema_of(operation, response.status_code, media), answer)
         self.seen.add((method, where, response.status_code))
         return answer
 
@@ -159,7 +159,7 @@ def correct(caller: Caller) -> None:
 def run_a_league(caller: Caller) -> None:
     """From the opening of a league to its end."""
     path = "/api/leagues/spring"
-    # One that sends no heartbeat, which a slow machine might miss.
+    # A referee that sends no heartbeats: on a slow machine one might come too late, and its matches would be lost.
     make.hire("Patient", port=8050, progress=False)
     caller.post("/api/leagues", {"league_id": "spring"})
     for number in range(4):
@@ -244,7 +244,7 @@ def season(caller: Caller) -> None:
 
 
 def names(caller: Caller, path: str) -> None:
-    """Two names that look like another's: one is let in, one is put aside."""
+    """Two players were refused because their names look like another's: one is let in, one is put aside."""
     for number, name in enumerate(("0ther", "Оther")):
         made = NameRefused.objects.create(
             league_id="autumn",
@@ -268,7 +268,7 @@ def files(caller: Caller) -> None:
 
 
 def refuse(caller: Caller) -> None:
-    """Refusals have one form, whatever refuses."""
+    """Requests that are refused for different reasons: their refusals have one form."""
     caller.get("/api/leagues/nowhere")
     caller.get("/api/leagues/fall/matches?limit=x")
     caller.get("/api/protocol/NOTHING")
@@ -290,10 +290,10 @@ def test_every_answer_fits_its_schema_strictly(caller: Caller) -> None:
     season(caller)
     files(caller)
     refuse(caller)
-    # Of a frozen board: see below.
-    later = {("POST", f"/api/leagues/{{league_id}}/freeze/{one}", 200) for one in ("unveil", "lift")}
+    # These two need a frozen board: the next test calls them.
+    of_frozen_boards = {("POST", f"/api/leagues/{{league_id}}/freeze/{one}", 200) for one in ("unveil", "lift")}
     declared = {(method, path, status) for method, path, one in document.operations() for status in answers(one)}
-    assert declared - caller.seen == later
+    assert declared - caller.seen == of_frozen_boards
 
 
 def test_what_a_frozen_board_shows_fits_as_well(caller: Caller) -> None:
@@ -306,10 +306,10 @@ def test_what_a_frozen_board_shows_fits_as_well(caller: Caller) -> None:
 
 def test_a_field_that_is_not_in_the_schema_is_noticed() -> None:
     _path, operation = document.operation_of("GET", "/api/gateways")
-    document.hold(document.schema_of(operation, 200), ["192.0.2.7"])
+    document.assert_fits(document.schema_of(operation, 200), ["192.0.2.7"])
     _path, operation = document.operation_of("GET", "/health")
     fine = {"status": "ok", "agent_id": "LM01", "version": "1", "uptime": 1}
-    document.hold(document.schema_of(operation, 200), fine)
+    document.assert_fits(document.schema_of(operation, 200), fine)
     for wrong in ({**fine, "more": 1}, {**fine, "uptime": "1"}, {"status": "ok"}, {**fine, "status": "odd"}):
         with pytest.raises(jsonschema.ValidationError):
-            document.hold(document.schema_of(operation, 200), wrong)
+            document.assert_fits(document.schema_of(operation, 200), wrong)

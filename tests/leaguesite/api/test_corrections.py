@@ -52,8 +52,8 @@ def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, pl
         "P01",
     )
     assert [row.points for row in sight.public(place.league).standings] == [row["points"] for row in shown["after"]]
-    again = post(client, {"kind": "points", "player_id": "P01", "points": 1, "reason": "why", "fingerprint": "x"})
-    assert (again.status_code, again.json()["error"]) == (
+    outdated = post(client, {"kind": "points", "player_id": "P01", "points": 1, "reason": "why", "fingerprint": "x"})
+    assert (outdated.status_code, outdated.json()["error"]) == (
         409,
         "The league has changed since this was shown: look again, then confirm.",
     )
@@ -100,7 +100,7 @@ def test_corrections_need_the_key(client: Client, place: make.Setting) -> None:
     assert post(client, VOID, "/api/leagues/nowhere/corrections").status_code == 404
 
 
-def test_the_list_costs_the_same_for_three_and_for_thirty(client: Client, place: make.Setting) -> None:
+def test_listing_30_corrections_takes_no_more_queries_than_listing_3(client: Client, place: make.Setting) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as seen:
             client.get(ADDRESS, headers={"Authorization": "Bearer the-key"})

@@ -24,8 +24,8 @@ def few_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "GUESSES_FROM_ADDRESS", RateLimitItemPerSecond(MAX_GUESSES, 600, "guesses"))
 
 
-def doors() -> list[tuple[str, str]]:
-    """Every route of the API by method and path, as the document has them; public ones are asked as staff."""
+def routes_with_key() -> list[tuple[str, str]]:
+    """Method and path of every route that takes the key, also of public ones, which take it with ``?as=staff``."""
     return [
         (method, path)
         for path, operations in api.get_openapi_schema()["paths"].items()
@@ -34,8 +34,8 @@ def doors() -> list[tuple[str, str]]:
     ]
 
 
-def come(client: Client, door: tuple[str, str], key: str) -> int:
-    method, path = door
+def status_with_key(client: Client, route: tuple[str, str], key: str) -> int:
+    method, path = route
     path = path.replace("{league_id}", "fall").replace("{number}", "1")
     body = {} if method == "get" else {"data": "{}", "content_type": "application/json"}
     answer = getattr(client, method)(
@@ -52,24 +52,28 @@ def come(client: Client, door: tuple[str, str], key: str) -> int:
 def test_every_route_that_takes_the_key_refuses_a_caller_that_tries_too_many(client: Client, api_key: str) -> None:
     make.open_league("fall")
     refusals: dict[tuple[str, str], Any] = {}
-    for door in doors():
+    for route in routes_with_key():
         attempts.forget_all()
-        same = [come(client, door, "wrong-key") for _ in range(SAME_SECRET.amount + 1)]
+        statuses_of_one_key = [status_with_key(client, route, "wrong-key") for _ in range(SAME_SECRET.amount + 1)]
         attempts.forget_all()
-        guesses = [come(client, door, f"key{number}") for number in range(MAX_GUESSES + 1)]
-        refusals[door] = (same, guesses, come(client, door, api_key) in (401, 429))
+        statuses_of_guesses = [status_with_key(client, route, f"key{number}") for number in range(MAX_GUESSES + 1)]
+        refusals[route] = (
+            statuses_of_one_key,
+            statuses_of_guesses,
+            status_with_key(client, route, api_key) in (401, 429),
+        )
     refused = ([401] * SAME_SECRET.amount + [429], [401] * MAX_GUESSES + [429], False)
-    assert refusals == dict.fromkeys(doors(), refused)
+    assert refusals == dict.fromkeys(routes_with_key(), refused)
     assert {("post", "/api/checks"), ("post", "/api/leagues/{league_id}/notices"), ("get", "/metrics")} <= set(refusals)
 
 
 @pytest.mark.django_db
 def test_no_undocumented_route_checks_the_key(client: Client, api_key: str) -> None:
-    """A door that the walk above would pass by."""
+    """The test above would miss such a route."""
     make.open_league("fall")
     every = {(method, path) for path, found in api.get_openapi_schema()["paths"].items() for method in found}
-    others = sorted(every - set(doors()))
-    assert [door for door in others if come(client, door, "wrong-key") == 401] == []
+    others = sorted(every - set(routes_with_key()))
+    assert [route for route in others if status_with_key(client, route, "wrong-key") == 401] == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -182,7 +182,7 @@ def test_verifying_notices_every_event_that_was_deleted(client: Client) -> None:
         Event.objects.filter(pk=event_pk).delete()
         with pytest.raises(Broken) as broken:
             verify(_stored(client))
-        # After the last one nothing is left that would not hold: the head has no event.
+        # Without its last event the chain itself is sound; what is wrong is that no event has the league's head.
         assert broken.value.seq == (following.seq if following is not None else events[-2].seq)
         event.save(force_insert=True)
     verify(ledger(client))
@@ -223,7 +223,7 @@ def test_verifying_with_a_kept_head_notices_a_chain_that_was_written_anew(client
 
 
 def _stored(client: Client) -> dict[str, Any]:
-    """The ledger with its table left as it was: what breaks is then the chain, even where no page can be made."""
+    """The stored events as a ledger with an empty table: verifying fails at the chain, even if no page can be made."""
     league = League.objects.get(pk="fall")
     events, _next = api_ledger._events(league, 0, 10**6, 10**6)
     return {

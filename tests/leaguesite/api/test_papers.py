@@ -61,13 +61,13 @@ def test_the_exports_are_those_of_the_desk_and_on_record(files: Files) -> None:
     assert list(done) == [("league.zip", "api"), ("standings.csv", "api")]
 
 
-def test_people_are_in_it_only_when_they_are_asked_for(files: Files) -> None:
+def test_people_are_in_an_export_only_when_they_are_asked_for(files: Files) -> None:
     rich.begun()
     plain, whole = (files.get(f"export/league.json{ask}")[2].decode() for ask in ("", "?people=1"))
     assert ("dana-geheim-7" in plain, "dana-geheim-7" in whole) == (False, True)
 
 
-def test_the_roster_and_the_evidence(files: Files) -> None:
+def test_the_roster_and_an_evidence_sheet_are_read_with_the_key(files: Files) -> None:
     rich.begun()
     status, kind, content = files.get("roster.csv")
     assert (status, kind, content.decode("utf-8-sig").splitlines()[0]) == (200, "text/csv", "name,email,code")

@@ -45,7 +45,9 @@ def test_an_agent_practises_and_its_report_is_read_by_its_id(client: Client) -> 
         ({"second": "perhaps"}, 422, "second"),
     ],
 )
-def test_what_is_refused(client: Client, wish: dict[str, Any], status: int, field: str | None) -> None:
+def test_a_practice_match_is_refused_with_the_field_that_is_wrong(
+    client: Client, wish: dict[str, Any], status: int, field: str | None
+) -> None:
     place = make.setting(players=2)
     refused = post(client, **{"auth_token": place.players[0].token} | wish)
     assert (refused.status_code, refused.json()["field"]) == (status, field)

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.django_db
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
-def line(**changes: Any) -> dict[str, Any]:
-    """A league of four players as the API shows it, as far as it does not differ."""
+def league_row(**changes: Any) -> dict[str, Any]:
+    """A league of four players in registration, as the API shows it; with changes."""
     return {
         "league_id": "fall",
         "display_name": "Fall",
@@ -42,11 +42,11 @@ def line(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def plain(value: Any) -> Any:
+def without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: without_times(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(plain(item) for item in value)
+        return type(value)(without_times(item) for item in value)
     return TIME.sub("<time>", value) if isinstance(value, str) else value
 
 
@@ -54,25 +54,25 @@ SCHEDULED = {"status": "SCHEDULED", "rounds": 3, "matches": 6}
 RUNNING = SCHEDULED | {"status": "RUNNING", "round": 1, "started_at": "<time>"}
 
 
-def test_from_creation_to_stop(script: Script) -> None:
+def test_a_script_opens_closes_starts_pauses_resumes_and_stops_a_league(script: Script) -> None:
     body = {"league_id": "fall", "display_name": "Fall", "settings": {"move_timeout_s": 3}}
-    assert plain(script.post("/leagues", body)) == (201, line(players=0))
+    assert without_times(script.post("/leagues", body)) == (201, league_row(players=0))
     assert League.objects.get().settings == {"move_timeout_s": 3}
     make.hire()
     for number in range(1, 5):
         make.join(f"Player {number}", "fall", port=8100 + number)
-    assert plain(script.post("/leagues/fall/close")) == (200, line(**SCHEDULED))
-    assert plain(script.post("/leagues/fall/rounds/start")) == (200, line(**RUNNING))
-    assert plain(script.post("/leagues/fall/pause")) == (200, line(**RUNNING, paused=True))
-    assert plain(script.post("/leagues/fall/resume")) == (200, line(**RUNNING))
-    stopped = line(**(RUNNING | {"status": "STOPPED", "round": None, "completed_at": "<time>"}))
-    assert plain(script.post("/leagues/fall/stop")) == (200, stopped)
+    assert without_times(script.post("/leagues/fall/close")) == (200, league_row(**SCHEDULED))
+    assert without_times(script.post("/leagues/fall/rounds/start")) == (200, league_row(**RUNNING))
+    assert without_times(script.post("/leagues/fall/pause")) == (200, league_row(**RUNNING, paused=True))
+    assert without_times(script.post("/leagues/fall/resume")) == (200, league_row(**RUNNING))
+    stopped = league_row(**(RUNNING | {"status": "STOPPED", "round": None, "completed_at": "<time>"}))
+    assert without_times(script.post("/leagues/fall/stop")) == (200, stopped)
 
 
 @pytest.mark.parametrize(("body", "advance"), [(None, False), ({}, False), ({"auto_advance": True}, True)])
-def test_start(script: Script, body: Any, advance: bool) -> None:
+def test_starting_a_league_with_and_without_auto_advance(script: Script, body: Any, advance: bool) -> None:
     make.setting()
-    assert plain(script.post("/leagues/fall/start", body)) == (200, line(**RUNNING, auto_advance=advance))
+    assert without_times(script.post("/leagues/fall/start", body)) == (200, league_row(**RUNNING, auto_advance=advance))
 
 
 def test_a_league_that_is_over_has_a_champion(script: Script) -> None:
@@ -80,13 +80,13 @@ def test_a_league_that_is_over_has_a_champion(script: Script) -> None:
     make.report(place.match("R1M1"), "P02")
     champion = {"player_id": "P02", "display_name": "Player 2", "points": 3}
     numbers = {"players": 2, "rounds": 1, "round": 1, "matches": 1, "matches_done": 1}
-    over = line(**numbers, status="COMPLETED", champion=champion, started_at="<time>", completed_at="<time>")
+    over = league_row(**numbers, status="COMPLETED", champion=champion, started_at="<time>", completed_at="<time>")
     over["champions"] = [champion]
-    assert plain(script.get("/leagues/fall")) == (200, over)
-    assert plain(script.get("/leagues")) == (200, [over])
+    assert without_times(script.get("/leagues/fall")) == (200, over)
+    assert without_times(script.get("/leagues")) == (200, [over])
 
 
-def match_line(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
+def match_row(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
     return {
         "match_id": match_id,
         "round_id": int(match_id[1]),
@@ -100,12 +100,12 @@ def match_line(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_release_and_cancel(script: Script) -> None:
+def test_a_held_match_is_released_and_cancelled(script: Script) -> None:
     place = make.playing(players=2)
     Match.objects.update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.all(), why="test")
     assert place.match("R1M1").state == "HELD"
-    released = match_line("R1M1", "P01", "P02", state="READY")
+    released = match_row("R1M1", "P01", "P02", state="READY")
     assert script.post("/leagues/fall/matches/R1M1/release") == (200, released)
     cancelled = released | {"state": "FINISHED", "status": "CANCELLED"}
     assert script.post("/leagues/fall/matches/R1M1/cancel") == (200, cancelled)
@@ -123,10 +123,10 @@ def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
         200,
         [(1, "P01", 3), (2, "P02", 0)],
     )
-    played = match_line("R1M1", "P01", "P02", state="FINISHED", status="WIN", winner="P01")
+    played = match_row("R1M1", "P01", "P02", state="FINISHED", status="WIN", winner="P01")
     assert public.get("/leagues/fall/matches") == (200, [played])
     status, rounds = public.get("/leagues/fall/rounds")
-    assert (status, plain(rounds)) == (
+    assert (status, without_times(rounds)) == (
         200,
         [
             {
@@ -141,7 +141,7 @@ def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
     )
     status, detail = public.get("/leagues/fall/matches/R1M1")
     lifecycle_ = [{"state": state, "at": "<time>"} for state in ("ASSIGNED", "FINISHED")]
-    assert (status, plain(detail)) == (
+    assert (status, without_times(detail)) == (
         200,
         played
         | {
@@ -151,7 +151,7 @@ def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
             "locked_in": [],
             "view": {},
             "lifecycle": lifecycle_,
-            "transcript": [plain(make.line(0)) | {"attempt": 1}],
+            "transcript": [without_times(make.line(0)) | {"attempt": 1}],
             "result": {
                 "status": "WIN",
                 "winner_player_id": "P01",
@@ -167,17 +167,17 @@ def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
     )
 
 
-def test_agents(public: Script) -> None:
+def test_the_public_reads_the_agents(public: Script) -> None:
     make.setting(players=1)
     head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED", "ready": "not_checked"}
     head |= {"reached_by": "address"}
     times = {"registered_at": "<time>", "last_heard": "<time>"}
     player = {"agent_id": "P01", "kind": "player", "display_name": "Player 1", "may_judge": None}
     referee = {"agent_id": "REF01", "kind": "referee", "display_name": "Referee 1", "may_judge": True}
-    assert plain(public.get("/leagues/fall/agents")) == (200, [player | head | times, referee | head | times])
+    assert without_times(public.get("/leagues/fall/agents")) == (200, [player | head | times, referee | head | times])
 
 
-def test_games(public: Script) -> None:
+def test_the_public_reads_the_games(public: Script) -> None:
     assert public.get("/games") == (200, {"game_registry": describe()})
 
 
@@ -189,7 +189,7 @@ def test_no_token_and_no_address_is_public(public: Script, path: str) -> None:
     assert re.findall(r"tok_|https?:|localhost|810\d|sha256", str(answer)) == []
 
 
-# Around it ----------------------------------------------------------------------------------------
+# The document, its page, health, who may judge ------------------------------------------------------
 
 
 def test_the_document_lists_every_operation(client: Client) -> None:
@@ -234,7 +234,7 @@ def test_the_docs_page_needs_no_address_but_this_one(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("no_health_checks")
-def test_health(client: Client) -> None:
+def test_health_is_503_with_the_reason_while_a_check_fails(client: Client) -> None:
     answer = client.get("/health")
     assert (answer.status_code, answer.json() | {"uptime": 0}) == (
         200,
@@ -248,7 +248,9 @@ def test_health(client: Client) -> None:
     assert (answer.status_code, answer.json() | {"uptime": 0}) == (503, expected)
 
 
-def test_lists_cost_the_same_for_few_and_for_many(public: Script, django_assert_max_num_queries: Any) -> None:
+def test_the_rounds_and_matches_of_12_players_take_at_most_14_queries(
+    public: Script, django_assert_max_num_queries: Any
+) -> None:
     make.playing(players=12, referees=1)
     with django_assert_max_num_queries(14):
         for path in ("/leagues/fall/rounds", "/leagues/fall/matches"):
@@ -261,7 +263,7 @@ def test_stopping_needs_no_body(script: Script) -> None:
     assert script.post("/leagues/fall/stop")[0] == 200
 
 
-def test_a_referee_may_judge_and_no_longer(script: Script) -> None:
+def test_a_referee_is_allowed_to_judge_and_then_no_longer(script: Script) -> None:
     student = make.hire("Student", port=9001, trusted=False, progress=False)
     theirs = make.hire("Theirs", port=9002, trusted=False, own_league=make.open_league("fall").pk)
     assert script.post("/referees/REF01/trust") == (200, {"referee_id": "REF01", "league_id": None, "trusted": True})
@@ -273,7 +275,7 @@ def test_a_referee_may_judge_and_no_longer(script: Script) -> None:
 
 
 @pytest.mark.parametrize("referee_id", ["REF09", "P01", "REF%00"])
-def test_only_a_referee_that_is_there_may_judge(script: Script, referee_id: str) -> None:
+def test_allowing_an_unknown_referee_to_judge_is_404(script: Script, referee_id: str) -> None:
     make.setting(players=1)
     shown = referee_id.replace("%00", "\x00")
     answer = script.post(f"/referees/{referee_id}/trust")

@@ -92,7 +92,7 @@ def test_a_built_page_may_run_its_own_scripts_and_no_others(client: Client) -> N
 
 
 @pytest.mark.usefixtures("site")
-def test_what_was_not_built_is_not_there(client: Client) -> None:
+def test_a_page_that_was_not_built_is_404(client: Client) -> None:
     assert client.get("/docs/protocol/").status_code == 404
     assert client.post("/docs/").status_code == 405
 

@@ -1,4 +1,4 @@
-"""The archive of a site: complete, from one moment, without secrets of open matches, and never half written."""
+"""The backup of a site: complete, from one moment, without secrets of open matches, and never half written."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _writing(data: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_writing")
-def test_the_copy_is_of_one_moment_while_others_write(data: Path, tmp_path: Path) -> None:
+def test_a_backup_is_of_one_moment_while_others_write(data: Path, tmp_path: Path) -> None:
     counts = []
     for number in range(3):
         back_up(tmp_path / f"{number}.tar.gz", database=settings_of(data), data=data)
@@ -76,7 +76,7 @@ def test_the_copy_is_of_one_moment_while_others_write(data: Path, tmp_path: Path
     assert counts[0] > 0
 
 
-def test_what_a_backup_holds_and_who_may_read_it(data: Path, tmp_path: Path) -> None:
+def test_a_backup_has_keys_database_and_ports_and_only_its_owner_may_read_it(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "site.tar.gz"
     assert back_up(file, database=settings_of(data), data=data) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
@@ -97,7 +97,7 @@ def test_a_backup_of_sqlite_holds_no_secret_seed_and_no_secret_verdict(data: Pat
             ("FINISHED", "5eed0f0ne", "{}"),
             ("ASSIGNED", "5eed0ftw0", '{"winner_player_id": "P01"}'),
             ("READY", "5eed0fthree", None),
-            # Its players have heard it: forgotten, it would be played again.
+            # Its players were told the verdict: without it in the backup, the match would be played again.
             ("DRAWING_NUMBER", "5eed0f4", '{"told": true}'),
         ]
         database.executemany("INSERT INTO matches_match VALUES (?, ?, ?)", rows)
@@ -145,10 +145,10 @@ READY\t{}\tseed5
 
 def test_an_earlier_backup_is_not_written_over(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "site.tar.gz"
-    file.write_text("an earlier one")
+    file.write_text("an earlier backup")
     with pytest.raises(BackupFailed, match="is there already"):
         back_up(file, database=settings_of(data), data=data)
-    assert file.read_text() == "an earlier one"
+    assert file.read_text() == "an earlier backup"
 
 
 @pytest.mark.parametrize(

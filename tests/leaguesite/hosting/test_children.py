@@ -1,4 +1,4 @@
-"""What a child of the host can see; others on the machine may be able to read it from there."""
+"""What a process started by the host is given; other users of the machine may be able to read its environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRETS = {
     "LEAGUE_DEMO_KEY": "secret-6",
     "SOMETHING_NEW_PASSWORD": "secret-7",
 }
-TELL = """
+TELLER = """
 import json, os, sys
 line = sys.stdin.readline()
 own = open("/proc/self/cmdline").read()
@@ -67,7 +67,7 @@ async def test_a_child_reads_its_secret_from_a_pipe_and_sees_no_other(
         monkeypatch.setenv(name, value)
     seen = tmp_path / "seen"
     os.mkfifo(seen)
-    child = Child("teller", lambda: [sys.executable, "-c", TELL, str(seen)], {"OWN": "mine"}, first_line="the-code")
+    child = Child("teller", lambda: [sys.executable, "-c", TELLER, str(seen)], {"OWN": "mine"}, first_line="the-code")
     child.start()
     try:
         async with asyncio.timeout(60):
@@ -81,7 +81,7 @@ async def test_a_child_reads_its_secret_from_a_pipe_and_sees_no_other(
     assert not any(value in json.dumps(environment) + command for value in [*SECRETS.values(), "the-code"])
 
 
-def test_no_child_of_the_host_has_a_key_that_is_not_its_own(
+def test_no_child_of_the_host_is_given_a_key_of_another(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
 ) -> None:
     for name, value in SECRETS.items():
@@ -96,17 +96,17 @@ def test_no_child_of_the_host_has_a_key_that_is_not_its_own(
     host = Host(Site("127.0.0.1", 8000, "http://127.0.0.1:8000", 1, 18001, with_demo=True))
     host._referee(1)
     host._player("Ada", "random")
-    (referee, told_referee), (player, told_player) = made
+    (referee, line_to_referee), (player, line_to_player) = made
     others = [*SECRETS.values(), settings.SECRET_KEY, settings.LEAGUE_DEMO_KEY]
     assert not any(value in seen for value in others for seen in (referee, player))
     assert (settings.LEAGUE_REFEREE_KEY in referee, settings.LEAGUE_REFEREE_KEY in player) == (True, False)
-    assert (told_referee, told_player) == ("", settings.LEAGUE_DEMO_KEY)
+    assert (line_to_referee, line_to_player) == ("", settings.LEAGUE_DEMO_KEY)
 
 
 @pytest.mark.parametrize(
     ("sent", "line", "rest"), [(b"code\nmore", "code", b"more"), (b"-x\n", "-x", b""), (b"", "", b"")]
 )
-def test_a_line_is_read_and_nothing_after_it(sent: bytes, line: str, rest: bytes) -> None:
+def test_only_the_first_line_of_a_pipe_is_read(sent: bytes, line: str, rest: bytes) -> None:
     end, begin = os.pipe()
     try:
         os.write(begin, sent)

@@ -1,4 +1,4 @@
-"""The configuration of a site in the files of chapter 9: what it becomes, and the sentence that names a mistake."""
+"""The configuration of a site in the files of chapter 9: what the site makes of it, and how mistakes are reported."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.places import ROOT
 
 @pytest.fixture
 def folder(tmp_path: Path, settings: Any) -> Path:
-    """The sample of the course, to be edited."""
+    """A copy of the course's sample, which a test may edit."""
     settings.DATA_DIR = tmp_path / "data"
-    # Restored at the end.
+    # Assigned so that pytest-django restores them after the test.
     settings.LEAGUE_NEW_LEAGUES, settings.LEAGUE_GAMES = {}, None
     settings.LEAGUE_DEFAULT_ID = "league_2025_even_odd"
     return Path(shutil.copytree(ROOT / "examples" / "config", tmp_path / "config"))
@@ -48,7 +48,7 @@ def set_in(path: Path, at: str, value: Any) -> None:
     edit(path, change)
 
 
-def test_the_sample_of_the_course_is_what_the_site_does_anyway(folder: Path) -> None:
+def test_the_sample_of_the_course_is_what_the_site_does_without_files(folder: Path) -> None:
     assert configuration.read(folder) == Configuration(
         "league_2025_even_odd",
         {},
@@ -65,7 +65,7 @@ def test_the_sample_of_the_course_is_what_the_site_does_anyway(folder: Path) -> 
 
 
 @pytest.mark.django_db
-def test_system_json_has_the_defaults_of_new_leagues(folder: Path) -> None:
+def test_system_json_sets_the_defaults_of_new_leagues(folder: Path) -> None:
     system = folder / "system.json"
     set_in(system, "timeouts.move_timeout_sec", 12)
     set_in(system, "timeouts.game_join_ack_timeout_sec", 7)
@@ -84,7 +84,7 @@ def test_system_json_has_the_defaults_of_new_leagues(folder: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_the_form_of_a_new_league_begins_with_them(folder: Path, desk: Client) -> None:
+def test_the_form_of_a_new_league_begins_with_the_defaults_of_system_json(folder: Path, desk: Client) -> None:
     set_in(folder / "system.json", "timeouts.move_timeout_sec", 12)
     configuration.use(str(folder))
     page = desk.get("/admin/matches/league/add/")
@@ -97,7 +97,7 @@ def test_the_form_of_a_new_league_begins_with_them(folder: Path, desk: Client) -
 
 
 @pytest.mark.django_db
-def test_leagues_that_are_not_here_are_opened_and_others_stay_as_they_are(folder: Path) -> None:
+def test_leagues_of_the_files_are_opened_once_and_existing_ones_stay_as_they_are(folder: Path) -> None:
     opening.create_league(league_id="league_2025_even_odd", display_name="Mine", settings={"win_points": 5})
     other = folder / "leagues" / "fall.json"
     shutil.copy(folder / "leagues" / "league_2025_even_odd.json", other)
@@ -200,12 +200,12 @@ def test_a_folder_without_any_of_the_files_is_a_mistake(folder: Path, tmp_path: 
         configuration.read(tmp_path / "nowhere")
 
 
-def test_what_the_site_writes_is_not_read(folder: Path, settings: Any) -> None:
+def test_a_folder_that_the_site_writes_is_refused_as_configuration(folder: Path, settings: Any) -> None:
     written = Path(settings.DATA_DIR) / "SHARED" / "config"
     shutil.copytree(folder, written)
     with pytest.raises(UnusableConfig, match="is in the folder that the site writes"):
         configuration.read(written)
-    # A copy of it is fine.
+    # The same files in another folder are accepted.
     configuration.read(folder)
 
 

@@ -26,7 +26,7 @@ class Conducting:
     trouble = ""
 
 
-async def test_health_is_that_of_the_conductor() -> None:
+async def test_health_says_whether_the_conductor_is_alive_and_what_troubles_it() -> None:
     conducting, port = Conducting(), free_port()
     watching = asyncio.create_task(monitor.watch(conducting, "127.0.0.1", port))  # type: ignore[arg-type]
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
@@ -79,7 +79,7 @@ async def test_the_conductors_metrics_need_the_key(api_key: str, authorization: 
         )
 
 
-async def test_the_conductors_metrics(api_key: str) -> None:
+async def test_the_conductors_metrics_are_read_with_the_key(api_key: str) -> None:
     async with TestClient(TestServer(monitor.application())) as client:
         answer = await client.get("/metrics", headers={"Authorization": f"Bearer {api_key}"})
         assert (answer.status, answer.headers["Content-Type"]) == (200, metrics.CONTENT_TYPE)
@@ -87,12 +87,12 @@ async def test_the_conductors_metrics(api_key: str) -> None:
     assert "league_last_look_timestamp_seconds" in metrics_text and "league_database_reachable 1.0" in metrics_text
 
 
-def test_a_database_that_is_away_is_a_reason_and_no_error() -> None:
-    def away() -> str:
+def test_a_database_that_does_not_answer_is_the_reason_of_health_and_no_error() -> None:
+    def raise_unreachable() -> str:
         raise OperationalError("connection to server at 10.0.0.7 refused")
 
-    health.add_check("database", away)
-    health.add_check("referees", away)
+    health.add_check("database", raise_unreachable)
+    health.add_check("referees", raise_unreachable)
     assert health.status() | {"uptime": 0} == {
         "status": "starting",
         "agent_id": "LM01",

@@ -36,7 +36,7 @@ def test_web_refuses_a_port_that_is_in_use(settings: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_prepare_may_run_twice(
+def test_prepare_may_run_twice_and_opens_one_league(
     api_key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LEAGUE_ADMIN_PASSWORD", "password-of-the-tests")
@@ -47,11 +47,11 @@ def test_prepare_may_run_twice(
 
 
 @pytest.mark.parametrize(
-    ("user", "name", "words"),
+    ("user", "name", "arguments"),
     [("ada", "league", "--owner ada league"), ("", "league", "league"), ("a b", "x;y", "--owner 'a b' 'x;y'")],
 )
 def test_a_database_that_is_not_utf8_is_refused_with_the_command_that_makes_one(
-    monkeypatch: pytest.MonkeyPatch, user: str, name: str, words: str
+    monkeypatch: pytest.MonkeyPatch, user: str, name: str, arguments: str
 ) -> None:
     cursor = SimpleNamespace(execute=lambda sql: None, fetchone=lambda: ("LATIN1",))
     database = SimpleNamespace(
@@ -61,11 +61,11 @@ def test_a_database_that_is_not_utf8_is_refused_with_the_command_that_makes_one(
     with pytest.raises(CommandError) as refused:
         place.migrate_database()
     assert str(refused.value).endswith(
-        f"Create it again: createdb --encoding UTF8 --locale C.UTF-8 --template template0 {words}"
+        f"Create it again: createdb --encoding UTF8 --locale C.UTF-8 --template template0 {arguments}"
     )
 
 
-# Public addresses ---------------------------------------------------------------------------------
+# Public URL, trusted proxies -----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def own_settings(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("http://localhost:8000", ()),
     ],
 )
-def test_behind_a_tunnel_or_proxy_of_this_machine_it_is_trusted(
+def test_a_public_url_elsewhere_makes_a_proxy_on_this_machine_trusted(
     own_settings: Any, url: str, trusted: tuple[environment.Network, ...]
 ) -> None:
     place.apply_addresses(public_url=url, host="127.0.0.1", port=8000)
@@ -99,7 +99,7 @@ def test_behind_a_tunnel_or_proxy_of_this_machine_it_is_trusted(
     assert ("https://localhost:8000" in own_settings.CSRF_TRUSTED_ORIGINS) is secure
 
 
-def test_trusted_proxies_may_be_configured_as_nobody(own_settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_is_trusted_if_the_variable_is_empty(own_settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_TRUSTED_PROXIES", "")
     place.apply_addresses(public_url="https://league.example.invalid", host="127.0.0.1", port=8000)
     assert own_settings.LEAGUE_TRUSTED_PROXIES == ()

@@ -23,7 +23,7 @@ def data(tmp_path: Path, settings: Any) -> Path:
 
 
 @pytest.mark.django_db
-def test_the_command_writes_what_the_site_had_written(
+def test_the_command_writes_the_same_files_as_the_site(
     data: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = make.playing(players=4)
@@ -42,14 +42,16 @@ def test_the_command_writes_what_the_site_had_written(
 
 
 @pytest.mark.django_db
-def test_a_folder_that_cannot_be_written_is_a_sentence(data: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_in_one_sentence(data: Path) -> None:
     (data / "SHARED").write_text("a file")
     with pytest.raises(CommandError, match="SHARED cannot be written"):
         call_command("shared")
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, True), ("1", True), ("0", False)])
-def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, value: str | None, expected: bool) -> None:
+def test_writing_the_folder_can_be_switched_off(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: bool
+) -> None:
     monkeypatch.delenv(shared.SWITCH, raising=False)
     if value is not None:
         monkeypatch.setenv(shared.SWITCH, value)

@@ -1,4 +1,4 @@
-"""Pages are rendered by the process beside this one, and here whenever that one cannot."""
+"""Pages are rendered by the sidecar, a process beside this one, and by this process whenever the sidecar cannot."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def ask(sidecar: Sidecar, league_id: str, without: frozenset[str] = NOTHING) -> 
     return sidecar.fragments(PageKey("board", league_id), "he", without)
 
 
-def there(sidecar: Sidecar) -> dict[str, str]:
-    """Ask until the other process renders; returns its fragments."""
+def rendered_there(sidecar: Sidecar) -> dict[str, str]:
+    """Ask until the sidecar's process renders; returns its fragments."""
 
     def foreign_fragments() -> dict[str, str] | None:
         fragments = ask(sidecar, "fall")
@@ -74,44 +74,44 @@ def pids() -> list[int]:
 @override_settings(LEAGUE_DEFAULT_ID="changed_by_an_option")
 def test_this_process_renders_until_the_other_one_is_ready(sidecar: Sidecar) -> None:
     assert ask(sidecar, "fall") == HERE
-    assert there(sidecar)["header"] == "changed_by_an_option sidecar-1 he [] False"
+    assert rendered_there(sidecar)["header"] == "changed_by_an_option sidecar-1 he [] False"
     fragments = ask(sidecar, "fall", frozenset({"ranks", "cross"}))
     assert fragments is not None
     assert fragments["header"].endswith("he ['cross', 'ranks'] False")
     assert ask(sidecar, "nowhere") is None
 
 
-def test_it_keeps_shared_if_it_is_asked_to_and_while_it_runs() -> None:
+def test_a_sidecar_that_is_asked_to_keep_shared_does_so_while_it_runs() -> None:
     sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, command=COMMAND)
     assert not sidecar.keeps_shared
-    assert there(sidecar)["header"].endswith(" True")
+    assert rendered_there(sidecar)["header"].endswith(" True")
     assert sidecar.keeps_shared
     sidecar.close()
     sidecar.look()
     assert not sidecar.keeps_shared
 
 
-def test_an_error_of_the_other_process_has_its_traceback(sidecar: Sidecar) -> None:
-    before = there(sidecar)
+def test_an_error_of_the_sidecar_is_raised_with_its_traceback(sidecar: Sidecar) -> None:
+    before = rendered_there(sidecar)
     with pytest.raises(RenderingFailed, match="what went wrong"):
         ask(sidecar, "fail")
     assert ask(sidecar, "fall") == before
 
 
 @pytest.mark.parametrize(("fault", "timeout_s"), [("end", PATIENCE_S), ("hang", 2.0)])
-def test_after_a_fault_this_process_renders_and_another_one_is_started_later(
+def test_after_a_fault_this_process_renders_until_another_sidecar_is_started(
     sidecar: Sidecar, clock: Clock, caplog: pytest.LogCaptureFixture, fault: str
 ) -> None:
-    first = int(there(sidecar)["pid"])
+    first = int(rendered_there(sidecar)["pid"])
     assert ask(sidecar, fault) == HERE
     assert not is_running(first)
     assert [record.getMessage()[:19] for record in caplog.records] == ["the sidecar failed "]
     assert ask(sidecar, "fall") == HERE
     clock.now = RESTART_INTERVAL_S
-    assert int(there(sidecar)["pid"]) != first
+    assert int(rendered_there(sidecar)["pid"]) != first
 
 
-def test_a_process_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sidecar_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     sidecar = Sidecar(SLOW_TO_START, here=lambda *question: HERE, clock=clock, command=COMMAND)
     sidecar.look()
     [slow] = wait_for("its process runs", pids)
@@ -125,7 +125,9 @@ def test_a_process_that_does_not_become_ready_is_stopped(clock: Clock, caplog: p
     sidecar.close()
 
 
-def test_looks_notice_that_it_is_ready_and_that_it_has_ended(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_looks_notice_that_a_sidecar_is_ready_and_that_it_has_ended(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, clock=clock, command=COMMAND)
 
     def is_ready() -> bool:
@@ -146,18 +148,16 @@ def test_looks_notice_that_it_is_ready_and_that_it_has_ended(clock: Clock, caplo
     assert len(caplog.records) == 1
 
 
-def test_a_killed_process_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
-    first = int(there(sidecar)["pid"])
+def test_a_killed_sidecar_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
+    first = int(rendered_there(sidecar)["pid"])
     os.kill(first, signal.SIGKILL)
     wait_for("it has ended", lambda: not is_running(first))
     assert ask(sidecar, "fall") == HERE
     clock.now = RESTART_INTERVAL_S
-    assert int(there(sidecar)["pid"]) != first
+    assert int(rendered_there(sidecar)["pid"]) != first
 
 
-def test_a_machine_without_room_for_another_process_renders_itself(
-    clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_this_process_renders_if_no_sidecar_can_be_started(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     sidecar = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
     sidecar.look()
     assert ask(sidecar, "fall") == HERE
@@ -165,7 +165,7 @@ def test_a_machine_without_room_for_another_process_renders_itself(
 
 
 def test_a_closed_sidecar_starts_no_process_any_more(sidecar: Sidecar, clock: Clock) -> None:
-    pid = int(there(sidecar)["pid"])
+    pid = int(rendered_there(sidecar)["pid"])
     sidecar.close()
     assert not is_running(pid)
     clock.now = RESTART_INTERVAL_S

@@ -1,4 +1,4 @@
-"""A process that is told to stop has ended after five seconds, whatever it is doing."""
+"""A process that is told to stop ends within five seconds, whatever it is doing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def test_a_process_that_was_told_to_stop_ends_in_any_case() -> None:
     codes: list[int] = []
     timer = end_in_any_case(0, codes.append)
     timer.join()
-    # A thread that is not a daemon would keep a process alive that has ended in good order.
+    # If the timer's thread were no daemon, it would keep a process alive that has stopped in good order.
     assert (codes, timer.daemon) == ([0], True)
 
 

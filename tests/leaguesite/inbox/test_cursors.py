@@ -13,5 +13,5 @@ def test_a_cursor_is_read_as_it_was_written(ids: set[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "no cursor", "-", "1-", "f" * 15, "-".join(["1"] * 10_000), "1\n"])
-def test_anything_else_means_that_the_agent_has_nothing(text: str) -> None:
+def test_a_text_that_is_no_cursor_means_that_the_agent_has_no_message(text: str) -> None:
     assert cursors.read(text) == set()

@@ -28,8 +28,8 @@ def scope(*headers: tuple[bytes, bytes], path: str = "/inbox", client: str = "20
     }
 
 
-async def visit(visits: Visits, scope: Any) -> str:
-    """What answered: ``inbox`` or ``django``."""
+async def answered_by(visits: Visits, scope: Any) -> str:
+    """Which of the two answered: ``inbox`` or ``django``."""
     calls: list[str] = []
 
     async def django(*_: Any) -> None:
@@ -62,8 +62,8 @@ def visits() -> Visits:
 
 
 async def test_an_agent_that_was_accepted_a_moment_ago_is_answered_without_django(visits: Visits) -> None:
-    assert await visit(visits, scope()) == "inbox"
-    assert await visit(visits, scope((b"accept", b"*/*"), path="/inbox/")) == "inbox"
+    assert await answered_by(visits, scope()) == "inbox"
+    assert await answered_by(visits, scope((b"accept", b"*/*"), path="/inbox/")) == "inbox"
 
 
 @pytest.mark.parametrize(
@@ -79,27 +79,27 @@ async def test_an_agent_that_was_accepted_a_moment_ago_is_answered_without_djang
         scope(method="DELETE"),
     ],
 )
-async def test_anything_else_goes_to_django(visits: Visits, other: Any) -> None:
-    assert await visit(visits, other) == "django"
+async def test_a_call_that_differs_in_anything_from_the_accepted_one_goes_to_django(visits: Visits, other: Any) -> None:
+    assert await answered_by(visits, other) == "django"
 
 
-async def test_the_next_poll_of_a_line_whose_token_was_looked_up_meanwhile_is_answered_at_once() -> None:
+async def test_a_poll_is_answered_without_django_while_the_last_lookup_of_its_token_is_recent() -> None:
     visits = Visits(valid_s=0.0)
     visits.note(scope(), ADA)
     hub.revoke({ADA.token, "other"}, {ADA.token}, time.monotonic())
-    assert await visit(visits, scope()) == "inbox"
+    assert await answered_by(visits, scope()) == "inbox"
     # A POST contains a response, so the database is asked whose token it is.
-    assert await visit(visits, scope(method="POST")) == "django"
+    assert await answered_by(visits, scope(method="POST")) == "django"
     hub.revoke({ADA.token, "other"}, {ADA.token}, time.monotonic() - POLL_VALID_S)
-    assert await visit(visits, scope()) == "django"
+    assert await answered_by(visits, scope()) == "django"
     hub.revoke({ADA.token, "other"}, {"other"}, time.monotonic())
-    assert await visit(visits, scope()) == "django"
+    assert await answered_by(visits, scope()) == "django"
 
 
-async def test_after_the_validity_period_the_database_is_asked_again() -> None:
+async def test_after_the_validity_period_a_call_goes_to_django_again() -> None:
     visits = Visits(valid_s=0.0, key_valid_s=3600)
     visits.note(scope(), ADA)
-    assert await visit(visits, scope()) == "django"
+    assert await answered_by(visits, scope()) == "django"
 
 
 def test_pages_of_browsers_are_never_noted() -> None:

@@ -1,4 +1,4 @@
-"""The inbox as a WebSocket: strangers keep no agent out, and no agent sends without end."""
+"""The inbox as a WebSocket: strangers keep no agent out, and an agent that sends too often is closed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Socket:
         return int(self.received[-1]["code"])
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
 
@@ -63,17 +63,17 @@ def site(monkeypatch: pytest.MonkeyPatch) -> KnownTokens:
     return known
 
 
-def learn(known: KnownTokens) -> None:
+def know_the_token_of_ada(known: KnownTokens) -> None:
     known._bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
 
 
 async def test_strangers_that_say_nothing_keep_no_agent_out(site: KnownTokens) -> None:
     strangers = [Socket() for _ in range(3)]
-    await settled()
+    await let_tasks_run()
     assert await strangers[2].code() == TRY_LATER
-    learn(site)
+    know_the_token_of_ada(site)
     agent = Socket(TOKEN)
-    await settled()
+    await let_tasks_run()
     assert [line.agent for line in hub.lines()] == [ADA]
     for one in (*strangers[:2], agent):
         one.sent.put_nowait({"type": "websocket.disconnect"})
@@ -84,15 +84,17 @@ async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep() -> None:
     agents = [Socket() for _ in range(2)]
     for one in agents:
         one.say({"auth_token": TOKEN})
-        await settled()
+        await let_tasks_run()
     newest = Socket(TOKEN)
-    await settled()
+    await let_tasks_run()
     assert [one.task.done() for one in (*agents, newest)] == [True, True, False]
     newest.sent.put_nowait({"type": "websocket.disconnect"})
     await newest.task
 
 
-async def test_frames_are_counted_as_calls(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+async def test_a_socket_with_more_frames_than_calls_are_allowed_is_closed(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     settings.LEAGUE_CALLS_PER_TOKEN = "5 per 60 second"
     monkeypatch.setattr(socket, "attempts", counting.Attempts())
     agent = Socket(TOKEN)
@@ -101,8 +103,8 @@ async def test_frames_are_counted_as_calls(monkeypatch: pytest.MonkeyPatch, sett
     assert await agent.code() == TRY_LATER
 
 
-async def test_a_socket_whose_agent_left_while_the_process_stood_still_takes_no_line_over(site: KnownTokens) -> None:
-    learn(site)
+async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(site: KnownTokens) -> None:
+    know_the_token_of_ada(site)
     stale = Socket(TOKEN)
     stale.sent.put_nowait({"type": "websocket.disconnect"})
     with hub.line(ADA, "websocket", token="of the newer line") as newer:
@@ -112,8 +114,8 @@ async def test_a_socket_whose_agent_left_while_the_process_stood_still_takes_no_
     assert [message["type"] for message in stale.received] == ["websocket.accept"]
 
 
-async def test_a_frame_that_came_while_the_token_was_looked_up_is_not_lost(site: KnownTokens) -> None:
-    learn(site)
+async def test_frames_that_come_while_the_token_is_looked_up_are_not_lost(site: KnownTokens) -> None:
+    know_the_token_of_ada(site)
     agent = Socket(TOKEN)
     for _ in range(socket.MAX_WRONG_FRAMES + 1):
         agent.say("no response")

@@ -69,7 +69,7 @@ async def respond(token: str, *responses: Any) -> Answer:
     return await send("POST", "/inbox", body, content_type=JSON, authorization=f"Bearer {token}")
 
 
-async def test_a_player_without_an_address_is_told_where_its_inbox_is(here: Agents) -> None:
+async def test_a_player_that_registers_without_an_address_is_told_where_its_inbox_is(here: Agents) -> None:
     result = await registered(here)
     assert result["status"] == "ACCEPTED"
     assert result["inbox"] == {"poll_url": "http://testserver/inbox", "websocket_url": "ws://testserver/ws/inbox"}
@@ -128,7 +128,7 @@ async def test_the_referee_is_told_that_its_message_was_taken_and_not_answered(h
     assert (await answer_of(line)).json["messages"]
 
 
-async def test_a_newer_poll_takes_over_and_the_older_is_told(here: Agents) -> None:
+async def test_a_newer_poll_takes_over_and_the_older_one_is_told_so(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
     older = await waiting(token)
     newer = await begin("GET", "/inbox?wait=0", authorization=f"Bearer {token}")

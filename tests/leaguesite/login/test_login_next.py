@@ -10,20 +10,20 @@ from django.test import Client
 from django.urls import reverse
 
 pytestmark = pytest.mark.django_db
-LOGIN, WHO = "/admin/login/", {"username": "instructor", "password": "x" * 12}
+LOGIN, CREDENTIALS = "/admin/login/", {"username": "instructor", "password": "x" * 12}
 DESK = "/admin/matches/league/"
 
 
 @pytest.fixture(autouse=True)
 def instructor() -> None:
-    User.objects.create_superuser(**WHO)
+    User.objects.create_superuser(**CREDENTIALS)
 
 
 def after_login(target: str | None) -> str:
     """The redirect after a login with this ``next``, in the address and in the form."""
     query = {} if target is None else {"next": target}
     address = f"{LOGIN}?{urlencode(query)}" if query else LOGIN
-    answers = [Client().post(LOGIN, WHO | query), Client().post(address, WHO)]
+    answers = [Client().post(LOGIN, CREDENTIALS | query), Client().post(address, CREDENTIALS)]
     assert [answer.status_code for answer in answers] == [302, 302]
     assert answers[0]["Location"] == answers[1]["Location"]
     return str(answers[0]["Location"])
@@ -34,7 +34,7 @@ def test_the_desk_is_the_page_of_leagues() -> None:
 
 
 @pytest.mark.parametrize(
-    "refused",
+    "target",
     [
         "https://evil.example/",
         "http://evil.example/admin/",
@@ -54,8 +54,8 @@ def test_the_desk_is_the_page_of_leagues() -> None:
         "ftp://testserver/",
     ],
 )
-def test_a_login_does_not_redirect_to_another_site(refused: str) -> None:
-    assert after_login(refused) == DESK
+def test_a_login_does_not_redirect_to_another_site(target: str) -> None:
+    assert after_login(target) == DESK
 
 
 def test_a_login_redirects_to_an_address_of_the_site() -> None:

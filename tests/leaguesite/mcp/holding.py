@@ -1,4 +1,4 @@
-"""Holds what a tool of the league manager answers against its schema."""
+"""Checks what a tool of the league manager answers against its schema."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from leaguesite.mcp.answers import SCHEMAS
 from tests.league_sdk.mcp import holding
 
 
-def hold(name: str, answer: Any, *, strict: bool = False) -> None:
-    """Hold the structured content of a tool against its schema.
+def assert_fits(name: str, answer: Any, *, strict: bool = False) -> None:
+    """Check the structured content of a tool's result against the tool's schema.
 
     Args:
-        strict: refuse fields that it does not name, too; not in messages, whose models allow them.
+        strict: refuse fields that the schema does not name, too, except in messages, whose models allow more.
 
     Raises:
-        ValidationError: it does not fit.
+        ValidationError: the answer does not fit.
     """
     refusal = isinstance(answer, dict) and answer.get("message_type") == "LEAGUE_ERROR"
     holding.hold(SCHEMAS[name], answer, refusal=refusal, strict=strict)

@@ -1,4 +1,4 @@
-"""Behind a trusted proxy on the site's machine our own processes, which call directly, are local; nobody else is."""
+"""With a trusted proxy on the site's machine only our own processes are local: they call directly, with the key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def behind_proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.LEAGUE_TRUSTED_PROXIES = networks("PROXIES_OF_THE_TEST")
 
 
-def come(client: Client, method: str, params: dict[str, Any], peer: str = HERE, **headers: str) -> Any:
+def call(client: Client, method: str, params: dict[str, Any], peer: str = HERE, **headers: str) -> Any:
     request = wire.request(method, params)
     return client.post("/mcp", request, content_type="application/json", REMOTE_ADDR=peer, headers=headers).json()
 
@@ -34,9 +34,9 @@ def referee(code: str, endpoint: str = REFEREE) -> dict[str, Any]:
     return wire.referee_request("Referee 1", endpoint=endpoint, code=code, progress=True)
 
 
-def test_our_own_referee_is_let_in_and_judges(client: Client) -> None:
-    for _again in range(2):
-        done = come(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY))["result"]
+def test_our_own_referee_may_register_twice_and_judge(client: Client) -> None:
+    for _ in range(2):
+        done = call(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY))["result"]
         assert (done["status"], done["referee_id"]) == ("ACCEPTED", "REF01")
         assert Agent.objects.values_list("endpoint", "trusted", "site_key").get() == (REFEREE, True, True)
 
@@ -52,19 +52,19 @@ def test_our_own_referee_is_let_in_and_judges(client: Client) -> None:
         ("10.0.0.2", {}),
     ],
 )
-def test_the_key_without_a_direct_connection_makes_nobody_local(
+def test_the_key_makes_nobody_local_who_calls_through_a_proxy(
     client: Client, peer: str, headers: dict[str, str]
 ) -> None:
-    answer = come(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY), peer, **headers)
+    answer = call(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY), peer, **headers)
     assert "this site's own machine" in str(answer["error"])
     assert not Agent.objects.exists()
 
 
 @pytest.mark.parametrize("code", ["", "another", "x" * 40])
 def test_behind_a_silent_proxy_nobody_is_local_without_the_key(client: Client, code: str) -> None:
-    assert "this site's own machine" in str(come(client, "register_referee", referee(code))["error"])
+    assert "this site's own machine" in str(call(client, "register_referee", referee(code))["error"])
     player = wire.player_request(endpoint="http://127.0.0.1:8101/mcp", code=settings.LEAGUE_REFEREE_KEY)
-    assert "this site's own machine" in str(come(client, "register_player", player)["error"])
+    assert "this site's own machine" in str(call(client, "register_player", player)["error"])
     assert not Agent.objects.exists()
 
 
@@ -73,7 +73,7 @@ def test_behind_a_silent_proxy_nobody_takes_over_a_local_agent(client: Client) -
     make.join("Alpha", "fall", port=8101)
     claimed = wire.player_request("Alpha", port=8101, league_id="fall")
     for headers in ({}, {"X-Forwarded-For": STUDENT}):
-        answer = come(client, "register_player", claimed, **headers)
+        answer = call(client, "register_player", claimed, **headers)
         assert "error" in answer or answer["result"]["status"] == "REJECTED" or answer["result"]["player_id"] != "P01"
     assert Agent.objects.get(code="P01").tokens.count() == 1
 
@@ -82,7 +82,7 @@ def test_strangers_behind_a_silent_proxy_use_up_no_registration_of_our_referees(
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = "3/10 seconds"
     attempts.forget_all()
     elsewhere = referee("", "http://192.0.2.7:8001/mcp")
-    strangers = [come(client, "register_referee", elsewhere) for _ in range(5)]
+    strangers = [call(client, "register_referee", elsewhere) for _ in range(5)]
     assert "E009" in str(strangers[-1])
-    assert come(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY))["result"]["status"] == "ACCEPTED"
-    assert "E009" in str(come(client, "register_referee", elsewhere))
+    assert call(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY))["result"]["status"] == "ACCEPTED"
+    assert "E009" in str(call(client, "register_referee", elsewhere))

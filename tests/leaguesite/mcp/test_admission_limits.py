@@ -77,7 +77,7 @@ def test_a_429_says_how_long_to_wait(client: Client, clock: Clock) -> None:
         "expected": "at most 20 the same wrong value in 60 s",
         "retry_after_s": 50,
     }
-    # From elsewhere the same value is looked at, and at the school every other one is.
+    # The same value from elsewhere is checked, and so is any other value from the school.
     assert standings(client, WRONG, ELSEWHERE).status_code == 200
     assert standings(client, WRONG[:-1] + "1").status_code == 200
 
@@ -96,7 +96,7 @@ def test_an_agent_in_an_endless_loop_is_429_and_others_are_not(client: Client, c
     first, second = make.join("Ada", "fall"), make.join("Blaise", "fall")
     assert [standings(client, first.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
     assert standings(client, second.token).status_code == 200
-    # Whatever is wrong with its calls: these are refused before the token is looked at.
+    # Calls that are refused before their token is checked count as well.
     lost = {"auth_token": second.token, "league_id": "nowhere"}
     assert [send(client, "get_standings", lost).status_code for _ in range(5)] == [200] * 4 + [429]
     clock.now += 5
@@ -110,7 +110,7 @@ def test_the_sites_own_referee_reports_as_often_as_it_has_to(client: Client, set
     assert [standings(client, place.referees[0].token).status_code for _ in range(5)] == [200] * 5
 
 
-def test_the_limit_on_calls_without_a_token_does_not_hold_for_calls_with_one(client: Client, settings: Any) -> None:
+def test_the_limit_on_calls_without_a_token_does_not_apply_to_calls_with_one(client: Client, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
     make.open_league("fall")
     member = make.join("Ada", "fall")
@@ -119,19 +119,21 @@ def test_the_limit_on_calls_without_a_token_does_not_hold_for_calls_with_one(cli
     assert send(client, "ping", {}, ELSEWHERE).status_code == 200
 
 
-def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(client: Client, settings: Any) -> None:
+def test_made_up_tokens_are_not_stored_once_strangers_of_an_address_call_too_often(
+    client: Client, settings: Any
+) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_TOKEN = "3 per 10 second", "5 per 5 second"
     make.open_league("fall")
     member = make.join("Ada", "fall")
     made_up = [f"tok_{number:032}" for number in range(6)]
     assert [standings(client, token).status_code for token in made_up] == [200] * 3 + [429] * 3
-    row_counts = [
+    stored_counts = [
         (attempts._in_process["calls"].storage.get(key), attempts._in_process["same"].storage.get(same))
         for token in made_up
         for key, same in [counted(token)]
     ]
-    assert row_counts == [(1, 1)] * 3 + [(0, 0)] * 3
-    # A known agent is answered at that address all the same, and has its own limit.
+    assert stored_counts == [(1, 1)] * 3 + [(0, 0)] * 3
+    # A known agent at that address is answered all the same, and has its own limit.
     assert [standings(client, member.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
 
 
@@ -155,7 +157,7 @@ def test_a_call_that_fails_before_its_token_is_checked_counts_as_without_token(
     member = make.join("Ada", "fall")
     made_up = [{"auth_token": f"tok_{number:032}"} | wrong for number in range(5)]
     assert [send(client, "get_standings", one).status_code for one in made_up] == [200] * 3 + [429] * 2
-    # A member's broken calls are its own.
+    # A member's broken calls count against the member's own limit.
     mine = {"auth_token": member.token} | wrong
     assert [send(client, "get_standings", mine).status_code for _ in range(5)] == [200] * 5
 
@@ -167,7 +169,7 @@ def counted(token: str) -> tuple[str, str]:
 
 
 def test_codes_are_not_found_by_trying(client: Client) -> None:
-    """However it is tried: by registering under any name, in the address, on the page of one's own agent."""
+    """Not by registering under any name, not by the code in the address, not on the page of one's own agent."""
     make.open_league("fall", registration_code="4711")
     max_guesses = GUESSES_FROM_ADDRESS.amount
     for number in range(max_guesses - 2):
@@ -187,7 +189,7 @@ def test_codes_are_not_found_by_trying(client: Client) -> None:
     page = client.post("/leagues/fall/mine/", {"secret": "4711"}, REMOTE_ADDR=SCHOOL)
     assert (page.status_code, int(page["Retry-After"]) > 0) == (429, True)
     assert Agent.objects.count() == 0
-    # Another address is another matter.
+    # Callers at another address are not affected.
     assert send(client, "register_player", right, ELSEWHERE).json()["result"]["status"] == "ACCEPTED"
 
 
@@ -207,7 +209,7 @@ def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -
     right = wire.referee_request("Mallory", port=8202, code="4711")
     assert send(client, "register_referee", right).status_code == 429
     assert list(Agent.objects.values_list("trusted")) == [(False,)]
-    # A registration without a code is accepted as before, and so is one with a personal code.
+    # A registration without a code is still accepted there, and so is one with the league's code.
     bare = wire.referee_request("Referee", port=8203)
     assert send(client, "register_referee", bare).json()["result"]["status"] == "ACCEPTED"
     make.open_league("fall", registration_code="cs101")
@@ -216,7 +218,7 @@ def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -
 
 
 def test_a_class_whose_referees_all_bring_the_leagues_code_is_let_in(client: Client) -> None:
-    """The code is not the site's key, but does not count as a guess, and players with the same code do not wait."""
+    """The code is not the site's key, but no guess at it either: players with the same code are let in, too."""
     make.open_league("fall", registration_code="cs101")
     for number in range(SAME_SECRET.amount + 5):
         mine = wire.referee_request(f"Referee {number}", port=9000 + number, code="cs101")
@@ -255,14 +257,14 @@ def test_guessing_the_password_costs_time_and_locks_nobody_else_out(clock: Clock
     guesser, instructor = Client(), Client()
     assert log_in(instructor, "a long password").status_code == 302
     del instructor.cookies["sessionid"]
-    # An empty one in between is neither wrong nor right.
+    # An empty password in between counts as no guess.
     guesses = ["", *(f"guess {number}" for number in range(LOGINS[0].amount - 1)), "", "guess"]
     assert [log_in(guesser, guess).status_code for guess in guesses] == [200] * len(guesses)
-    # Not even the right one is looked at from there...
+    # Not even the right password is accepted from there...
     late = log_in(guesser, "a long password")
     assert (late.status_code, late["Retry-After"]) == (429, "60")
     assert "wait 60 seconds" in late.content.decode()
-    # ...but from elsewhere it is, and in the instructor's own browser at the same address.
+    # ...but it is from elsewhere, and in the instructor's own browser at the same address.
     assert log_in(Client(), "a long password", ELSEWHERE).status_code == 302
     assert log_in(instructor, "a long password").status_code == 302
     clock.now += 60

@@ -18,17 +18,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 CODE = "cs101"
 
 
-def status(answer: Any) -> Any:
-    return answer.status_code, answer.json().get("result", {}).get("status")
+def status_of(answer: Any) -> Any:
+    return answer.status_code, answer.json().get("result", {}).get("status_of")
 
 
 def test_a_league_code_sent_as_a_personal_code_locks_nobody_out(client: Client) -> None:
-    """The page of one's own agent takes personal codes; a student takes it for the place of the class's code."""
+    """The page of one's own agent asks for the personal code; students mistake it and send the class code."""
     make.open_league("fall", registration_code=CODE)
     for _ in range(SAME_SECRET.amount + 1):
         assert client.post("/leagues/fall/mine/", {"secret": CODE}, REMOTE_ADDR=SCHOOL).status_code == 403
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
-    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client) -> None:
@@ -36,9 +36,9 @@ def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client)
     make.open_league("spring", registration_code="another")
     for number in range(SAME_SECRET.amount + 1):
         other = wire.player_request(f"Mallory {number}", port=9000 + number, code=CODE, league_id="spring")
-        assert status(send(client, "register_player", other)) == (200, "REJECTED")
+        assert status_of(send(client, "register_player", other)) == (200, "REJECTED")
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
-    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_an_agent_that_registers_without_end_uses_up_no_registrations_of_others(client: Client, settings: Any) -> None:
@@ -48,7 +48,7 @@ def test_an_agent_that_registers_without_end_uses_up_no_registrations_of_others(
     status_codes = [send(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
     assert status_codes == [200] * REGISTRATIONS.amount + [429] * 10
     mine = wire.player_request("Ada", port=8101)
-    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_unreadable_registrations_use_up_no_registrations_of_others(client: Client, settings: Any) -> None:
@@ -59,11 +59,11 @@ def test_unreadable_registrations_use_up_no_registrations_of_others(client: Clie
     status_codes = [send(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
     assert status_codes == [200] * 5 + [429]
     mine = wire.player_request("Ada", port=8101)
-    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
 def test_registering_a_classmates_name_without_end_does_not_lock_the_classmate_out(client: Client) -> None:
-    """Without the classmate's personal code; a made-up one does not help."""
+    """The calls have no personal code or a made-up one; the classmate's has the right one."""
     make.open_league("fall")
     roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-1815\n")
     for code in ("", "ada-1816"):
@@ -73,4 +73,4 @@ def test_registering_a_classmates_name_without_end_does_not_lock_the_classmate_o
         ]
         assert answers[-1].status_code == 429
     mine = wire.player_request("Ada", port=8101, league_id="fall", code="ada-1815")
-    assert status(send(client, "register_player", mine)) == (200, "ACCEPTED")
+    assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")

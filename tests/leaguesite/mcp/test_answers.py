@@ -16,7 +16,7 @@ from matches.league import freeze, lifecycle
 from matches.models import Check, CheckState
 from tests import factories as make
 from tests import wire
-from tests.leaguesite.mcp.holding import hold
+from tests.leaguesite.mcp.holding import assert_fits
 from tests.leaguesite.mcp.test_checking import CLAUSE
 from tests.leaguesite.mcp.test_mounting import ADA, ask, call
 from tests.leaguesite.mcp.test_practising import STEP
@@ -41,7 +41,7 @@ def seen(client: Client) -> dict[str, Any]:
 
     def say(name: str, token: str = "", **arguments: Any) -> Any:
         answer = call(client, name, token, **arguments)
-        hold(name, answer, strict=True)
+        assert_fits(name, answer, strict=True)
         answers[name] = answer
         return answer
 
@@ -97,39 +97,39 @@ def test_every_tool_answers_as_its_schema_says(seen: dict[str, Any]) -> None:
     assert set(seen) == {tool.name for tool in TOOLS} == set(SCHEMAS)
 
 
-def test_the_table_is_the_message_that_players_are_sent(seen: dict[str, Any]) -> None:
+def test_get_standings_answers_with_the_message_that_players_are_sent(seen: dict[str, Any]) -> None:
     table = seen["get_standings"]
     assert schemas.problems("LEAGUE_STANDINGS_UPDATE", table) == []
     assert (table["message_type"], table["round_id"]) == ("LEAGUE_STANDINGS_UPDATE", 2)
 
 
-def test_a_table_before_the_first_round_and_of_a_frozen_board(client: Client) -> None:
+def test_answers_fit_before_the_first_round_and_while_the_board_is_frozen(client: Client) -> None:
     make.open_league("new")
     early = call(client, "get_standings", league_id="new")
-    hold("get_standings", early, strict=True)
+    assert_fits("get_standings", early, strict=True)
     assert early["round_id"] is None
     place = make.setting("iced", players=4)
     freeze.plan(league_id="iced", from_round=1)
     lifecycle.start_league(league_id="iced")
     for name in ("get_standings", "get_schedule", "get_next_match", "get_player_stats"):
         answer = call(client, name, place.players[0].token)
-        hold(name, answer, strict=True)
+        assert_fits(name, answer, strict=True)
         assert answer["frozen_after_round"] == 0
 
 
-def test_a_refusal_is_what_the_schema_says_too(client: Client) -> None:
+def test_every_refusal_fits_the_schema_of_its_tool(client: Client) -> None:
     place = make.setting(players=2)
     for tool in TOOLS:
         for token in ("", "tok_of_nobody", place.players[0].token):
             result = ask(client, "tools/call", token, name=tool.name, arguments={"league_id": "nowhere"})
-            hold(tool.name, result["structuredContent"])
+            assert_fits(tool.name, result["structuredContent"])
 
 
-def test_a_schema_refuses_other_answers() -> None:
+def test_every_schema_refuses_other_answers() -> None:
     for name in SCHEMAS:
         for wrong in ({}, {"message_type": "LEAGUE_ERROR"}, {"status": 7}):
             with pytest.raises(ValidationError):
-                hold(name, wrong)
+                assert_fits(name, wrong)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -142,5 +142,5 @@ def test_validators_of_other_languages_can_use_a_schema(tool: Any) -> None:
     assert '"x-' not in str(schema)
 
 
-def test_the_list_of_tools_is_of_a_size_that_a_host_reads(client: Client) -> None:
+def test_the_list_of_tools_is_small_enough_for_hosts(client: Client) -> None:
     assert len(wire.post(client, wire.request("tools/list", {})).content) < 150_000

@@ -1,4 +1,4 @@
-"""``check_agent``: an agent asks for the check of itself, and of nobody else."""
+"""``check_agent``: an agent asks for a check of itself; nobody else can be named."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_referee_is_checked_as_what_it_is(client: Client) -> None:
     assert call(client, "check_agent", place.referees[0].token)["role"] == "referee"
 
 
-def test_asking_twice_is_asking_once(client: Client) -> None:
+def test_asking_twice_starts_one_check(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     ids = {call(client, "check_agent", token)["check_id"] for _ in range(2)}
     assert ids == {str(Check.objects.get().pk)}
 
 
-def test_what_was_found_so_far_is_told_and_the_end(client: Client) -> None:
+def test_a_running_check_tells_what_was_found_so_far_and_a_finished_one_its_report(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     check_id = call(client, "check_agent", token)["check_id"]
     Check.objects.update(state=CheckState.RUNNING, started_at=timezone.now(), report={"clauses": [CLAUSE]})
@@ -80,7 +80,7 @@ def test_a_check_that_is_planned_says_when_it_begins(client: Client) -> None:
 def test_answers_are_withheld_from_callers_that_have_not_proved_the_address(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     AgentToken.objects.update(proven=False)
-    # From elsewhere: at the agent's own address its owner is known.
+    # Asked from elsewhere: a caller at the agent's own address is taken for its owner.
     check = asking.ask(endpoint="", caller=Caller("192.0.2.9"), token=token)
     done = {"role": "player", "can_play": False, "summary": "It said x.", "next_step": "x", "clauses": [CLAUSE]}
     Check.objects.update(state=CheckState.DONE, finished_at=timezone.now(), passed=False, report=done)
@@ -90,7 +90,7 @@ def test_answers_are_withheld_from_callers_that_have_not_proved_the_address(clie
 
 
 @pytest.mark.parametrize("token", ["", "tok_of_nobody"])
-def test_nobody_asks_without_a_token(client: Client, token: str) -> None:
+def test_no_check_is_made_without_a_valid_token(client: Client, token: str) -> None:
     make.setting(players=2)
     assert refusal(client, token)["error_code"] in ("E011", "E012")
     assert not Check.objects.exists()
@@ -104,7 +104,7 @@ def test_an_agent_that_asks_too_often_has_to_wait(client: Client, monkeypatch: p
     assert not Check.objects.exists()
 
 
-def test_an_invalid_check_is_refused(client: Client) -> None:
+def test_an_invalid_check_id_is_refused(client: Client) -> None:
     token = make.setting(players=2).players[0].token
     for named in [value for value in HOSTILE if value is not None]:
         assert refusal(client, token, check_id=named)["context"]["field"] == "check_id"

@@ -22,7 +22,7 @@ def error_of(response: Any) -> tuple[int, int, str, dict[str, Any]]:
 
 
 def padded(size: int) -> bytes:
-    """A good ping of exactly that many bytes."""
+    """A valid ping of exactly ``size`` bytes."""
     frame = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"a":"%s"}}'
     return frame % (b"x" * (size - len(frame) + 2))
 
@@ -34,7 +34,7 @@ def test_a_body_of_64_kib_is_read(client: Client) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "", "Application/JSON; charset=utf-8"])
-def test_json_by_any_spelling_is_read(client: Client, content_type: str) -> None:
+def test_a_body_is_read_whatever_the_spelling_of_its_content_type(client: Client, content_type: str) -> None:
     assert client.post("/mcp", padded(100), content_type=content_type).json()["result"] == {"status": "ok"}
 
 
@@ -66,7 +66,7 @@ def test_params_and_jsonrpc_may_be_missing(client: Client, extra: dict[str, Any]
     }
 
 
-def test_e018_says_what_is_supported(client: Client) -> None:
+def test_an_unsupported_protocol_is_e018_and_names_the_supported_one(client: Client) -> None:
     make.open_league("fall")
     data = wire.refused(client, "register_player", wire.player_request(protocol="league.v3"))
     assert (data["error_code"], data["context"]) == (
@@ -112,7 +112,7 @@ def test_our_own_failure_is_an_internal_error_and_no_500(
     ("name", "code"),
     [("%00", "E002"), ("x" * 300, "E002"), ("%F0%9F%8E%B2", "E014"), ("%ff", "E014"), ("'%20or%201=1", "E014")],
 )
-def test_a_strange_league_in_the_address(client: Client, name: str, code: str) -> None:
+def test_an_unknown_league_in_the_address_is_refused(client: Client, name: str, code: str) -> None:
     path = f"/leagues/{name}/mcp"
     assert wire.refused(client, "get_standings", {}, path)["error_code"] == code
     assert wire.refused(client, "register_player", wire.player_request(), path)["error_code"] == "E014"
@@ -120,11 +120,11 @@ def test_a_strange_league_in_the_address(client: Client, name: str, code: str) -
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/leagues/fall/mcp"])
-def test_other_verbs_are_not_allowed(client: Client, path: str) -> None:
+def test_other_http_methods_are_405(client: Client, path: str) -> None:
     assert [client.get(path).status_code, client.put(path).status_code, client.delete(path).status_code] == [405] * 3
 
 
-def test_a_very_long_method_name_is_cut_in_the_error(client: Client) -> None:
+def test_a_very_long_method_name_is_shortened_in_the_error(client: Client) -> None:
     answer = wire.post(client, wire.request("x" * 60_000, {}))
     assert answer.json()["error"]["data"]["original_message_type"] == "x" * 64
     assert len(answer.content) < 2000

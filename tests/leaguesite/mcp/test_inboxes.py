@@ -30,7 +30,7 @@ def here() -> Agents:
 
 
 def tool(name: str, token: str, **arguments: Any) -> tuple[str, str, bytes, dict[str, str]]:
-    """The arguments of a request of the stateless era."""
+    """The arguments of ``send()`` for a tool call without a session, as in the newer versions of MCP."""
     body, headers = stateless("tools/call", name=name, arguments=arguments)
     return "POST", "/mcp", json.dumps(body).encode(), headers | _head(token)
 
@@ -61,7 +61,7 @@ async def refusal(name: str, token: str, **arguments: Any) -> dict[str, Any]:
     return structured
 
 
-async def held(token: str, **arguments: Any) -> ApplicationCommunicator:
+async def waiting_tool(token: str, **arguments: Any) -> ApplicationCommunicator:
     """A call of ``next_message`` that waits."""
     *parts, headers = tool("next_message", token, **arguments)
     talk = await begin(*parts, **headers)
@@ -102,7 +102,7 @@ async def test_responses_may_come_with_the_call_for_the_next_message(here: Agent
     assert (await referee).json["result"] == EVEN
 
 
-async def test_a_message_that_waits_is_offered_until_it_is_known_to_be_there(here: Agents) -> None:
+async def test_a_waiting_message_is_offered_until_the_caller_sends_its_cursor(here: Agents) -> None:
     token, headers = await seat(here)
     referee = asking(headers)
     found = await call("next_message", token)
@@ -117,7 +117,7 @@ async def test_a_message_that_waits_is_offered_until_it_is_known_to_be_there(her
 
 async def test_a_caller_that_breaks_off_ends_its_line_and_loses_nothing(here: Agents) -> None:
     token, headers = await seat(here)
-    talk = await held(token)
+    talk = await waiting_tool(token)
     await talk.send_input({"type": "http.disconnect"})
     await talk.wait()
     assert hub.lines() == []
@@ -129,7 +129,7 @@ async def test_a_caller_that_breaks_off_ends_its_line_and_loses_nothing(here: Ag
 
 async def test_a_waiting_call_occupies_no_thread(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
-    talk = await held(token)
+    talk = await waiting_tool(token)
     ping = json.dumps({"jsonrpc": "2.0", "method": "ping", "params": {}, "id": 1}).encode()
     assert (await send("POST", "/mcp", ping, content_type=JSON)).json["result"] == {"status": "ok"}
     await call("next_message", token, wait_s=0)
@@ -139,7 +139,7 @@ async def test_a_waiting_call_occupies_no_thread(here: Agents) -> None:
 @pytest.mark.parametrize("first", ["tool", "poll"])
 async def test_tools_and_polls_take_each_other_over(here: Agents, first: str) -> None:
     token = (await registered(here))["auth_token"]
-    older = await (held(token) if first == "tool" else waiting(token))
+    older = await (waiting_tool(token) if first == "tool" else waiting(token))
     if first == "tool":
         await send("GET", "/inbox?wait=0", authorization=f"Bearer {token}")
         lost = (await answer_of(older)).json["result"]
@@ -220,7 +220,7 @@ async def test_a_call_without_a_free_line_takes_no_response(here: Agents, monkey
 
 async def test_a_waiting_call_ends_when_the_process_ends(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
-    talk = await held(token)
+    talk = await waiting_tool(token)
     hub.close()
     assert (await answer_of(talk)).json["result"]["structuredContent"] == {"messages": [], "next": "0"}
 

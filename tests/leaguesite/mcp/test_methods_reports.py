@@ -34,7 +34,7 @@ def params_of(who: make.Member, match: Match, winner: str | None, **changes: Any
 def report(
     client: Client, place: make.Setting, winner: str | None = "P01", who: make.Member | None = None, **changes: Any
 ) -> dict[str, Any]:
-    """Report R1M1; the answer without its envelope."""
+    """Report a result of R1M1; returns the answer without its envelope."""
     match = place.match("R1M1")
     judge = who or place.referee_of("R1M1")
     answer = wire.ask(client, "report_match_result", params_of(judge, match, winner, **changes))
@@ -93,7 +93,7 @@ def test_a_result_is_accepted_and_counts(client: Client, place: make.Setting, me
     ],
     ids=["draw", "DRAW as winner", "technical loss", "both absent", "cancelled", "points are the league's own"],
 )
-def test_every_kind_of_result(
+def test_every_kind_of_result_gets_its_status_and_the_leagues_points(
     client: Client, place: make.Setting, winner: str | None, changes: dict[str, Any], status: str, expected: Any
 ) -> None:
     assert report(client, place, winner, **changes) == ACCEPTED
@@ -117,7 +117,7 @@ def test_the_report_of_a_referee_that_does_not_judge_the_match_is_e013(client: C
     assert place.match("R1M1").state == "ASSIGNED"
 
 
-def test_an_untrusted_referee_judges_nothing(client: Client, place: make.Setting) -> None:
+def test_reports_and_progress_of_a_referee_that_may_not_judge_are_refused(client: Client, place: make.Setting) -> None:
     stranger = make.hire("Stranger", port=8009, trusted=False)
     match = place.match("R1M1")
     assert wire.refused(client, "report_match_result", params_of(stranger, match, "P01"))["error_code"] == "E013"
@@ -167,12 +167,12 @@ def test_a_report_without_attempt_counts_for_the_assigned_referee(client: Client
     assert place.match("R1M1").attempt == 2
 
 
-def test_results_of_a_stopped_league_count_nothing(client: Client, place: make.Setting) -> None:
+def test_a_report_for_a_stopped_league_is_ignored(client: Client, place: make.Setting) -> None:
     lifecycle.stop(league_id="fall")
     assert report(client, place) == {"status": "IGNORED", "reason": "attempt 1 is over"}
 
 
-def test_what_a_referee_sends_in_details_cannot_break_the_pages(client: Client, place: make.Setting) -> None:
+def test_no_details_of_a_report_break_the_pages(client: Client, place: make.Setting) -> None:
     details = {"drawn_number": [1], "number_parity": ["even"], "choices": ["odd"], "reason": 5}
     assert report(client, place, result={"winner": "P01", "score": 3, "details": details}) == ACCEPTED
     for path in ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/", "/api/leagues/fall/matches/R1M1"):
@@ -186,8 +186,8 @@ def progress(client: Client, who: make.Member, *items: dict[str, Any]) -> dict[s
     return wire.ask(client, "report_progress", make.signed(who, "REPORT_PROGRESS", matches=list(items)))
 
 
-def advance(client: Client, place: make.Setting, **changes: Any) -> str:
-    """Report progress of R1M1 by its referee; ``ok`` or ``lost``."""
+def progress_of_r1m1(client: Client, place: make.Setting, **changes: Any) -> str:
+    """Have the referee of R1M1 report its progress; returns the status in the answer, ``ok`` or ``lost``."""
     match = place.match("R1M1")
     item = make.progress_item(match, **changes)
     answer = progress(client, place.referee_of("R1M1"), item)
@@ -200,33 +200,35 @@ def advance(client: Client, place: make.Setting, **changes: Any) -> str:
     return str(answer["matches"][0]["status"])
 
 
-def test_states_move_forward_only(client: Client, place: make.Setting) -> None:
+def test_a_match_does_not_go_back_to_an_earlier_state(client: Client, place: make.Setting) -> None:
     seen = []
     for state in ("COLLECTING_CHOICES", "WAITING_FOR_PLAYERS", "DRAWING_NUMBER", "COLLECTING_CHOICES"):
-        assert advance(client, place, state=state) == "ok"
+        assert progress_of_r1m1(client, place, state=state) == "ok"
         seen.append(place.match("R1M1").state)
     assert seen == ["COLLECTING_CHOICES", "COLLECTING_CHOICES", "DRAWING_NUMBER", "DRAWING_NUMBER"]
     steps = [step["state"] for step in place.match("R1M1").lifecycle]
     assert steps == ["ASSIGNED", "COLLECTING_CHOICES", "DRAWING_NUMBER"]
 
 
-def test_who_joined_and_who_locked_in_is_kept_but_no_view(client: Client, place: make.Setting) -> None:
-    advance(client, place, joined=["P01", "P09", 5])
-    advance(client, place, state="COLLECTING_CHOICES", joined=["P02"], locked_in=["P02", "P02", "X"], view={"a": 1})
+def test_who_joined_and_who_locked_in_is_stored_and_a_view_is_not(client: Client, place: make.Setting) -> None:
+    progress_of_r1m1(client, place, joined=["P01", "P09", 5])
+    progress_of_r1m1(
+        client, place, state="COLLECTING_CHOICES", joined=["P02"], locked_in=["P02", "P02", "X"], view={"a": 1}
+    )
     match = place.match("R1M1")
     assert (match.joined, match.locked_in, match.view) == (["P01", "P02"], ["P02"], {})
 
 
 def test_a_progress_report_may_be_ok_for_one_match_and_lost_for_another(client: Client) -> None:
     place = make.playing(players=4)
-    mine, ended = place.match("R1M1"), place.match("R1M2")
+    in_play, ended = place.match("R1M1"), place.match("R1M2")
     make.report(ended, "P03")
     items = [
-        make.progress_item(mine),
-        make.progress_item(mine, attempt=2),
+        make.progress_item(in_play),
+        make.progress_item(in_play, attempt=2),
         make.progress_item(ended),
-        make.progress_item(mine, match_id="R9M9"),
-        make.progress_item(mine, league_id="nowhere"),
+        make.progress_item(in_play, match_id="R9M9"),
+        make.progress_item(in_play, league_id="nowhere"),
     ]
     answer = progress(client, place.referees[0], *items)
     assert [one["status"] for one in answer["matches"]] == ["ok", "lost", "lost", "lost", "lost"]
@@ -237,7 +239,7 @@ def test_a_heartbeat_renews_the_lease_and_brings_a_suspended_referee_back(client
     judge = place.referee_of("R1M1")
     Match.objects.filter(match_id="R1M1").update(lease_until=now, state="WAITING_FOR_PLAYERS")
     Agent.objects.filter(pk=judge.agent.pk).update(state="SUSPENDED", heard_at=None)
-    assert advance(client, place) == "ok"
+    assert progress_of_r1m1(client, place) == "ok"
     lease = (place.match("R1M1").lease_until - now).total_seconds()
     assert 8 <= lease < 60
     assert (judge.fresh().state, judge.fresh().heard_at is None) == ("ACTIVE", False)
@@ -247,14 +249,14 @@ def entries() -> list[tuple[int, int, Any]]:
     return [(one.attempt, one.n, one.entry["body"]) for one in Message.objects.order_by("attempt", "n")]
 
 
-def test_transcript_entries_are_added_once(client: Client, place: make.Setting) -> None:
-    advance(client, place, transcript=[make.line(0, body="a"), make.line(1, body="b")])
-    advance(client, place, transcript=[make.line(1, body="other"), make.line(2, body="c")])
+def test_a_transcript_entry_that_is_sent_again_is_not_stored_again(client: Client, place: make.Setting) -> None:
+    progress_of_r1m1(client, place, transcript=[make.line(0, body="a"), make.line(1, body="b")])
+    progress_of_r1m1(client, place, transcript=[make.line(1, body="other"), make.line(2, body="c")])
     report(client, place, transcript=[make.line(2, body="other"), make.line(3, body="d"), make.line(3, body="e")])
     assert entries() == [(1, 0, "a"), (1, 1, "b"), (1, 2, "c"), (1, 3, "d")]
 
 
-def test_entries_that_cannot_be_shown_are_left_out(client: Client, place: make.Setting) -> None:
+def test_transcript_entries_that_cannot_be_shown_are_left_out(client: Client, place: make.Setting) -> None:
     junk: list[Any] = [
         "line",
         {},
@@ -269,14 +271,14 @@ def test_entries_that_cannot_be_shown_are_left_out(client: Client, place: make.S
         make.line(0, body="x" * 9000),
         make.line(0, body="good"),
     ]
-    advance(client, place, transcript=junk)
+    progress_of_r1m1(client, place, transcript=junk)
     assert entries() == [(1, 0, "good")]
     assert client.get("/leagues/fall/matches/R1M1/").status_code == 200
 
 
-def test_tokens_in_a_transcript_are_taken_out_again(client: Client, place: make.Setting) -> None:
+def test_tokens_in_a_transcript_are_redacted(client: Client, place: make.Setting) -> None:
     body = {"auth_token": SECRET, "note": f"it said {SECRET}", "list": [SECRET], "auth_token_sha256": ["ab"]}
-    advance(client, place, transcript=[make.line(0, body=body, problem=f"bad {SECRET}", notes=[SECRET])])
+    progress_of_r1m1(client, place, transcript=[make.line(0, body=body, problem=f"bad {SECRET}", notes=[SECRET])])
     entry = Message.objects.get().entry
     assert (entry["body"], entry["problem"], entry["notes"]) == (
         {"auth_token": REDACTED, "note": f"it said {REDACTED}", "list": [REDACTED], "auth_token_sha256": REDACTED},
@@ -285,16 +287,16 @@ def test_tokens_in_a_transcript_are_taken_out_again(client: Client, place: make.
     )
 
 
-def test_a_match_handed_back_is_not_a_lost_one(client: Client, place: make.Setting) -> None:
-    assert advance(client, place, state="HANDED_BACK", transcript=[make.line(0, body="kept")]) == "ok"
+def test_handing_back_a_match_is_no_lost_attempt(client: Client, place: make.Setting) -> None:
+    assert progress_of_r1m1(client, place, state="HANDED_BACK", transcript=[make.line(0, body="kept")]) == "ok"
     match = place.match("R1M1")
     assert (match.state, match.lost_attempts, match.attempt, match.lease_until) == ("READY", 0, 1, None)
     assert entries() == [(1, 0, "kept")]
-    assert advance(client, place) == "lost"
+    assert progress_of_r1m1(client, place) == "lost"
 
 
 def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_sealed_match(client: Client) -> None:
-    """At a league's own address anybody registers as a referee, and the first one of a league is REF01 there."""
+    """Anybody may register as a referee at a league's own address, and the first one to do so is REF01 there."""
     place = make.playing(players=2)
     match = place.match("R1M1")
     seal = {"status": "WIN", "winner_player_id": "P02", "reason": "", "details": {}, "faults": [], "draw": 3}
@@ -311,7 +313,7 @@ def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_seal
     head |= {"sender": "referee:REF01", "conversation_id": "c", "auth_token": stranger["auth_token"]}
     refused = wire.post(client, wire.request("report_match_result", head | fields)).json()
     assert refused.get("error", {}).get("data", {}).get("error_code") == "E013", refused
-    # Its players have not been told yet, and nobody has learnt a path of theirs.
+    # No player counts as told, and the path that the stranger reported is not stored for P02.
     now = place.match("R1M1")
     assert (now.state, "told" in now.seal) == ("DRAWING_NUMBER", False)
     assert Agent.objects.get(kind="player", code="P02").endpoint == address

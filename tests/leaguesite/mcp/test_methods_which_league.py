@@ -28,7 +28,7 @@ def home_of(answer: dict[str, Any]) -> tuple[str, str | None]:
 
 
 def close(league_id: str) -> None:
-    """Make a league's registration closed with two players of its own."""
+    """Add two players to a league and close its registration."""
     for number in (1, 2):
         make.join(f"Old {number}", league_id, port=9000 + number)
     opening.close_registration(league_id=league_id)
@@ -209,13 +209,13 @@ def test_a_second_id_that_the_lobby_promised_goes_on_working(client: Client) -> 
 def test_nobody_takes_over_an_agent_that_waits_in_the_lobby(client: Client) -> None:
     for league_id in ("a", "b"):
         make.open_league(league_id)
-    same = {"endpoint": "http://192.0.2.7:8101/mcp"}
-    waiting = register(client, caller="192.0.2.7", **same)
-    stranger = register(client, "/leagues/a/mcp", caller="192.0.2.8", **same)
+    own_endpoint = {"endpoint": "http://192.0.2.7:8101/mcp"}
+    waiting = register(client, caller="192.0.2.7", **own_endpoint)
+    stranger = register(client, "/leagues/a/mcp", caller="192.0.2.8", **own_endpoint)
     assert (stranger["status"], stranger["legacy_code"]) == ("REJECTED", "L003")
-    come = register(client, "/leagues/a/mcp", caller="192.0.2.7", **same)
-    assert (come["status"], come["player_id"]) == ("ACCEPTED", waiting["player_id"])
-    assert [(agent.code, agent.league_id) for agent in Agent.objects.all()] == [(come["player_id"], "a")]
+    entered = register(client, "/leagues/a/mcp", caller="192.0.2.7", **own_endpoint)
+    assert (entered["status"], entered["player_id"]) == ("ACCEPTED", waiting["player_id"])
+    assert [(agent.code, agent.league_id) for agent in Agent.objects.all()] == [(entered["player_id"], "a")]
 
 
 def test_only_players_that_fit_enter_from_the_lobby(client: Client) -> None:
@@ -223,8 +223,8 @@ def test_only_players_that_fit_enter_from_the_lobby(client: Client) -> None:
     for number in (2, 3, 4):
         register(client, name=f"Early {number}", port=8100 + number)
     make.open_league("fall", max_players=2)
-    places_of_agents = list(Agent.objects.order_by("pk").values_list("name", "league_id"))
-    assert places_of_agents == [("Chess", None), ("Early 2", "fall"), ("Early 3", "fall"), ("Early 4", None)]
+    leagues_of_agents = list(Agent.objects.order_by("pk").values_list("name", "league_id"))
+    assert leagues_of_agents == [("Chess", None), ("Early 2", "fall"), ("Early 3", "fall"), ("Early 4", None)]
 
 
 def test_a_referee_belongs_to_the_site_unless_it_came_to_a_leagues_own_address(client: Client) -> None:

@@ -14,7 +14,7 @@ from league_sdk.mcp.versions import META
 from tests import factories as make
 from tests import wire
 from tests.league_sdk.mcp.talking import handshake, stateless
-from tests.leaguesite.mcp.holding import hold
+from tests.leaguesite.mcp.holding import assert_fits
 
 pytestmark = pytest.mark.django_db
 ADA = {"display_name": "Ada", "contact_endpoint": "http://127.0.0.1:8101/mcp"}
@@ -27,19 +27,19 @@ def post(client: Client, body: Any, token: str = "", path: str = "/mcp", **heade
 
 
 def ask(client: Client, method: str, token: str = "", path: str = "/mcp", **params: Any) -> dict[str, Any]:
-    """The result of a request of the stateless era."""
+    """The result of a request of MCP's stateless era (from 2026-07-28 on, without a session)."""
     body, headers = stateless(method, **params)
     answer = post(client, body, token, path, **headers)
     assert answer.status_code == 200, answer.content
     result: dict[str, Any] = answer.json()["result"]
     assert result["_meta"][f"{META}serverInfo"]["name"] == "leaguesite"
     if method == "tools/call":
-        hold(params["name"], result["structuredContent"])
+        assert_fits(params["name"], result["structuredContent"])
     return result
 
 
 def call(client: Client, name: str, token: str = "", **arguments: Any) -> dict[str, Any]:
-    """The structured content of a tool that must do what it is asked."""
+    """The structured content of a tool's result, which must be no refusal."""
     result = ask(client, "tools/call", token, name=name, arguments=arguments)
     assert not result["isError"], result
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
@@ -55,7 +55,7 @@ def test_an_agent_registers_with_a_name_and_an_address(client: Client) -> None:
     assert (agent.display_name, agent.endpoint) == ("Ada", ADA["contact_endpoint"])
 
 
-def test_a_query_needs_its_type_and_a_token_in_the_head(client: Client) -> None:
+def test_a_query_needs_its_type_and_a_token_in_the_authorization_header(client: Client) -> None:
     place = make.setting(players=2)
     token = place.players[0].token
     answer = call(client, "league_query", token, query_type="GET_STANDINGS")
@@ -64,7 +64,7 @@ def test_a_query_needs_its_type_and_a_token_in_the_head(client: Client) -> None:
     assert (refused["isError"], refused["structuredContent"]["error_code"]) == (True, "E011")
 
 
-def test_standings_are_those_of_the_message(client: Client) -> None:
+def test_get_standings_answers_with_the_message_of_the_standings(client: Client) -> None:
     place = make.playing(players=2)
     make.finish_round(place)
     answer = call(client, "get_standings", place.players[0].token)
@@ -79,7 +79,7 @@ def test_only_tools_that_are_listed_can_be_called(client: Client, name: str) -> 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32602)
 
 
-def test_a_request_that_its_sender_could_not_read_the_answer_of_changes_nothing(client: Client) -> None:
+def test_a_registration_with_wrong_or_unsupported_headers_changes_nothing(client: Client) -> None:
     make.open_league("fall")
     body, headers = stateless("tools/call", name="register_player", arguments=ADA)
     for wrong in ({"mcp_protocol_version": "2099-01-01"}, {"mcp_method": "tools/list"}, {"mcp_name": "ping"}):
@@ -93,7 +93,7 @@ def test_a_request_that_its_sender_could_not_read_the_answer_of_changes_nothing(
 
 
 @pytest.mark.parametrize("headers", [{}, stateless("tools/call")[1], {"mcp_protocol_version": "2025-06-18"}])
-def test_a_page_of_another_site_calls_nothing(client: Client, headers: dict[str, str]) -> None:
+def test_a_call_from_a_page_of_another_site_is_403_and_changes_nothing(client: Client, headers: dict[str, str]) -> None:
     make.open_league("fall")
     body = handshake("tools/call", name="register_player", arguments=ADA)
     answer = post(client, body, **headers, origin="https://evil.example")
@@ -125,14 +125,14 @@ def test_every_resource_that_is_listed_can_be_read(client: Client) -> None:
         assert read(client, uri)["league_id"] == "fall", uri
 
 
-def test_the_own_standings_are_those_of_the_tokens_league(client: Client) -> None:
+def test_the_standings_without_a_league_are_those_of_the_tokens_or_the_addresss_league(client: Client) -> None:
     place = make.setting("fall", players=2)
     make.setting("other", players=3)
     assert read(client, "league://standings", place.players[0].token)["league_id"] == "fall"
     assert read(client, "league://standings", path="/leagues/other/mcp")["league_id"] == "other"
 
 
-def test_a_match_shows_no_choice_that_is_hidden_and_no_address(client: Client) -> None:
+def test_the_resource_of_a_match_shows_no_address(client: Client) -> None:
     place = make.playing(players=2)
     make.finish_round(place)
     found = read(client, "league://fall/matches/R1M1")
@@ -140,7 +140,7 @@ def test_a_match_shows_no_choice_that_is_hidden_and_no_address(client: Client) -
     assert "127.0.0.1" not in json.dumps(found)
 
 
-def test_a_frozen_board_is_frozen_here_too(client: Client) -> None:
+def test_the_standings_resource_shows_no_result_after_a_freeze(client: Client) -> None:
     place = make.veiled()
     make.playing_on(place)
     before = read(client, "league://fall/standings")
@@ -155,7 +155,7 @@ def test_a_frozen_board_is_frozen_here_too(client: Client) -> None:
     ["league://nowhere/standings", "league://fall/matches/R9M9", "league://fall/players/P09/history", "league://fall",
      "league://fall/matches/%00", "league://%00/standings", "http://127.0.0.1/", "league://" + "x" * 200 + "/rounds"],
 )  # fmt: skip
-def test_an_address_of_nothing_is_refused_and_named(client: Client, uri: str) -> None:
+def test_a_uri_that_leads_to_nothing_is_refused_and_named(client: Client, uri: str) -> None:
     make.setting(players=2)
     body, headers = stateless("resources/read", uri=uri)
     answer = post(client, body, **headers)
@@ -163,7 +163,7 @@ def test_an_address_of_nothing_is_refused_and_named(client: Client, uri: str) ->
     assert answer.json()["error"]["data"] == {"uri": uri}
 
 
-def test_an_address_completes_the_ids_of_leagues(client: Client) -> None:
+def test_the_league_in_a_uri_template_is_completed(client: Client) -> None:
     make.open_league("fall")
     make.open_league("spring")
     reference = {"type": "ref/resource", "uri": "league://{id}/standings"}
@@ -171,7 +171,7 @@ def test_an_address_completes_the_ids_of_leagues(client: Client) -> None:
     assert answer["completion"]["values"] == ["fall"]
 
 
-def test_every_prompt_says_where_its_facts_are(client: Client) -> None:
+def test_every_prompt_names_the_resource_or_page_to_read(client: Client) -> None:
     filled = {"language": "Go", "match_id": "R1M1", "player_id": "P01"}
     for prompt in ask(client, "prompts/list")["prompts"]:
         arguments = {one["name"]: filled[one["name"]] for one in prompt["arguments"] if one["required"]}
@@ -180,7 +180,7 @@ def test_every_prompt_says_where_its_facts_are(client: Client) -> None:
         assert "league://" in words or "/protocol.md" in words, prompt["name"]
 
 
-# Which protocol is whose ----------------------------------------------------------------------
+# Clients of MCP and of league.v2 ----------------------------------------------------------------------
 
 
 def test_a_client_of_the_handshake_era_has_a_session_and_the_answers_of_its_era(client: Client) -> None:
@@ -199,20 +199,20 @@ def test_a_client_of_the_handshake_era_has_a_session_and_the_answers_of_its_era(
     assert reply.status_code == 404
 
 
-def test_course_clients_are_answered_as_before(client: Client) -> None:
+def test_a_client_without_mcp_headers_is_answered_as_in_league_v2(client: Client) -> None:
     assert wire.ask(client, "ping", {}) == {"status": "ok"}
     unknown = wire.post(client, wire.request("protocol/message", {"message_type": "NONE"}))
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (200, -32601)
     assert wire.post(client, b"{").json()["error"]["data"]["error_code"] == "E002"
 
 
-def test_a_body_that_cannot_be_read_is_refused_in_the_words_of_its_headers(client: Client) -> None:
+def test_an_unreadable_body_with_mcp_headers_is_refused_as_mcp_does(client: Client) -> None:
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}
     answer = client.post("/mcp", b"{", content_type="application/json", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"], answer.json()["id"]) == (400, -32700, None)
 
 
-def test_other_methods_of_http_are_refused(client: Client) -> None:
+def test_http_methods_but_post_are_refused(client: Client) -> None:
     for method in (client.get, client.delete, client.put):
         answer = method("/mcp")
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")

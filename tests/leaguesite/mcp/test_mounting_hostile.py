@@ -1,4 +1,4 @@
-"""What somebody in the room can do to others by MCP: use up their share, ask what takes long, and ask what fails."""
+"""What somebody in the room can try by MCP to harm others: use up their share, ask for what takes long or fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def use_up() -> None:
         pass
 
 
-def status(client: Client, method: str, token: str = "", **params: Any) -> int:
+def status_of(client: Client, method: str, token: str = "", **params: Any) -> int:
     body, headers = stateless(method, **params)
     return int(post(client, body, token, **headers).status_code)
 
@@ -44,15 +44,15 @@ def test_an_agent_that_only_reads_is_known_after_a_restart(client: Client) -> No
     token = make.setting(players=2).players[0].token
     known_tokens.forget_all()
     use_up()
-    assert status(client, "resources/read", uri="league://standings") == 429
-    assert status(client, "resources/read", "tok_of_nobody", uri="league://standings") == 429
-    assert status(client, "resources/read", token, uri="league://standings") == 200
+    assert status_of(client, "resources/read", uri="league://standings") == 429
+    assert status_of(client, "resources/read", "tok_of_nobody", uri="league://standings") == 429
+    assert status_of(client, "resources/read", token, uri="league://standings") == 200
 
 
-def test_a_call_of_no_tool_counts_as_a_call(client: Client) -> None:
+def test_calls_of_unknown_tools_are_limited_as_well(client: Client) -> None:
     use_up()
-    assert status(client, "tools/call", name="no_such_tool") == 429
-    assert status(client, "tools/call") == 429
+    assert status_of(client, "tools/call", name="no_such_tool") == 429
+    assert status_of(client, "tools/call") == 429
 
 
 def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(
@@ -73,7 +73,7 @@ def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "made"),
+    ("name", "where", "function_name"),
     [
         ("standings", queries, "standings_rows"),
         ("agents", queries, "agents_of"),
@@ -81,20 +81,20 @@ def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(
         ("players/P01/history", queries, "player_stats"),
     ],
 )
-def test_however_many_read_what_grows_with_a_league_it_is_made_once(
-    client: Client, monkeypatch: pytest.MonkeyPatch, name: str, where: Any, made: str
+def test_a_resource_that_grows_with_a_league_is_made_once_for_many_readers(
+    client: Client, monkeypatch: pytest.MonkeyPatch, name: str, where: Any, function_name: str
 ) -> None:
     make.playing(players=2)
-    makes, times = getattr(where, made), []
+    original, calls = getattr(where, function_name), []
 
     def noted(*arguments: Any, **named: Any) -> Any:
-        times.append(1)
-        return makes(*arguments, **named)
+        calls.append(1)
+        return original(*arguments, **named)
 
-    monkeypatch.setattr(where, made, noted)
+    monkeypatch.setattr(where, function_name, noted)
     first = read(client, f"league://fall/{name}")
     assert first == read(client, f"league://fall/{name}")
-    assert len(times) == 1
+    assert len(calls) == 1
 
 
 def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: 
     assert (found["total"], found["next_cursor"] is None) == (6, False)
 
 
-async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_changes_of_a_league_are_told_to_listeners_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mounting, "TELL_INTERVAL_S", 0)
     uris, telling, others = [], mounting.Telling(), asyncio.Event()
     uri_filter = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
@@ -128,7 +128,7 @@ async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(mon
 
 @pytest.mark.parametrize("singly", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["all", "singly"])
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_no_tool_fails_at_any_arguments(
+def test_no_tool_fails_whatever_its_arguments(
     client: Client, tool: DeclaredTool, singly: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether one argument alone is hostile or all of them are."""
@@ -151,7 +151,7 @@ def test_leagues_are_listed_with_times_as_in_messages(client: Client) -> None:
 
 
 @pytest.mark.parametrize("typed", ["x" * 60_000, "%" * 60_000, "_", "%"])
-def test_what_no_id_begins_with_completes_to_nothing(client: Client, typed: str) -> None:
+def test_a_text_that_begins_no_id_is_completed_to_nothing(client: Client, typed: str) -> None:
     make.open_league("fall")
     reference = {"type": "ref/resource", "uri": "league://{id}/standings"}
     answer = ask(client, "completion/complete", ref=reference, argument={"name": "id", "value": typed})
@@ -162,6 +162,6 @@ def test_what_no_id_begins_with_completes_to_nothing(client: Client, typed: str)
 @pytest.mark.parametrize(
     "uri", ["league://{}/standings", "league://fall/matches/{}", "league://fall/players/{}/history"]
 )
-def test_a_hostile_address_is_that_of_nothing(client: Client, uri: str, part: str) -> None:
+def test_a_hostile_uri_is_400(client: Client, uri: str, part: str) -> None:
     make.setting(players=2)
-    assert status(client, "resources/read", uri=uri.format(part)) == 400
+    assert status_of(client, "resources/read", uri=uri.format(part)) == 400

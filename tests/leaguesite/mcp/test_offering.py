@@ -1,4 +1,4 @@
-"""What a tool of MCP answers is what the same call of league.v2 answers, which it takes from the same cache."""
+"""A tool of MCP answers as the same call of league.v2 does, and takes the answer from the same cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leaguesite.serving import threads
 from tests import factories as make
 from tests import wire
 from tests.league_sdk.mcp.talking import handshake, stateless
-from tests.leaguesite.mcp.holding import hold
+from tests.leaguesite.mcp.holding import assert_fits
 from tests.leaguesite.mcp.test_mounting import post
 from tests.leaguesite.serving.asgi import Held, answer_of, begin
 from tests.matches.agent_server import Agents
@@ -25,7 +25,7 @@ HOSTILE = [
     '{"data":{"standings":[]}},"content":[',
     "<0123456789abcdef0123456789abcdef>structuredContent",
 ]
-"""Names that would end a text or an object early, were they put in as they are."""
+"""Names that would end a JSON string or object early if they were put into an answer unescaped."""
 ERAS = ("stateless", "handshake")
 QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("league_query", {"query_type": "GET_STANDINGS"}),
@@ -49,7 +49,7 @@ def place() -> make.Setting:
 
 
 def result_of(client: Client, era: str, token: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool, of an answer in which no key stands twice in one object."""
+    """The result of a tool; the answer must have no key twice in one object, which ``rpc.loads`` refuses."""
     params: dict[str, Any] = {"name": name, "arguments": arguments}
     body, headers = stateless("tools/call", **params)
     if era == "handshake":
@@ -69,10 +69,11 @@ def test_a_tool_answers_what_league_v2_answers(
     kind = arguments.get("query_type", name.upper())
     params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
     answer = wire.ask(client, "league_query", params)
-    for _first_made_then_kept in range(2):
+    # The first answer is made, the second comes from the cache.
+    for _ in range(2):
         result = result_of(client, era, who.token, name, arguments | {"conversation_id": answer["conversation_id"]})
         structured = result["structuredContent"]
-        hold(name, structured)
+        assert_fits(name, structured)
         assert json.loads(result["content"][0]["text"]) == structured
         if name == "league_query":
             assert structured == answer | {"timestamp": structured["timestamp"]}
@@ -90,7 +91,7 @@ def test_a_tool_answers_what_league_v2_answers(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_answer_that_is_kept_waits_for_no_other_query(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
+async def test_an_answer_from_the_cache_waits_for_no_other_query(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
     here = Agents()
     place = await here.in_db(lambda: make.setting(players=2))
     body, headers = stateless("tools/call", name="get_standings", arguments={})
@@ -104,7 +105,7 @@ async def test_an_answer_that_is_kept_waits_for_no_other_query(monkeypatch: pyte
     held = Held()
     with monkeypatch.context() as patch:
         patch.setitem(threads.THREADS, threads.QUERIES, held.pool)
-        # To be made, it waits for its turn among the queries.
+        # The first answer has to be made, so it waits for its turn among the queries.
         waiting = await held.wait_for(await ask())
         held.end()
         first = (await answer_of(waiting[0])).json["result"]["structuredContent"]

@@ -1,4 +1,4 @@
-"""``practice_match``: an agent practises itself, and has nobody else practise."""
+"""``practice_match``: an agent starts practice matches of its own; no other agent can be named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refusal(client: Client, token: str, **arguments: Any) -> dict[str, Any]:
     return content
 
 
-def test_an_agent_practises_itself_whatever_the_call_names(client: Client) -> None:
+def test_the_caller_practises_whichever_agent_the_call_names(client: Client) -> None:
     place = make.setting(players=2)
     other = place.players[1].agent
     named = {"endpoint": other.endpoint, "player_id": other.code, "agent_id": other.code}
@@ -48,13 +48,15 @@ def test_an_agent_practises_itself_whatever_the_call_names(client: Client) -> No
         ({"practice_id": {"$gt": ""}}, "E002", "practice_id"),
     ],
 )
-def test_what_is_refused(client: Client, wish: dict[str, Any], code: str, field: str) -> None:
+def test_a_practice_match_with_an_invalid_argument_is_refused(
+    client: Client, wish: dict[str, Any], code: str, field: str
+) -> None:
     refused = refusal(client, make.setting(players=2).players[0].token, **wish)
     assert (refused["error_code"], refused["context"]["field"]) == (code, field)
     assert not Check.queue.exists()
 
 
-def test_a_referee_does_not_practise(client: Client) -> None:
+def test_a_practice_match_of_a_referee_is_refused(client: Client) -> None:
     refused = refusal(client, make.setting(players=2).referees[0].token)
     assert refused["error_description"]
     assert not Check.queue.exists()

@@ -28,7 +28,7 @@ def place() -> make.Setting:
 
 
 def query(client: Client, who: make.Member, query_type: str, **changes: Any) -> dict[str, Any]:
-    """The whole answer of a LEAGUE_QUERY but for its moment."""
+    """The whole answer of a LEAGUE_QUERY, with ``<time>`` in place of its times."""
     params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=query_type) | changes
     return wire.plain(wire.ask(client, "league_query", params))
 
@@ -68,7 +68,7 @@ STANDINGS = {"standings": [row(1, 1, 1, 1, 0, 3), row(2, 2, 1, 0, 1, 0), row(3, 
 
 
 def pair(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
-    """A match in a list that has not begun."""
+    """A match that has not begun, as lists show it; with changes."""
     return {
         "match_id": match_id,
         "round_id": int(match_id[1]),
@@ -85,11 +85,11 @@ def pair(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
 PLAYED = pair("R1M1", "P01", "P02", referee_id="REF01", state="FINISHED", attempt=1, status="WIN", winner="P01")
 
 
-def test_get_standings(client: Client, place: make.Setting) -> None:
+def test_get_standings_answers_the_whole_table(client: Client, place: make.Setting) -> None:
     assert query(client, place.players[1], "GET_STANDINGS") == answer("GET_STANDINGS", STANDINGS)
 
 
-def test_get_schedule(client: Client, place: make.Setting) -> None:
+def test_get_schedule_answers_all_rounds_with_their_matches(client: Client, place: make.Setting) -> None:
     def waiting(number: int, bye: str, match: dict[str, Any]) -> dict[str, Any]:
         return {
             "round_id": number,
@@ -109,12 +109,14 @@ def test_get_schedule(client: Client, place: make.Setting) -> None:
 
 
 @pytest.mark.parametrize("params", [{"query_params": {"player_id": "P02"}}, {"query_params": None, "player_id": "P02"}])
-def test_get_player_stats_of_another(client: Client, place: make.Setting, params: dict[str, Any]) -> None:
+def test_get_player_stats_of_another_player_are_answered(
+    client: Client, place: make.Setting, params: dict[str, Any]
+) -> None:
     stats = {"player_id": "P02", "stats": row(2, 2, 1, 0, 1, 0), "matches": [PLAYED]}
     assert query(client, place.players[2], "GET_PLAYER_STATS", **params) == answer("GET_PLAYER_STATS", stats)
 
 
-def test_get_next_match(client: Client, place: make.Setting) -> None:
+def test_get_next_match_names_the_match_the_round_and_the_opponent(client: Client, place: make.Setting) -> None:
     mine = query(client, place.players[0], "GET_NEXT_MATCH")
     coming = {"match_id": "R2M1", "round_id": 2, "opponent_id": "P03", "referee_endpoint": None}
     assert mine == answer("GET_NEXT_MATCH", {"next_match": coming})
@@ -175,13 +177,13 @@ def test_a_referee_must_say_which_player(client: Client, place: make.Setting) ->
 
 
 @pytest.mark.parametrize("sender", ["player:P01", "P01", "player:Player 1", "Player 1"])
-def test_its_id_or_the_name_it_registered_under_is_a_good_sender(
-    client: Client, place: make.Setting, sender: str
-) -> None:
+def test_a_sender_may_be_the_agents_id_or_its_name(client: Client, place: make.Setting, sender: str) -> None:
     assert query(client, place.players[0], "GET_STANDINGS", sender=sender)["data"] == STANDINGS
 
 
-def test_without_a_name_the_league_is_that_of_the_token_then_the_default(client: Client, place: make.Setting) -> None:
+def test_a_query_that_names_no_league_means_the_tokens_league_or_the_default(
+    client: Client, place: make.Setting
+) -> None:
     make.open_league(settings.LEAGUE_DEFAULT_ID)
     params = make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_STANDINGS")
     assert wire.ask(client, "league_query", params)["league_id"] == "fall"
@@ -203,7 +205,7 @@ def test_get_games_needs_no_league(client: Client) -> None:
     assert shown.get("league_id") is None
 
 
-def test_an_unknown_query_names_those_there_are(client: Client, place: make.Setting) -> None:
+def test_an_unknown_query_type_is_refused_with_the_known_ones(client: Client, place: make.Setting) -> None:
     data = wire.refused(client, "league_query", make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_CAKE"))
     assert (data["error_code"], data["context"]) == (
         "E002",
@@ -215,5 +217,5 @@ def test_an_unknown_query_names_those_there_are(client: Client, place: make.Sett
     )
 
 
-def test_without_any_league_it_is_e014(client: Client) -> None:
+def test_a_query_on_a_site_without_any_league_is_e014(client: Client) -> None:
     assert wire.refused(client, "get_standings", {})["error_code"] == "E014"

@@ -28,7 +28,7 @@ def no_tracers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def spans(no_tracers: None) -> Iterator[Any]:
-    """Asks for what has been traced so far."""
+    """A function that returns the name and the attributes of every span that has ended so far."""
     exporter = InMemorySpanExporter()
     provider = tracing.start("web", exporter=exporter)
 
@@ -41,16 +41,16 @@ def spans(no_tracers: None) -> Iterator[Any]:
 
 
 @pytest.mark.django_db
-def test_a_call_is_a_span(client: Client, spans: Any) -> None:
+def test_a_call_has_spans_with_its_league_and_sender_and_no_token(client: Client, spans: Any) -> None:
     place = make.playing(players=2)
     query = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED, "conversation_id": PLANTED}))
-    # The first span is of what all calls go through; the list itself is made in a thread of its own.
-    (_, ladder), (name, about), (_, refused) = spans()
-    assert (name, ladder["league.message_type"]) == ("agent call", "LEAGUE_QUERY")
-    assert about.pop("league.duration_ms") > 0
-    assert about == {
+    # The first span is of the way that all calls take; the second is of the query, which runs on a thread of its own.
+    (_, outer), (name, attributes), (_, refused) = spans()
+    assert (name, outer["league.message_type"]) == ("agent call", "LEAGUE_QUERY")
+    assert attributes.pop("league.duration_ms") > 0
+    assert attributes == {
         "league.league_id": "fall",
         "league.conversation_id": query["conversation_id"],
         "league.message_type": "LEAGUE_QUERY",
@@ -59,10 +59,10 @@ def test_a_call_is_a_span(client: Client, spans: Any) -> None:
     assert (refused["league.error_code"], refused["league.conversation_id"]) == ("E012", "tok_…")
 
 
-def test_work_within_work_is_a_span_within_a_span(spans: Any) -> None:
+def test_a_span_within_another_has_the_outer_ones_attributes(spans: Any) -> None:
     with records.work("agent call", message_type="MATCH_RESULT_REPORT"), records.work("result", match_id="R1M1"):
         pass
-    assert [(name, about["league.message_type"]) for name, about in spans()] == [
+    assert [(name, attributes["league.message_type"]) for name, attributes in spans()] == [
         ("result", "MATCH_RESULT_REPORT"),
         ("agent call", "MATCH_RESULT_REPORT"),
     ]
@@ -75,7 +75,7 @@ def test_without_configuration_nothing_is_traced(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("wish", [("LEAGUE_OTEL", "1"), (tracing.ENDPOINT, "http://127.0.0.1:4318")])
-def test_without_the_packages_a_sentence_says_so_and_nothing_is_traced(
+def test_without_opentelemetry_a_sentence_says_so_and_nothing_is_traced(
     wish: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the three servers say of their tools is what clients of MCP can read: some refuse a schema that says nothing."""
+"""The schemas of the tools of our three servers, as clients of MCP can read them: some refuse a part without a type."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leaguesite.mcp import tools as of_the_league_manager
 
 SERVERS = {"league manager": of_the_league_manager, "referee": of_a_referee, "player": of_a_player}
 TOOLS = [pytest.param(tool, id=f"{name}: {tool.name}") for name, module in SERVERS.items() for tool in module.TOOLS]
-WORDS = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
-"""One of which each part of a schema has."""
+KEYS_OF_TYPES = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
+"""Each part of a schema must have one of these keys."""
 
 
 def parts(schema: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every schema within a schema that stands for a value, with its place."""
+    """A schema and every schema within it, each with its path."""
     if not isinstance(schema, dict):
         return
     yield where, schema
@@ -39,6 +39,6 @@ def test_every_part_of_a_schema_says_which_values_it_takes(tool: DeclaredTool) -
     for schema in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
-        assert [where for where, part in parts(schema, tool.name) if not WORDS & set(part)] == []
-        # Legal, and not known to clients that map a schema onto a language with one type for each value.
+        assert [where for where, part in parts(schema, tool.name) if not KEYS_OF_TYPES & set(part)] == []
+        # A list of types is legal, but clients whose language has one type for each value cannot read it.
         assert [where for where, part in parts(schema, tool.name) if isinstance(part.get("type"), list)] == []

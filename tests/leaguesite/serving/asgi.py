@@ -79,7 +79,7 @@ async def send(method: str, path: str, *parts: bytes, **headers: str) -> Answer:
 
 
 class Held:
-    """A thread that is blocked until ``end``, like one that is busy checking the passwords of other requests."""
+    """A pool of one thread that is blocked until ``end``, as if it were busy with other requests."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(1)
@@ -87,18 +87,18 @@ class Held:
         self._taken = threading.Event()
         self.pool.submit(self._block)
         self._taken.wait(PATIENCE_S)
-        self._count = 0
+        self._waiting = 0
 
     def _block(self) -> None:
         self._taken.set()
         self._go.wait(PATIENCE_S)
 
-    async def wait_for(self, *logins: ApplicationCommunicator) -> list[ApplicationCommunicator]:
-        """Wait until these logins are in the thread's queue as well."""
-        self._count += len(logins)
-        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread pool's queue has no event
+    async def wait_for(self, *requests: ApplicationCommunicator) -> list[ApplicationCommunicator]:
+        """Wait until these requests are in the thread's queue as well; returns them."""
+        self._waiting += len(requests)
+        while self.pool._work_queue.qsize() < self._waiting:  # noqa: ASYNC110 - a thread pool's queue has no event
             await asyncio.sleep(0)
-        return list(logins)
+        return list(requests)
 
     def end(self) -> None:
         self._go.set()

@@ -57,7 +57,7 @@ def test_what_a_caller_writes_into_x_forwarded_for_changes_nothing(forged: str) 
     assert forwarded_for(f"{forged}, {STUDENT}", proxies) == STUDENT
 
 
-def test_a_network_that_cannot_be_read_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_cannot_be_read_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXIES_OF_THE_TEST", "10.0.0.1/24")
     with pytest.raises(ValueError, match=r"^PROXIES_OF_THE_TEST: 10\.0\.0\.1/24 has host bits set; expected addresses"):
         networks("PROXIES_OF_THE_TEST")
@@ -74,7 +74,7 @@ def register(client: Client, peer: str, **headers: str) -> Any:
 
 @pytest.mark.django_db
 def test_behind_a_trusted_proxy_callers_are_distinguished(client: Client, behind_proxy: None) -> None:
-    """localhost is the machine that called, and only that machine registers its agent again."""
+    """An endpoint at localhost means the machine that called, and only that machine may register its agent again."""
     make.open_league("league_2025_even_odd")
     assert register(client, PROXY, **{"X-Forwarded-For": STUDENT})["status"] == "ACCEPTED"
     assert Agent.objects.get().endpoint == f"http://{STUDENT}:8101/mcp"
@@ -103,12 +103,12 @@ def test_a_trusted_proxy_that_forwards_no_address_makes_nobody_local(
 def test_the_sites_own_sample_players_are_local_behind_a_silent_proxy(client: Client, behind_proxy: None) -> None:
     demo.open_demo()
     content = {"content_type": "application/json", "REMOTE_ADDR": "127.0.0.1"}
-    endpoints = []
+    statuses = []
     for code in (settings.LEAGUE_DEMO_KEY, "another"):
         asked_for = wire.player_request(league_id="demo", code=code, endpoint="http://127.0.0.1:18101/mcp")
         answer = client.post("/mcp", wire.request("register_player", asked_for), **content).json()
-        endpoints.append(answer.get("result", {}).get("status"))
-    assert endpoints == ["ACCEPTED", None]
+        statuses.append(answer.get("result", {}).get("status"))
+    assert statuses == ["ACCEPTED", None]
 
 
 @pytest.mark.django_db
@@ -144,7 +144,7 @@ def by_https(behind_proxy: None, settings: Any) -> None:
         (PROXY, "testserver", {"X-Forwarded-Proto": "https, http"}, False),
         (PROXY, "league.example.org", {"X-Forwarded-Proto": "http"}, False),
         ("192.0.2.66", "league.example.org", {"X-Forwarded-Proto": "https"}, False),
-        # Tunnels that do not name the scheme: a redirect would come back for ever.
+        # Tunnels that do not send the scheme count as https: otherwise every answer would be a redirect, without end.
         (PROXY, "league.example.org", {}, True),
         (PROXY, "localhost:8000", {"X-Forwarded-For": STUDENT}, True),
         (PROXY, "localhost:8000", {"Cf-Connecting-Ip": STUDENT}, True),
@@ -161,7 +161,7 @@ def test_https_is_believed_from_a_trusted_proxy_only(
 
 @pytest.mark.django_db
 def test_agents_monitors_and_the_sites_own_machine_are_not_sent_to_https(by_https: None) -> None:
-    """An agent would lose its POST; who watches follows nothing; the instructor has a desk without the tunnel."""
+    """By a redirect an agent would lose its POST, monitors follow none, and the site's own machine needs no tunnel."""
     fresh = Client()
     ping = fresh.post("/mcp", wire.request("ping", {}), content_type="application/json", REMOTE_ADDR="192.0.2.66")
     assert (ping.status_code, fresh.get("/health", REMOTE_ADDR="192.0.2.66").status_code) == (200, 200)
@@ -170,7 +170,7 @@ def test_agents_monitors_and_the_sites_own_machine_are_not_sent_to_https(by_http
     assert (answer["Strict-Transport-Security"], answer.cookies["csrftoken"]["secure"]) == ("max-age=2592000", True)
 
 
-# A connection --------------------------------------------------------------------------------------
+# The caller of a WebSocket --------------------------------------------------------------------------------------
 
 PEER = ("10.0.0.5", 4711)
 
@@ -183,7 +183,7 @@ def scope(client: tuple[str, int] | None, *forwarded: str) -> dict[str, Any]:
     ("client", "forwarded", "expected"),
     [
         (("192.0.2.1", 1), (), "192.0.2.1"),
-        # Anybody may write that; only a proxy of ours is believed.
+        # Anybody may send that header; only our proxies are believed.
         (("192.0.2.1", 1), ("198.51.100.9",), "192.0.2.1"),
         (PEER, ("192.0.2.1",), "192.0.2.1"),
         (PEER, ("198.51.100.9, 192.0.2.1",), "192.0.2.1"),
@@ -193,7 +193,7 @@ def scope(client: tuple[str, int] | None, *forwarded: str) -> dict[str, Any]:
         (None, (), ""),
     ],
 )
-def test_the_caller_of_a_connection(
+def test_the_caller_of_a_websocket_is_its_peer_or_what_our_proxy_forwards(
     settings: Any, client: tuple[str, int] | None, forwarded: tuple[str, ...], expected: str
 ) -> None:
     settings.LEAGUE_TRUSTED_PROXIES = (ipaddress.ip_network("10.0.0.0/8"),)

@@ -41,13 +41,13 @@ def serving(unfinished_s: float) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert said_by(process) == "ready"
+            assert line_of(process) == "ready"
             yield port, process
         finally:
             process.kill()
 
 
-def said_by(process: subprocess.Popen[str]) -> str:
+def line_of(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
@@ -59,7 +59,7 @@ def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 
 @pytest.fixture(scope="module")
-def hasty() -> Iterator[int]:
+def hasty_port() -> Iterator[int]:
     """The port of a server that waits only 0.2 s for the rest of a message."""
     with serving(0.2) as (port, _process):
         yield port
@@ -180,8 +180,8 @@ def test_a_socket_that_sends_before_it_is_accepted_is_dropped(port: int) -> None
         pytest.param(header(FINAL | PING, 5), id="the rest of a ping is missing"),
     ],
 )
-def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, frames: bytes) -> None:
-    with connected(hasty) as browser:
+def test_a_message_that_is_never_complete_drops_the_socket(hasty_port: int, frames: bytes) -> None:
+    with connected(hasty_port) as browser:
         browser.sendall(frame(FINAL | TEXT, b"whole"))
         assert answer(browser) == b"5"
         browser.sendall(frames)
@@ -192,7 +192,7 @@ def test_the_application_waits_while_nobody_reads(server: tuple[int, subprocess.
     port, process = server
     with connected(port) as browser:
         browser.sendall(frame(FINAL | TEXT, b"fill 1"))
-        assert said_by(process) == "kept waiting"
+        assert line_of(process) == "kept waiting"
 
 
 def test_the_application_goes_on_when_the_browser_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
@@ -202,16 +202,16 @@ def test_the_application_goes_on_when_the_browser_reads(server: tuple[int, subpr
         for _ in range(PIECES):
             assert read_bytes(browser, 10) == bytes([0x82, 127]) + struct.pack("!Q", PIECE)
             read_bytes(browser, PIECE)
-        assert said_by(process) == "everything was taken"
+        assert line_of(process) == "everything was taken"
 
 
 def test_a_stream_waits_while_nobody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as reader:
-        # The second begins while the end of the first still waits to be read.
+        # Two requests: the second one's answer begins while the end of the first one's still waits to be read.
         reader.sendall(2 * b"GET /fill/1 HTTP/1.1\r\nHost: here\r\n\r\n")
-        assert said_by(process) == "kept waiting"
-        assert said_by(process) == "kept waiting"
+        assert line_of(process) == "kept waiting"
+        assert line_of(process) == "kept waiting"
 
 
 def test_a_stream_goes_on_when_its_reader_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
@@ -221,7 +221,7 @@ def test_a_stream_goes_on_when_its_reader_reads(server: tuple[int, subprocess.Po
         answer = HTTPResponse(reader)
         answer.begin()
         assert len(answer.read()) == PIECE * PIECES
-        assert said_by(process) == "everything was taken"
+        assert line_of(process) == "everything was taken"
 
 
 def test_pings_are_not_read_while_the_browser_does_not_read_the_answers(port: int) -> None:
@@ -276,7 +276,7 @@ def test_a_server_that_stops_answers_open_requests_and_closes_sockets_with_1012(
     with serving(3600) as (port, process), connected(port) as browser:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as page:
             page.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-            assert said_by(process) == "asked"
+            assert line_of(process) == "asked"
             process.terminate()
             assert read_bytes(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", 1012)
             assert read_bytes(page, 12) == b"HTTP/1.1 200"

@@ -34,12 +34,12 @@ JSON = "application/json"
 
 @pytest.fixture
 def here() -> Agents:
-    """Only its ``in_db`` is used: database work from an async test, in a thread of its own."""
+    """Tests use only its ``in_db``: it does database work of an async test in a thread of its own."""
     return Agents()
 
 
 @pytest.mark.parametrize("parts", [1, 7])
-async def test_a_call_at_mcp(here: Agents, parts: int) -> None:
+async def test_a_call_at_mcp_is_answered_in_however_many_parts_its_body_comes(here: Agents, parts: int) -> None:
     await here.in_db(lambda: make.open_league("fall"))
     raw = json.dumps(wire.request("register_player", wire.player_request())).encode()
     step = -(-len(raw) // parts)
@@ -98,7 +98,7 @@ async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
     assert (await send("GET", "/health")).status == (429 if kind == "pages" else 200)
 
 
-async def test_a_sender_that_goes_away_is_dropped() -> None:
+async def test_a_request_whose_sender_goes_away_is_not_answered() -> None:
     talk = await begin("POST", "/mcp", b"{", whole=False)
     await talk.send_input({"type": "http.disconnect"})
     await talk.wait(PATIENCE_S)
@@ -109,7 +109,7 @@ async def test_a_stream_whose_reader_has_gone_before_it_begins_ends_at_once() ->
     body, headers = stateless("subscriptions/listen", notifications={})
     talk = await begin("POST", "/mcp", json.dumps(body).encode(), content_type=JSON, **headers)
     await talk.send_input({"type": "http.disconnect"})
-    # The communicator's own wait would cancel what does not end.
+    # Not talk.wait(): it would cancel a request that does not end, and the test would see no difference.
     ended, _going_on = await asyncio.wait([talk.future], timeout=PATIENCE_S)
     assert ended
     assert len(mounting.server.listeners) == 0
@@ -160,13 +160,13 @@ async def test_every_request_sends_djangos_signals_of_start_and_end() -> None:
     assert seen == ["started", "finished"] * 3
 
 
-async def test_a_static_file() -> None:
+async def test_a_static_file_is_served_with_its_type() -> None:
     answer = await send("GET", "/static/css/site.css")
     assert (answer.status, answer.all("content-type")) == (200, ['text/css; charset="utf-8"'])
     assert answer.body == (BASE_DIR / "static/css/site.css").read_bytes()
 
 
-async def test_logging_in_to_the_admin(here: Agents) -> None:
+async def test_a_login_with_its_csrf_token_opens_the_admin(here: Agents) -> None:
     users = get_user_model().objects
     await here.in_db(lambda: users.create_superuser("instructor", password="a long password"))
     page = await send("GET", "/admin/login/")

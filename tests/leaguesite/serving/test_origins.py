@@ -1,4 +1,4 @@
-"""Pages of other sites, and of other ports of this machine, open no socket and call no agents' address."""
+"""Pages of other sites, or of other ports of this machine, may open no WebSocket and call no address for agents."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def _site(settings: Any) -> None:
         ("http://[", "[", False),
     ],
 )
-def test_which_pages_are_ours(origin: str, host: str, ours: bool) -> None:
+def test_a_page_is_ours_if_its_origin_is_the_sites(origin: str, host: str, ours: bool) -> None:
     assert is_ours(origin, host) is ours
 
 
 @pytest.mark.parametrize(
     ("origin", "served"), [("http://127.0.0.1:8000", True), ("http://127.0.0.1:9000", False), (None, False)]
 )
-async def test_a_socket_is_for_our_own_pages(origin: str | None, served: bool) -> None:
+async def test_only_our_own_pages_may_open_a_socket(origin: str | None, served: bool) -> None:
     seen: list[Any] = []
 
     async def inner(scope: Any, receive: Any, send: Any) -> None:

@@ -23,7 +23,7 @@ STRICT = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("path", "beyond"),
+    ("path", "changes"),
     [
         ("/", {}),
         ("/leagues/fall/", {}),
@@ -32,17 +32,17 @@ STRICT = {
         ("/check", {}),
         ("/leagues/nowhere/", {}),
         ("/api/leagues", {}),
-        # Not even "*", which leaves out pages that are files.
+        # No frame-ancestors at all: even "*" would refuse pages that are opened as files.
         ("/leagues/fall/embed/", {"frame-ancestors": None}),
         ("/api/docs", {"style-src": "'self' 'unsafe-inline'"}),
         ("/admin/login/", {"style-src": "'self' 'unsafe-inline'", "script-src": "'self' 'unsafe-eval'"}),
     ],
 )
-def test_the_policy_of_every_kind_of_page(client: Client, path: str, beyond: dict[str, str | None]) -> None:
+def test_every_kind_of_page_has_its_policy(client: Client, path: str, changes: dict[str, str | None]) -> None:
     make.open_league("fall")
     answer = client.get(path)
     policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
-    assert policy == {name: value for name, value in (STRICT | beyond).items() if value is not None}
+    assert policy == {name: value for name, value in (STRICT | changes).items() if value is not None}
     headers = ("X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy")
     assert [answer[name] for name in headers] == [
         "nosniff",

@@ -1,4 +1,4 @@
-"""Which paths are agents', which take long, and that the site has a route for each."""
+"""Which paths agents call, which paths are of files that take long to make, and that the former have routes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ AGENTS_CALL = {
 @pytest.mark.parametrize(("path", "name"), AGENTS_CALL.items())
 @pytest.mark.parametrize("end", ["", "/"])
 @pytest.mark.parametrize("case", [str, lambda path: path.replace("fall", "").upper().replace("//", "/fall/")])
-def test_paths_that_agents_call_in_any_case(path: str, name: str, end: str, case: Callable[[str], str]) -> None:
+def test_paths_of_agents_are_known_in_any_case_and_have_routes(
+    path: str, name: str, end: str, case: Callable[[str], str]
+) -> None:
     path = case(path)
     route = resolve(path + end)
     assert is_agent_path(path + end)
@@ -41,7 +43,7 @@ def test_other_paths_are_not_for_agents(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "paper"),
+    ("path", "expected"),
     [
         ("/admin/matches/league/fall/papers/", True),
         ("/admin/matches/league/fall/papers/league.zip", True),
@@ -56,5 +58,5 @@ def test_other_paths_are_not_for_agents(path: str) -> None:
         ("/mcp", False),
     ],
 )
-def test_paths_of_exports_and_imports(path: str, paper: bool) -> None:
-    assert is_paper_path(path) is paper
+def test_paths_of_exports_imports_and_evidence_are_those_of_papers(path: str, expected: bool) -> None:
+    assert is_paper_path(path) is expected

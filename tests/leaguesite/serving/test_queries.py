@@ -1,4 +1,4 @@
-"""Query strings as the database takes them."""
+"""Query strings with a NUL character, which PostgreSQL does not accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which thread a request waits for, in whose name, and how many may wait."""
+"""Which thread a request waits for, in whose share of the queue, and how many requests may wait."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ async def call(params: dict[str, Any], method: str, *, address: str = "192.0.2.7
     return await begin("POST", "/mcp", json.dumps(wire.request(method, params)).encode(), address=address, **headers)
 
 
-async def status(talk: ApplicationCommunicator) -> int:
+async def status_of(talk: ApplicationCommunicator) -> int:
     return (await answer_of(talk)).status
 
 
-async def result(talk: ApplicationCommunicator) -> Any:
-    return (await answer_of(talk)).json["result"]
+async def result_of(talk: ApplicationCommunicator) -> Any:
+    return (await answer_of(talk)).json["result_of"]
 
 
 async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
@@ -57,21 +57,21 @@ async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
 
 
 @pytest.mark.parametrize("bearer", [True, False])
-async def test_a_referee_of_ours_waits_for_no_agent(
+async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents(
     here: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
 ) -> None:
     referee = await here.in_db(lambda: make.hire("Referee"))
     assert referee.agent.site_key
-    # The first one is learned from.
-    assert await result(await heartbeat(referee)) == {"matches": []}
+    # From its first call the site learns whose token this is.
+    assert await result_of(await heartbeat(referee)) == {"matches": []}
     held = Held()
     monkeypatch.setitem(threads.THREADS, "agents", held.pool)
     try:
         waiting = await held.wait_for(await call({}, "ping"))
-        assert await result(await heartbeat(referee, bearer=bearer)) == {"matches": []}
+        assert await result_of(await heartbeat(referee, bearer=bearer)) == {"matches": []}
     finally:
         held.end()
-    assert await result(waiting[0]) == {"status": "ok"}
+    assert await result_of(waiting[0]) == {"status_of": "ok"}
 
 
 async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
@@ -86,19 +86,19 @@ async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
 async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_referees(
     here: Agents, held: Held
 ) -> None:
-    def both() -> list[make.Member]:
+    def make_both() -> list[make.Member]:
         make.open_league("fall")
         foreign = make.hire("Foreign", trusted=False)
         registration.trust(agent_ids=[foreign.agent.pk], trusted=True)
         return [make.join("Student", "fall"), foreign]
 
-    members = await here.in_db(both)
+    members = await here.in_db(make_both)
     for one in members:
         known_tokens.learn(one.token, one.agent)
     talks = [await call({}, "ping", bearer=one.token) for one in members]
     await held.wait_for(*talks)
     held.end()
-    assert [await status(talk) for talk in talks] == [200, 200]
+    assert [await status_of(talk) for talk in talks] == [200, 200]
 
 
 async def test_a_caller_with_many_calls_delays_another_by_one_call(here: Agents, held: Held) -> None:
@@ -113,7 +113,7 @@ async def test_a_caller_with_many_calls_delays_another_by_one_call(here: Agents,
     await held.wait_for(*talks)
     talks += await held.wait_for(await call({}, "ping", address=quiet))
     held.end()
-    assert [await status(talk) for talk in talks] == [200] * 21
+    assert [await status_of(talk) for talk in talks] == [200] * 21
     signals.request_started.disconnect(note)
     assert order.index(quiet) == 1
 
@@ -131,14 +131,14 @@ async def test_more_calls_of_one_token_or_address_than_may_wait_are_429(
     talks += [await call({}, "ping") for _ in range(3)]
     await held.wait_for(*talks)
     refused = [await call({}, "ping", bearer=student.token), await call({}, "ping", bearer="tok_made_up")]
-    assert [await status(talk) for talk in refused] == [429, 429]
+    assert [await status_of(talk) for talk in refused] == [429, 429]
     # Another address is not shut out by this one, until strangers have filled their share.
     talks += await held.wait_for(await call({}, "ping", address="192.0.2.9"))
-    assert await status(await call({}, "ping", address="192.0.2.10")) == 429
+    assert await status_of(await call({}, "ping", address="192.0.2.10")) == 429
     held.end()
-    assert [await status(talk) for talk in talks] == [200] * 6
+    assert [await status_of(talk) for talk in talks] == [200] * 6
     monkeypatch.setitem(threads.THREADS, "agents", threads.pages_thread)
-    assert await status(await call({}, "ping", bearer=student.token)) == 200
+    assert await status_of(await call({}, "ping", bearer=student.token)) == 200
 
 
 async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
@@ -156,15 +156,15 @@ async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
     await held.wait_for(*crowd)
     known = f"{devices.COOKIE}={devices.new_cookie('instructor')}"
     forged = known[:-1] + ("a" if known[-1] != "a" else "b")
-    assert [await status(await get(cookie)) for cookie in ("", forged)] == [429, 429]
+    assert [await status_of(await get(cookie)) for cookie in ("", forged)] == [429, 429]
     crowd += await held.wait_for(await get(known))
-    # A copied cookie is one browser: it fills no more of the line.
-    assert await status(await get(known)) == 429
+    # A copy of the cookie counts as the same browser, which may have one request in the queue.
+    assert await status_of(await get(known)) == 429
     held.end()
-    assert [await status(talk) for talk in crowd] == [200] * 4
+    assert [await status_of(talk) for talk in crowd] == [200] * 4
 
 
-async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_desk_does_not_wait_for_other_pages(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held()
     monkeypatch.setitem(threads.THREADS, "pages", held.pool)
 
@@ -173,7 +173,7 @@ async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.Monk
         assert (await send("GET", "/admin/login/")).status == 200
     finally:
         held.end()
-    await asyncio.gather(*(status(talk) for talk in waiting))
+    await asyncio.gather(*(status_of(talk) for talk in waiting))
 
 
 async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
@@ -186,44 +186,44 @@ async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicat
 async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_delay_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each is new, so none is refused as a guess, and each password is looked at."""
+    """Each name is new, so no login is refused as a repeated guess, and each password is checked."""
     guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
     held = Held()
     monkeypatch.setitem(threads.THREADS, "logins", held.pool)
     try:
         waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
-        # Two requests of one address may wait; the same holds for an IPv6 /64.
-        assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
+        # Two logins of one address may wait at a time, and two of one IPv6 /64.
+        assert [await status_of(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
         waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
-        assert await status(await log_in("nobody", "2001:db8::3")) == 429
+        assert await status_of(await log_in("nobody", "2001:db8::3")) == 429
         # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
-        assert await status(await log_in("instructor", guesser, own)) == 403
-        # From many addresses the line is filled, and still it is.
+        assert await status_of(await log_in("instructor", guesser, own)) == 403
+        # Logins from many addresses fill the queue, and still the instructor's own browser is let through.
         room = queues.MAX_WAITING["logins"] - len(waiting)
         waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(room)])
-        assert await status(await log_in("nobody", "203.0.113.1")) == 429
-        assert await status(await log_in("instructor", guesser, own)) == 403
+        assert await status_of(await log_in("nobody", "203.0.113.1")) == 429
+        assert await status_of(await log_in("instructor", guesser, own)) == 403
         # A cookie that we did not sign does not count.
-        assert await status(await log_in("instructor", guesser, own[:-1])) == 429
+        assert await status_of(await log_in("instructor", guesser, own[:-1])) == 429
     finally:
         held.end()
-    assert [await status(one) for one in waiting] == [403] * queues.MAX_WAITING["logins"]
+    assert [await status_of(one) for one in waiting] == [403] * queues.MAX_WAITING["logins"]
 
 
 async def test_logins_make_room_in_the_queue_once_they_are_answered() -> None:
     for _ in range(queues.MAX_LOGINS_PER_CALLER + 1):
-        assert await status(await log_in("nobody", "192.0.2.7")) == 403
+        assert await status_of(await log_in("nobody", "192.0.2.7")) == 403
 
 
 async def test_a_known_browser_cannot_fill_its_queue_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An assistant's, too, may be left to somebody."""
+    """It may be an assistant's browser that somebody else is using."""
     held = Held()
     monkeypatch.setitem(threads.THREADS, "known-logins", held.pool)
     first, second = (f"{devices.COOKIE}={devices.new_cookie('assistant')}" for _ in range(2))
     try:
         waiting = await held.wait_for(*[await log_in("x", "192.0.2.7", first) for _ in range(2)])
-        assert await status(await log_in("x", "192.0.2.9", first)) == 429
+        assert await status_of(await log_in("x", "192.0.2.9", first)) == 429
         waiting += await held.wait_for(await log_in("x", "192.0.2.7", second))
     finally:
         held.end()
-    assert [await status(one) for one in waiting] == [403] * 3
+    assert [await status_of(one) for one in waiting] == [403] * 3

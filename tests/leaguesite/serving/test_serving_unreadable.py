@@ -16,7 +16,7 @@ JSON = (b"content-type", b"application/json")
 
 @pytest.mark.parametrize("path", ["/mcp", "/", "/leagues/fall/mcp", "/register"])
 @pytest.mark.parametrize("kind", [b"application/json", b"application/json; charset=utf-16"])
-def test_too_many_parameters_in_an_agents_address(site: Site, path: str, kind: bytes) -> None:
+def test_too_many_parameters_in_an_agents_address_are_refused_as_json_rpc(site: Site, path: str, kind: bytes) -> None:
     """If a request names another charset, Django parses the query earlier, where an error is not handled."""
     answer = site.send(Request("POST", f"{path}?{MANY}", ((b"content-type", kind),), b'{"method": "ping", "id": 1}'))
     reply = json.loads(answer.body)
@@ -24,7 +24,7 @@ def test_too_many_parameters_in_an_agents_address(site: Site, path: str, kind: b
     assert reply["error"]["message"] == "This request cannot be read."
 
 
-def test_too_many_parameters_in_an_address_of_the_api(site: Site) -> None:
+def test_too_many_parameters_in_an_address_of_the_api_are_no_server_error(site: Site) -> None:
     answer = site.send(Request("GET", f"/api/leagues/fall?{MANY}"))
     assert (answer.status, json.loads(answer.body)["error"][:27]) in (
         (400, "This request cannot be read"),
@@ -32,7 +32,7 @@ def test_too_many_parameters_in_an_address_of_the_api(site: Site) -> None:
     )
 
 
-def test_a_foreign_host_is_refused_as_one(site: Site) -> None:
+def test_a_foreign_host_is_refused_with_the_field_host(site: Site) -> None:
     answer = site.send(Request("POST", "/mcp", ((b"host", b"evil.example"), JSON), b"{}"))
     reply = json.loads(answer.body)
     assert (answer.status, reply["error"]["data"]["context"]["field"]) == (400, "Host")
@@ -52,7 +52,7 @@ def test_an_unknown_address_of_the_api_is_404_as_json(site: Site, path: str) -> 
 
 
 def test_a_foreign_host_is_one_line_in_the_log(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    """Scanners come by the thousand."""
+    """Scanners send thousands of such requests: a traceback for each would fill the log."""
     site.send(Request("GET", "/", ((b"host", b"evil.example"),)))
     (record,) = [one for one in caplog.records if one.name == "django.security.DisallowedHost"]
     assert (record.levelname, record.exc_info, "evil.example" in record.getMessage()) == ("WARNING", None, True)

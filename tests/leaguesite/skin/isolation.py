@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 _VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
 """Elements without an end tag."""
-_APART = frozenset(("bdi", "code", "pre", "textarea", "script", "style", "template"))
+_SEPARATE = frozenset(("bdi", "code", "pre", "textarea", "script", "style", "template"))
 """Elements whose text does not affect the text around them."""
 _TEXT_ATTRIBUTES = frozenset(("alt", "aria-label", "aria-description", "content", "placeholder", "title"))
 """Attributes whose values are shown or read to people."""
@@ -35,7 +35,7 @@ class _Reader(HTMLParser):
             text for name, text in attributes.items() if name in _TEXT_ATTRIBUTES or name.startswith("data-word")
         ]
         if tag not in _VOID:
-            self._open.append((tag, tag in _APART or attributes.get("dir") in ("auto", "ltr")))
+            self._open.append((tag, tag in _SEPARATE or attributes.get("dir") in ("auto", "ltr")))
 
     def handle_endtag(self, tag: str) -> None:
         for number in reversed(range(len(self._open))):
@@ -44,7 +44,7 @@ class _Reader(HTMLParser):
                 return
 
     def handle_data(self, data: str) -> None:
-        if not any(apart for _tag, apart in self._open):
+        if not any(separate for _tag, separate in self._open):
             self.texts.append(data)
 
 

@@ -1,4 +1,4 @@
-"""A name in a sentence of the other direction is set apart, on every page; and what leaves as data has no isolates."""
+"""Names are isolated in sentences of the other direction, on every page; data that leave the site have no isolates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SENTENCES = (
 AUTO = re.compile(rf'(?:<bdi>|dir="auto"[^>]*>)(?:{{% blocktrans|{{{{ (?:\w+\.)*(?:{"|".join(SENTENCES)})\b)')
 
 
-OF_PEOPLE = (
+WRITTEN_BY_PEOPLE = (
     "Undone by <bdi>{{ by }}</bdi>: <bdi>{{ why",
     "</span> <bdi>{{ row.label",
     "<bdi>{% blocktranslate with ms=",
@@ -58,8 +58,8 @@ def hebrew_script(api_key: str) -> Client:
     return Client(headers={"accept-language": "he", "authorization": f"Bearer {api_key}"})
 
 
-def named() -> list[str]:
-    """Give everything a name that is known again, with a mark at its end; all names."""
+def rename_all() -> list[str]:
+    """Rename everything so that a test recognizes the names (Zq at the beginning, a mark at the end); returns them."""
     for league in League.objects.all():
         League.objects.filter(pk=league.pk).update(display_name=f"Zq{league.pk} (2)!")
     for agent in Agent.objects.all():
@@ -82,7 +82,7 @@ def pages(client: Client, addresses: Iterable[tuple[str, str]]) -> Iterable[tupl
 
 @pytest.mark.exhaustive
 def test_names_are_isolated_on_every_page_in_hebrew(place: make.Setting) -> None:
-    names = named()
+    names = rename_all()
     shown = hebrew.PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
     addresses = list(dict.fromkeys(hebrew.addresses_of_the_desk(place)))
     addresses += [("GET", reverse(name, args=args)) for name, every in shown.items() for args in every]
@@ -144,16 +144,16 @@ def test_a_refusal_of_the_api_has_no_isolates_in_hebrew(api_key: str) -> None:
 
 
 def test_no_sentence_of_ours_takes_its_direction_from_its_first_word() -> None:
-    """A Hebrew sentence that begins with P02 would be laid out from left to right: only words of others are so."""
+    """A Hebrew sentence that begins with P02 would be laid out from left to right; only what people wrote may be."""
     pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
-    for theirs in OF_PEOPLE:
+    for theirs in WRITTEN_BY_PEOPLE:
         pages = {path: page.replace(theirs, "") for path, page in pages.items()}
     found = [f"{path.name}: {match[0]}" for path, page in pages.items() for match in AUTO.finditer(page)]
     assert (len(pages) > 100, found) == (True, [])
 
 
-def test_a_name_is_stored_without_characters_that_turn_its_neighbours() -> None:
-    """One that opens an isolate, and closes none, reaches out of a ``<bdi>`` as well."""
+def test_a_name_is_stored_without_characters_that_change_the_direction_of_text() -> None:
+    """A name that opens an isolate and does not close it would affect the text after its ``<bdi>`` as well."""
     league = opening.create_league(league_id="fall", display_name="\u2066Fall\u202e")
     assert league.display_name == "Fall"
     edited = opening.edit_league(league_id="fall", display_name="\u2067Fall 2\u2068", settings={})

@@ -1,7 +1,7 @@
-"""A reader of Hebrew sees no English, on no page, list, form or refusal of the site, but for codes and names; and no
-time stands there without its zone.
+"""On every page, list, form and refusal a reader of Hebrew sees no English but codes and names, and no time without
+its zone.
 
-What scripts write is seen by ``tests/e2e/test_hostile_names.py``.
+What scripts write on pages is tested by ``tests/e2e/test_hostile_names.py``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NO_PAGES = {
     *("match_messages", "replay_fragments", "join_kit", "story_picture"),
 }
 """Routes that answer with no page, or in English only, as the protocol does."""
-OWN = (
+OWN_TEXTS = (
     "Our evenings",
     "wrong game",
     "both were right",
@@ -96,7 +96,7 @@ def written() -> list[str]:
     """Texts that people and agents wrote themselves, and that may be on any page."""
     languages = [language.name for language in kit.LANGUAGES.values()]
     found = [
-        *OWN,
+        *OWN_TEXTS,
         *SAMPLES,
         *GAMES,
         *languages,
@@ -137,7 +137,7 @@ def instructor() -> Client:
     return client
 
 
-def strange(
+def untranslated(
     client: Client, own: list[str], method: str, path: str, data: Any = None, *, allowed: Collection[str] = ALLOWED
 ) -> list[str]:
     """English texts and times without a label in an answer, if it is a page; ``own`` is what people wrote."""
@@ -176,7 +176,7 @@ def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
 def test_no_page_of_the_desk_has_english_in_hebrew(place: make.Setting) -> None:
     client, own, wrong = instructor(), written(), []
     for method, path in dict.fromkeys(addresses_of_the_desk(place)):
-        wrong += strange(client, own, method, path)
+        wrong += untranslated(client, own, method, path)
     assert wrong == [], "\n".join(wrong)
 
 
@@ -186,19 +186,19 @@ def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
     shown = PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
     for name, every in shown.items():
         for args in every:
-            wrong += strange(client, own, "GET", reverse(name, args=args))
+            wrong += untranslated(client, own, "GET", reverse(name, args=args))
     for path in ("/nowhere/", "/leagues/nowhere/", "/admin/login/"):
-        wrong += strange(client, own, "GET", path)
+        wrong += untranslated(client, own, "GET", path)
     for path, data in {
         "/admin/login/": {"username": "nobody", "password": "wrong"},
         "/check": {"endpoint": "ftp://example.org"},
         "/leagues/fall/mine/": {"secret": "wrong"},
     }.items():
-        wrong += strange(client, own, "POST", path, data)
+        wrong += untranslated(client, own, "POST", path, data)
     for member in place.players:
         owner = reader()
         assert owner.post("/leagues/fall/mine/", {"secret": member.token}).status_code == 303
-        wrong += strange(owner, own, "GET", "/leagues/fall/mine/")
+        wrong += untranslated(owner, own, "GET", "/leagues/fall/mine/")
     assert wrong == [], "\n".join(wrong)
 
 
@@ -207,28 +207,30 @@ def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
 def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> None:
     check = rich.check(make.join("Checked", make.open_league("fall").pk).agent, passed=False)
     Check.objects.filter(pk=check.pk).update(role=role.name, report=by_the_rules(role, what).to_json())
-    wrong = strange(reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL)
+    wrong = untranslated(
+        reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL
+    )
     assert wrong == [], "\n".join(wrong)
 
 
 MARKS = frozenset(("X", "O", "KeyError", "x'"))
-"""On the board, and in an agent's own words."""
+"""Marks of Tic-Tac-Toe, and words of an agent's own error."""
 
 
 @pytest.mark.parametrize("kind", REPORTS)
 def test_no_report_of_a_practice_match_has_english_in_hebrew(kind: str) -> None:
     practice = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
     path = reverse("practice_report", args=[practice.pk])
-    wrong = strange(reader(), written(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
+    wrong = untranslated(reader(), written(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
     assert wrong == [], "\n".join(wrong)
 
 
-def test_every_public_page_is_read_here() -> None:
+def test_every_public_route_is_in_pages_or_no_pages() -> None:
     names = {one.name for one in get_resolver("matches.audience.urls").url_patterns if isinstance(one, URLPattern)}
     assert names - {None} == set(PAGES) | NO_PAGES
 
 
-# What is odd, and what games say -------------------------------------------------------------------
+# Notes on registrations, refused moves, reasons -------------------------------------------------------------------
 
 ODD = [
     one
@@ -254,7 +256,7 @@ REASONS = (
 WORDS = PROTOCOL | {"sender", "meta", "YYYY-MM-DDTHH", "name"}
 
 
-def test_what_was_odd_about_a_registration_is_told_in_hebrew() -> None:
+def test_the_notes_on_a_registration_are_shown_in_hebrew() -> None:
     place = make.setting("fall", players=1)
     notes = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in ODD]
     Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=notes)
@@ -265,12 +267,12 @@ def test_what_was_odd_about_a_registration_is_told_in_hebrew() -> None:
     ):
         page = client.get(path).content.decode()
         assert page.count("42") >= len(ODD) / 2, path
-        wrong += strange(client, own, "GET", path, allowed=ALLOWED | WORDS)
+        wrong += untranslated(client, own, "GET", path, allowed=ALLOWED | WORDS)
     assert wrong == [], "\n".join(wrong)
 
 
 @pytest.mark.parametrize(("game", "refusal"), REFUSED_MOVES)
-def test_what_a_game_says_of_a_move_is_told_in_hebrew(game: str, refusal: str) -> None:
+def test_a_games_refusal_of_a_move_is_shown_in_hebrew(game: str, refusal: str) -> None:
     place = make.playing("fall", players=2)
     make.look()
     League.objects.update(game_type=game)
@@ -291,23 +293,23 @@ def test_what_a_game_says_of_a_move_is_told_in_hebrew(game: str, refusal: str) -
         sentence = in_words(refusal, gettext)
     assert sentence in unescape(reader().get(page).content.decode())
     own = [*written(), *(member.agent.display_name for member in place.players)]
-    assert strange(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
+    assert untranslated(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_why_a_match_was_not_played_is_told_in_hebrew(reason: str) -> None:
+def test_why_a_match_was_not_played_is_shown_in_hebrew(reason: str) -> None:
     place = make.playing("fall", players=2)
     make.look()
     results.cancel(league_id="fall", match_id="R1M1", why=reason)
     own = [*written(), *(member.agent.display_name for member in place.players)]
-    assert strange(reader(), own, "GET", reverse("match", args=["fall", "R1M1"])) == []
+    assert untranslated(reader(), own, "GET", reverse("match", args=["fall", "R1M1"])) == []
 
 
-def test_why_a_player_is_silent_is_told_in_hebrew_on_the_desk() -> None:
+def test_why_a_player_is_silent_is_shown_in_hebrew_on_the_desk() -> None:
     place = make.playing("fall", players=2)
     fault = {"cause": Cause.ILLEGAL_MOVE, "player_id": "P02", "message_type": "GAME_OVER", "tries": 4, "limit_s": 2.5}
     sentence = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
     Agent.objects.filter(pk=place.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", check_wanted=False)
     path = "/admin/matches/league/fall/change/"
     assert "תא 3 תפוס" in instructor().get(path).content.decode()
-    assert strange(instructor(), written(), "GET", path) == []
+    assert untranslated(instructor(), written(), "GET", path) == []

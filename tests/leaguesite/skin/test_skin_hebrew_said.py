@@ -22,7 +22,7 @@ from matches.league import planned, results
 from matches.models import League, Match
 from tests import factories as make
 from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL, latin, texts_of
-from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, strange, written
+from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, untranslated, written
 from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
@@ -34,16 +34,16 @@ def page_of_the_match(place: make.Setting, *own: str) -> str:
     """The page of R1M1 in Hebrew, which has no English in it."""
     names = [*written(), *own, *(member.agent.display_name for member in place.players)]
     path = reverse(MATCH[0], args=MATCH[1])
-    assert strange(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
+    assert untranslated(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
     return unescape(reader().get(path).content.decode())
 
 
-# Two players that are out ---------------------------------------------------------------------------
+# Matches whose players are both out ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("first", ACTS)
 @pytest.mark.parametrize("second", ACTS)
-def test_a_match_without_both_its_players_is_told_in_hebrew(first: str, second: str) -> None:
+def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(first: str, second: str) -> None:
     place = make.setting("fall", players=4, no_show="cancel")
     make.playing_on(place)
     match = Match.objects.filter(round__number=2).order_by("pk").first()
@@ -57,13 +57,13 @@ def test_a_match_without_both_its_players_is_told_in_hebrew(first: str, second: 
     assert results.decide_absent(match)
     names = [*written(), *(member.agent.display_name for member in place.players)]
     path = reverse("match", args=["fall", match.match_id])
-    assert strange(reader(), names, "GET", path) == []
+    assert untranslated(reader(), names, "GET", path) == []
     assert f"{match.player_a.code}" in reader().get(path).content.decode()
 
 
 # A game of another package --------------------------------------------------------------------------
 
-SAID, WON = "the field is mined", "P01 reached 10 at last"
+REFUSAL, REASON = "the field is mined", "P01 reached 10 at last"
 
 
 class GameOfAPackage(TicTacToe):
@@ -92,47 +92,47 @@ def game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield added
 
 
-def refused() -> make.Setting:
+def match_lost_by_refusal() -> make.Setting:
     """A match that P02 has lost for an illegal move."""
     place = make.playing("fall", players=2)
     make.look()
     League.objects.update(game_type=GameOfAPackage.game_type)
     fault = {"player_id": "P02", "error_code": "E004", "message_type": "GAME_MOVE_CALL", "tries": 4, "limit_s": 30}
     fault |= {"cause": "ILLEGAL_MOVE", "sentence": "P02 answered with no legal move"}
-    fault |= {"note": note(Code.NOT_WANTED, sentence=SAID, seen="7").to_json()}
+    fault |= {"note": note(Code.NOT_WANTED, sentence=REFUSAL, seen="7").to_json()}
     match = Match.objects.get()
     make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
     return place
 
 
-def won() -> make.Setting:
+def match_won() -> make.Setting:
     """A match that P01 has won."""
     place = make.playing("fall", players=2)
     make.look()
     League.objects.update(game_type=GameOfAPackage.game_type)
-    result = {"winner": "P01", "score": {}, "details": {"total": 10, "reason": WON}}
+    result = {"winner": "P01", "score": {}, "details": {"total": 10, "reason": REASON}}
     make.report(Match.objects.get(), "P01", result=result)
     return place
 
 
 @pytest.mark.parametrize("game", [GameOfAPackage], indirect=True)
 def test_what_a_game_says_without_hebrew_is_quoted(game: TicTacToe) -> None:
-    assert f"כלשונו: “\u2068{SAID}\u2069”" in page_of_the_match(refused())
+    assert f"כלשונו: “\u2068{REFUSAL}\u2069”" in page_of_the_match(match_lost_by_refusal())
 
 
 @pytest.mark.parametrize("game", [GameWithHebrew], indirect=True)
 def test_what_a_game_says_is_told_in_the_hebrew_that_it_brings(game: TicTacToe) -> None:
-    page = page_of_the_match(refused())
-    assert "השדה ממוקש" in page and SAID not in page
+    page = page_of_the_match(match_lost_by_refusal())
+    assert "השדה ממוקש" in page and REFUSAL not in page
 
 
 @pytest.mark.parametrize(
     ("game", "expected"),
-    [(GameOfAPackage, f"כלשונו: “\u2068{WON}\u2069”"), (GameWithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
+    [(GameOfAPackage, f"כלשונו: “\u2068{REASON}\u2069”"), (GameWithHebrew, "\u2068P01\u2069 הגיע ל־\u206810\u2069")],
     indirect=["game"],
 )
 def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacToe, expected: str) -> None:
-    assert expected in page_of_the_match(won())
+    assert expected in page_of_the_match(match_won())
 
 
 @pytest.mark.parametrize("text", ["\u2069</span><b>now\u2069", "\u202eevil", "P02 gave up; P01\u2066"])
@@ -147,7 +147,7 @@ def test_a_referees_own_reason_stays_in_its_quotation(text: str) -> None:
 
 # What earlier versions have stored ------------------------------------------------------------------
 
-OLD = (
+OLD_NOTES = (
     'stayed in the lobby: in fall, The name "Dana" looks like "Dаna" (P03), who has registered already. Choose a name '
     "that nobody takes for that one. If both are yours, send the auth_token of P03, or your personal code where the "
     "league has a roster. Otherwise ask the instructor: one click on the desk lets this name in.",
@@ -164,7 +164,7 @@ OLD = (
 )
 
 
-@pytest.mark.parametrize("note_text", OLD)
+@pytest.mark.parametrize("note_text", OLD_NOTES)
 def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str) -> None:
     place = make.setting("fall", players=1)
     Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[note_text])
@@ -173,7 +173,7 @@ def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str)
         f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
         "/admin/matches/league/fall/change/",
     ):
-        assert strange(instructor(), written(), "GET", path, allowed=words) == []
+        assert untranslated(instructor(), written(), "GET", path, allowed=words) == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew(why: str, monkeypatch
     monkeypatch.setattr(planned.lifecycle, "start_league", refuse)
     planned.begin_due(at)
     assert place.events()[-1] == "start_failed"
-    assert strange(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
+    assert untranslated(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
 
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "SHUTDOWN", "ACTIVE"])
@@ -209,10 +209,10 @@ def test_why_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, probl
     Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, check_wanted=False)
     owner = reader()
     owner.post("/leagues/fall/mine/", {"secret": member.token})
-    assert strange(owner, written(), "GET", "/leagues/fall/mine/") == []
+    assert untranslated(owner, written(), "GET", "/leagues/fall/mine/") == []
 
 
-# What is refused in a form --------------------------------------------------------------------------
+# Refusals of forms ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -230,15 +230,15 @@ def test_why_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, probl
 def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]) -> None:
     make.setting("fall", players=1)
     path, data = reverse("admin:matches_league_add_player"), {"league": "fall", "league_id": "fall", **form}
-    assert strange(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
+    assert untranslated(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "http://127.0.0.1:1/", "http://127.0.0.1:8101\\x"])
 def test_an_address_that_cannot_be_checked_is_refused_in_hebrew(endpoint: str) -> None:
-    assert strange(reader(), [endpoint], "POST", "/check", {"endpoint": endpoint, "role": "player"}) == []
+    assert untranslated(reader(), [endpoint], "POST", "/check", {"endpoint": endpoint, "role": "player"}) == []
 
 
-# Pages of errors ------------------------------------------------------------------------------------
+# Error pages ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
@@ -259,7 +259,7 @@ def test_a_page_of_an_error_is_in_hebrew(status: int, rf: RequestFactory) -> Non
         ({"data": {str(n): 1 for n in range(2000)}}, "גדולה מדי"),
     ],
 )
-def test_what_is_refused_before_a_language_is_chosen_is_told_in_the_readers(
+def test_a_request_that_django_refuses_early_is_answered_in_the_readers_language(
     request_: dict[str, Any], expected: str
 ) -> None:
     client = reader()
