@@ -54,7 +54,7 @@ def delays_ms(calls: list[tuple[float, str, str]], begin: float, finish: float) 
 async def play_later(bench: LoneReferee, url: str, partner: str, kind: str, after_s: float) -> None:
     """Wait for ``after_s``, then let a hostile agent play one match as soon as the referee has room for it."""
     await asyncio.sleep(after_s)
-    async with bench.places:
+    async with bench.room:
         await bench.play(url, partner, kind, **RULES)
 
 
@@ -67,7 +67,7 @@ async def measure(folder: Path) -> dict[str, Any]:
         behaved = [url for _, url in json.loads(good.stdout.readline())["agents"]]  # type: ignore[union-attr]
         hostile = json.loads(bad.stdout.readline())["agents"]  # type: ignore[union-attr]
         [(_, partner)] = json.loads(partners.stdout.readline())["agents"]  # type: ignore[union-attr]
-        async with refereed(folder / "referee.log", places=MAX_HOSTILE) as bench:
+        async with refereed(folder / "referee.log", max_matches=MAX_HOSTILE) as bench:
             phases: list[tuple[str, float, float]] = []
             memory = [bench.memory_mb()]
             for name in ("before", "with hostile agents", "after"):

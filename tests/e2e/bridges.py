@@ -34,13 +34,13 @@ def bridge(
             process.wait()
 
 
-def relayed(folder: Path) -> int:
-    """For how many agents the bridges relay that keep their tokens below a folder."""
+def count_relayed(folder: Path) -> int:
+    """How many agents the bridges relay for, by the token files below a folder."""
     return sum(len(agents) for file in folder.rglob(TOKEN_FILE) for agents in json.loads(file.read_text()).values())
 
 
 @contextmanager
-def manager(site: Instructor, folder: Path, *options: str, **how: Any) -> Iterator[tuple[Instructor, Path]]:
+def bridged_manager(site: Instructor, folder: Path, *options: str, **how: Any) -> Iterator[tuple[Instructor, Path]]:
     """Run a bridge that agents call in place of the league manager.
 
     Gives an instructor whose calls go to the bridge, and the file with what it prints.

@@ -1,7 +1,7 @@
 """The one end-to-end test of each capability that `make test` runs; all others are ``long`` and run in ``.ci/run``.
 
-A new capability gets a line here; a further test of one that stands here is marked ``long``. ``conftest.py`` refuses
-any other end-to-end test that is not.
+A new capability gets a line here; further tests of a listed capability are marked ``long``. ``conftest.py`` refuses
+any end-to-end test that is neither listed here nor marked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CAPABILITIES = {
     "students' players register and play a league": "test_league.py::test_four_chapter_eight_players_play_a_league",
     "tunnels": "test_tunnels.py::test_behind_a_usual_tunnel_links_logins_and_live_pages_are_right",
     "players by MCP": "test_mcp_player.py::test_a_league_of_players_that_are_clients_of_mcp",
-    "the page of a match": "test_match_page.py::test_the_page_says_why_a_point_was_lost",
+    "the page of a match": "test_match_page.py::test_the_page_of_a_match_says_why_a_point_was_lost",
     "roles": "test_roles_journey.py::test_an_assistant_sees_the_desk_only_while_having_the_role",
     "several agents are dealt with at once": "test_ticked.py::test_tokens_are_revoked_after_a_page_that_says_whose",
     "practice": "test_practice.py::test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts",
@@ -40,8 +40,8 @@ CAPABILITIES = {
     "the projector": "test_screen.py::test_the_screen_goes_from_the_wall_to_the_champion_by_itself",
     "upgrades": "test_upgrade.py::test_the_new_version_finishes_a_league_that_was_in_mid_round",
     "a referee as a server of MCP": (
-        "test_mcp_referee.py::test_players_learn_of_their_match_by_mcp_what_they_may_and_when"
+        "test_mcp_referee.py::test_players_learn_the_secrets_of_their_match_by_mcp_only_after_its_end"
     ),
 }
-"""What can be done with the site, and the test of it; of a parametrized test one variant. The longest come first, so
-that no worker begins a long one when the others have finished."""
+"""Each capability of the site and its test; of a parametrized test one variant. The longest tests come first, so that
+no worker begins one when the others have finished."""

@@ -15,14 +15,16 @@ from tests.e2e.site import Site
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a second end-to-end test of a capability in `make test`, and begin with those that take longest."""
-    here = Path(__file__).parent
-    names = Counter(_name(item) for item in items if item.path.parent == here and not item.get_closest_marker("long"))
+    """Refuse an end-to-end test that is neither ``long`` nor the one of its capability, and run the longest first."""
+    own_folder = Path(__file__).parent
+    names = Counter(
+        _name(item) for item in items if item.path.parent == own_folder and not item.get_closest_marker("long")
+    )
     refused = sorted(name for name, count in names.items() if count > 1 or name not in CAPABILITIES.values())
     if refused:
         raise pytest.UsageError(f"mark these tests, or their variants but one, long: {', '.join(refused)}")
-    places = {name: place for place, name in enumerate(CAPABILITIES.values())}
-    items.sort(key=lambda item: places.get(_name(item), len(places)))
+    position = {name: number for number, name in enumerate(CAPABILITIES.values())}
+    items.sort(key=lambda item: position.get(_name(item), len(position)))
 
 
 def _name(item: pytest.Item) -> str:

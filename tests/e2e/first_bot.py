@@ -1,4 +1,4 @@
-"""What ``docs/first-bot.md`` says to do, as commands."""
+"""The commands and programs of ``docs/first-bot.md``, for tests that run them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ NAMES = [
 """One long word, one from right to left, emoji, CJK, and an invisible name; each has up to 64 characters."""
 PLAYED, STARTED, WAITING, CROWD = "names-played", "names-started", "names-waiting", "names-crowd"
 ON_ROSTER = 60
-"""How many tiles the readiness wall of the waiting league has."""
+"""How many people are on the roster of the waiting league; its readiness wall has a tile for each."""
 
 FIND_CUT_OFF_JS = r"""() => {
   const wrong = [];

@@ -49,11 +49,11 @@ class Inspector:
         return structured
 
     def register(self, league: str) -> None:
-        """Register a player without an address."""
+        """Register a player that fetches its messages."""
         self._entry = self.call("register_player", display_name=self._era, league_id=league, delivery="poll")
 
     def play(self) -> list[str]:
-        """Fetch messages and answer them until the league is over; the types of the messages."""
+        """Fetch messages and answer them until the league is over; returns the types of the messages."""
         kinds, after, responses = list[str](), "", list[dict[str, Any]]()
         while LEAGUE_END not in kinds:
             token = self._entry["auth_token"]

@@ -1,4 +1,4 @@
-"""Programs that are installed from the wheels of this tree, where there is no checkout."""
+"""Installs the wheels of this tree in an environment that cannot see the checkout, and runs programs there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.places import ROOT
 
-# They must not find the tools of the tests, so their environment is nearly empty.
+# The programs must not find what is installed for the tests, so their environment is nearly empty.
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | {
     name: value for name, value in os.environ.items() if name.startswith("PIP_")
 }

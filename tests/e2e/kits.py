@@ -1,4 +1,4 @@
-"""The starter kit in every language: what it is built with, whether that is here, and the player as a process."""
+"""The starter kit in every language: its build, the programs that it needs, and its player as a process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Command = tuple[str, ...]
 CRATES = Path("/usr/share/cargo/registry")
 """The folder of Debian's packages of crates."""
 UNREACHABLE = ("--port", "0", "--endpoint", "http://192.0.2.1:8101/mcp", "--call-wait", "0.1")
-"""The options of a player whose league cannot call it where it says that it is."""
+"""The options of a player that registers an address at which the league cannot call it."""
 
 
 def missing(what: str) -> NoReturn:
@@ -31,7 +31,7 @@ def missing(what: str) -> NoReturn:
 
 
 def need(program: str) -> str:
-    """The path of a program; without it the test is skipped, in CI it fails."""
+    """The path of a program; if it is not installed the test is skipped, and in CI it fails."""
     return shutil.which(program) or missing(f"{program} is not installed on this machine")
 
 
@@ -50,7 +50,7 @@ def javascript(_folder: Path) -> Command:
 
 
 def typescript(folder: Path) -> Command:
-    """Checked and compiled by tsc; run as it is on a Node that reads TypeScript, else what the compiler made of it."""
+    """Have tsc check and compile the player; a Node that reads TypeScript runs the source, others what tsc made."""
     tools = os.environ.get("LEAGUE_TEST_TYPESCRIPT")
     if not tools:
         missing("LEAGUE_TEST_TYPESCRIPT names no folder with typescript and @types/node, as of npm install")
@@ -72,7 +72,7 @@ def go(folder: Path) -> Command:
 
 
 def rust(folder: Path) -> Command:
-    """Built of the crates that Debian has as packages: no registry is asked."""
+    """Build the player from the crates that Debian has as packages, so that no registry is asked."""
     if not any(CRATES.glob("tiny_http-*")):
         missing(f"The crates are not in {CRATES}: install librust-{{serde-json,sha2,tiny-http,ureq}}-dev")
     source = ('source.crates-io.replace-with="debian"', f'source.debian.directory="{CRATES}"')
@@ -88,17 +88,17 @@ LANGUAGES: dict[str, Callable[[Path], Command]] = {
     "go": go,
     "rust": rust,
 }
-"""Each makes the kit in a folder ready, and returns the command that starts its player there."""
+"""For each language a function that builds the kit in a folder and returns the command that starts its player."""
 
 
 def each(*quick: str) -> list[Any]:
-    """The languages, to run a test in each; long for all but some."""
+    """Every language as a test's parameter; marked ``long`` except for the ``quick`` ones."""
     return [pytest.param(language, marks=() if language in quick else pytest.mark.long) for language in LANGUAGES]
 
 
 @functools.cache
 def built(language: str) -> tuple[Path, Command]:
-    """A folder of this process's own with a kit that is ready, and the command that starts its player there."""
+    """A folder of this process's own with a kit that is built, and the command that starts its player there."""
     folder = Path(tempfile.mkdtemp(prefix=f"league-kit-{language}-")) / language
     shutil.copytree(ROOT / "examples" / "kit" / language, folder)
     return folder, LANGUAGES[language](folder)
@@ -144,7 +144,7 @@ class KitPlayer:
         return self._printed.read_text()
 
     def wait_for_line(self, text: str) -> str:
-        """Wait until the player has printed a line that contains a text; the line."""
+        """Wait until the player has printed a line that contains a text; returns the line."""
 
         def matching_line() -> str:
             return next((line for line in self.printed().splitlines() if text in line), "")
@@ -167,8 +167,8 @@ def start(language: str, *options: str) -> KitPlayer:
     return KitPlayer.ready(folder, *command, *options)
 
 
-def known(language: str, league: str, game_type: str) -> Path:
-    """Put the ``league.json`` of the join page beside a kit; where it is."""
+def write_league_json(language: str, league: str, game_type: str) -> Path:
+    """Put a ``league.json``, as the join page gives it, beside a kit; returns its path."""
     file = built(language)[0] / "league.json"
     content = {"league": league, "league_id": "kits", "game_types": [game_type], "registration_code": ""}
     file.write_text(json.dumps(content), encoding="utf-8")

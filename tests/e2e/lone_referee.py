@@ -30,7 +30,7 @@ class League:
     def __init__(self) -> None:
         self.results: dict[str, dict[str, Any]] = {}
         self.reports: list[str] = []
-        """The id of a match, once for each report of it."""
+        """The match_id of each report, in order: twice for a match that was reported twice."""
         self.heartbeats: dict[str, list[float]] = {}
         """For each match_id, the times of the heartbeats that named it, in monotonic seconds."""
         self.handed_back: list[dict[str, Any]] = []
@@ -76,12 +76,12 @@ class LoneReferee:
     """The ordinary referee as a process, without a site."""
 
     def __init__(
-        self, league: League, referee: subprocess.Popen[str], session: aiohttp.ClientSession, places: int
+        self, league: League, referee: subprocess.Popen[str], session: aiohttp.ClientSession, max_matches: int
     ) -> None:
         self.league = league
         self.referee = referee
         self.session = session
-        self.places = asyncio.Semaphore(places)
+        self.room = asyncio.Semaphore(max_matches)
         """For callers that play several matches at once: one for each match that may be in play."""
         self.numbers = itertools.count(1)
         self.kinds: dict[str, str] = {}
@@ -95,7 +95,7 @@ class LoneReferee:
         return result
 
     async def play(self, first: str, second: str, kind: str = "", **rules: Any) -> str:
-        """Give a match to the referee and wait for its end; the match's id. ``rules`` are settings of its league."""
+        """Give a match to the referee and wait for its end; returns its id. ``rules`` are settings of its league."""
         match = f"R1M{next(self.numbers)}"
         self.kinds[match] = kind
         fields = self.start_of(match, first, second, **rules)
@@ -138,8 +138,8 @@ def child(*command: str, **options: Any) -> subprocess.Popen[str]:
 
 
 @asynccontextmanager
-async def refereed(log: Path, *, places: int = 60) -> AsyncIterator[LoneReferee]:
-    """A league manager with one registered referee; ``places`` is how many matches a caller may play at once."""
+async def refereed(log: Path, *, max_matches: int = 60) -> AsyncIterator[LoneReferee]:
+    """A league manager with one registered referee; ``max_matches`` is how many matches a caller may play at once."""
     league = League()
     options = ("--port", str(free_port()), "--name", "bench", "--max-concurrent", "64", "--exit-with-parent")
     async with listening(league.mcp) as url, aiohttp.ClientSession() as session:
@@ -150,12 +150,12 @@ async def refereed(log: Path, *, places: int = 60) -> AsyncIterator[LoneReferee]
             line = await asyncio.to_thread(referee.stdout.readline)  # type: ignore[union-attr]
             if not league.endpoint:
                 raise RuntimeError(f"the referee did not register: {line!r}, see {log}")
-            yield LoneReferee(league, referee, session, places)
+            yield LoneReferee(league, referee, session, max_matches)
         finally:
             end(referee)
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    """End a child by closing its standard input; the rest of what it printed."""
+    """End a child by closing its standard input; returns the rest of what it printed."""
     rest, _ = process.communicate(timeout=30)
     return rest

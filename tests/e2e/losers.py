@@ -24,7 +24,7 @@ class Losers:
     Args:
         site: where they register; None for players that have registered already (``--known``).
         league_id: for which league; its matches are in the records.
-        folder: where the log goes.
+        folder: the folder of their log.
         cast: ``NAME:TRICK`` of each player; a player without a trick is ``NAME:``.
         options: further options of the program.
     """
@@ -48,7 +48,7 @@ class Losers:
         return [line for line in map(json.loads, raw.splitlines()) if kind in line]
 
     def wait_for_trick(self) -> dict[str, Any]:
-        """Wait until a player has begun its trick; the record that says so."""
+        """Wait until a player has begun its trick; returns the record that says so."""
         return wait_for("a trick", lambda: self.lines("trick"))[0]
 
     def release_answers(self) -> None:

@@ -3,10 +3,10 @@
     git worktree add /tmp/old COMMIT
     python -m tests.e2e.make_upgrade_sample --code /tmp/old --to tests/samples/upgrade/NUMBER.tar.gz
 
-Run it with the Python that the old version runs on, and no newer one: COMMIT is the one before an issue, NUMBER the
-issue before. The folder holds a league of five with its first round completed and its second in play (one match
-finished, one being played), one of three players in registration, and one player with a check and a practice match
-that are over and a practice match in play. Its keys are used nowhere else.
+Run it with the Python that the old version runs on, and no newer one. COMMIT is the last commit before an issue, and
+NUMBER is the number of the issue before that one. The folder holds a league of five with its first round completed and
+its second in play (one match finished, one being played), one of three players in registration, and one player with a
+check and a practice match that are over and a practice match in play. Its keys are used nowhere else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WAITING = ("Fay", "Gus", "Hal")
 
 @contextmanager
 def practising(site: Site, folder: Path) -> Iterator[None]:
-    """A player that was checked and has practised, and begins to practise again when the block does."""
+    """A player that was checked and has practised once; its second practice match is in play during the block."""
     site.create(PRACTISED)
     player = Player(site, "Ida", folder, "--league-id", PRACTISED)
     try:

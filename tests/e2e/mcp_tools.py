@@ -1,4 +1,4 @@
-"""A client of MCP of the stateless era that calls the tools of a real site."""
+"""A client of MCP without a session (its stateless era) that calls the tools of a real site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Tools:
 
     Args:
         url: the URL of the site.
-        token: sent as ``Authorization: Bearer``; empty for somebody without.
+        token: sent as ``Authorization: Bearer``; empty: no such header is sent.
     """
 
     def __init__(self, url: str, token: str = "") -> None:

@@ -39,6 +39,6 @@ def free_port(host: str = "127.0.0.1", together: int = 1) -> int:
             except OSError:
                 free_in_a_row = []
                 continue
-        # After the last port of this process comes the first.
+        # The generator goes on from the last port to the first one; these two are not consecutive.
         free_in_a_row = [*free_in_a_row, port] if not free_in_a_row or port == free_in_a_row[-1] + 1 else [port]
     return free_in_a_row[0]

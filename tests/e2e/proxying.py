@@ -43,7 +43,7 @@ def proxy(site: Site, *options: str, certificate: Path | None = None) -> Iterato
 
 
 def make_certificate(folder: Path, name: str) -> Path:
-    """A self-made certificate for a name and for 127.0.0.1, with its key, in one PEM file."""
+    """A self-signed certificate for a name and for 127.0.0.1, with its key, in one PEM file."""
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)

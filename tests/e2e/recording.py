@@ -1,4 +1,4 @@
-"""A proxy before a program on this machine: passes every request on, and records what it was."""
+"""A proxy in front of a program on this machine, which passes on and records every request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Recorded:
         method: the method of JSON-RPC; empty if there was none.
         session, version: as its headers of MCP have them.
         status: the status of the answer.
-        gave: the session id in the answer.
+        new_session: the session id in the answer's headers; empty if there was none.
     """
 
     verb: str
@@ -34,12 +34,12 @@ class Recorded:
     session: str
     version: str
     status: int
-    gave: str
+    new_session: str
 
 
 @contextmanager
 def recording(port: int, into: list[Recorded]) -> Iterator[str]:
-    """Serve before a program at a port of 127.0.0.1 until the block ends; gives the address to call it by."""
+    """Run a proxy in front of a port of 127.0.0.1 until the block ends; yields the proxy's address."""
     loop, ready, over = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
     address: list[str] = []
 

@@ -20,7 +20,7 @@ ENVIRONMENT = {
     "LEAGUE_ADMIN_PASSWORD": PASSWORD,
     "LEAGUE_SECRET_KEY": "secret-key-of-the-tests-which-is-long-enough-for-its-job",
     "LEAGUE_REFEREE_KEY": "referee-key-of-the-tests",
-    # Most players of tests and benches know only the messages of a league, and would count those of a check among them.
+    # Most players of tests and benches know only the messages of a league, and would count a check's messages as such.
     "LEAGUE_CHECK_ON_REGISTRATION": "0",
 }
 

@@ -36,13 +36,13 @@ UNHURRIED = {
     "retry_base_s": 0.25,
     "auto_advance": True,
 }
-"""Settings of a league whose agents the site has to find out first, on a machine that may be busy."""
+"""Settings of a league for whose agents the site has to find the dialect first, on a machine that may be busy."""
 
 T = TypeVar("T")
 
 
 def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
-    """Call ``look`` until it returns something true, and return that; an error has what was last returned."""
+    """Call ``look`` until it returns something true, and return it; fails after ``patience_s``, with the last value."""
     tick = threading.Event()
     for _ in range(int(patience_s / 0.05)):
         seen = look()
@@ -88,7 +88,7 @@ class Instructor:
         self.post("/leagues", body, status=201)
 
     def play_to_the_end(self, league_id: str) -> dict[str, Any]:
-        """Start a league with all its rounds and wait until it is COMPLETED; the league as the API shows it."""
+        """Start a league with all its rounds and wait until it is COMPLETED; returns the league as the API shows it."""
         self.post(f"/leagues/{league_id}/start", {"auto_advance": True})
         return self.wait_until(league_id, "COMPLETED")
 
@@ -106,7 +106,7 @@ class Instructor:
             self.post(f"/leagues/{league_id}/stop")
 
     def wait_until(self, league_id: str, status: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
-        """Wait for a league's status; the league as the API shows it."""
+        """Wait until a league has a status; returns the league as the API shows it."""
 
         def reached() -> dict[str, Any] | None:
             league = self.get(f"/leagues/{league_id}")
@@ -120,7 +120,7 @@ class Instructor:
 
 @functools.cache
 def _migrated() -> Path:
-    """A database with its tables, made once for all tests: the slowest part of a site's first start."""
+    """A database with its tables, made once for all tests: it is the slowest part of a site's first start."""
     folder = tempfile.mkdtemp(prefix="league-tables-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
@@ -176,7 +176,7 @@ class Site(Instructor):
 
     def start(self) -> None:
         """Start it (again), on the same data and port; returns when it is healthy."""
-        # No checks by default: players of the tests record what they were sent, and a check would be among it.
+        # No checks by default: players of the tests record every message, and those of a check would be among them.
         environment = {"LEAGUE_CHECK_ON_REGISTRATION": "0"} | os.environ | self._credentials | self._environment
         for name in ("LEAGUE_DATA", "DJANGO_SETTINGS_MODULE"):
             environment.pop(name, None)
@@ -322,7 +322,7 @@ class Player(Bot):
 
 @contextmanager
 def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
-    """Bots of ``tests/bots`` in one process, registered one after the other; gives the line that each has printed."""
+    """Bots of ``tests/bots`` in one process, registered one after the other; yields the line that each has printed."""
     command = [sys.executable, "-m", f"tests.bots.{kind}", "--league", f"{site.url}/mcp", "--exit-with-parent"]
     process = subprocess.Popen([*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
@@ -344,7 +344,7 @@ def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
 def league_with_players(
     site: Instructor, league: str, players: int, folder: Path, *player_options: str, **settings: Any
 ) -> Iterator[list[Player]]:
-    """A new league of a site that other tests use, too; gives its chapter-8 players in the order of their ids."""
+    """A new league of a site that other tests use, too; yields its chapter-8 players in the order of their ids."""
     site.create(league, **settings)
     logs = folder / league
     logs.mkdir()

@@ -23,7 +23,7 @@ class Watcher:
 
     Args:
         site: the web process it is on.
-        path: such as ``/ws/leagues/fall/``.
+        path: of the page's socket, such as ``/ws/leagues/fall/``.
         headers: more headers of the handshake.
     """
 

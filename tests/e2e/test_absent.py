@@ -30,9 +30,9 @@ def test_a_dead_player_loses_its_own_matches_only(site: Site, tmp_path: Path) ->
         assert (rows["P04"]["played"], rows["P04"]["technical_losses"], rows["P04"]["points"]) == (3, 3, 0)
         assert all(rows[player]["technical_losses"] == 0 for player in ("P01", "P02", "P03"))
         matches = {match["match_id"]: match for match in site.get(f"/leagues/{LEAGUE}/matches")}
-        lost = [matches[match_id] for match_id in ("R1M2", "R2M2", "R3M1")]
-        assert [match["status"] for match in lost] == ["TECHNICAL_LOSS"] * 3
-        assert [match["winner"] for match in lost] == ["P03", "P02", "P01"]
+        lost_by_p04 = [matches[match_id] for match_id in ("R1M2", "R2M2", "R3M1")]
+        assert [match["status"] for match in lost_by_p04] == ["TECHNICAL_LOSS"] * 3
+        assert [match["winner"] for match in lost_by_p04] == ["P03", "P02", "P01"]
 
         first = site.get(f"/leagues/{LEAGUE}/matches/R1M2")
         [fault] = first["result"]["faults"]
@@ -40,11 +40,11 @@ def test_a_dead_player_loses_its_own_matches_only(site: Site, tmp_path: Path) ->
         assert (fault["cause"], fault["detail"]) == ("CONNECT", "nobody listens at its address")
         assert first["result"]["choices"] == {"P03": None, "P04": None}
         assert first["result"]["drawn_number"] is None
-        suspended = site.get(f"/leagues/{LEAGUE}/matches/R2M2")
-        assert [fault["tries"] for fault in suspended["result"]["faults"]] == [1]
-        shut_down = site.get(f"/leagues/{LEAGUE}/matches/R3M1")
-        assert (shut_down["attempt"], shut_down["transcript"]) == (0, [])
-        assert [fault["cause"] for fault in shut_down["result"]["faults"]] == ["CONNECT"]
+        while_suspended = site.get(f"/leagues/{LEAGUE}/matches/R2M2")
+        assert [fault["tries"] for fault in while_suspended["result"]["faults"]] == [1]
+        after_shutdown = site.get(f"/leagues/{LEAGUE}/matches/R3M1")
+        assert (after_shutdown["attempt"], after_shutdown["transcript"]) == (0, [])
+        assert [fault["cause"] for fault in after_shutdown["result"]["faults"]] == ["CONNECT"]
         # P01 won R3M1 without being called (ruling, section 8), so its own record lacks that match.
         assert set(players[0].deviations()) == {"our row is not our record"}
         assert [player.deviations() for player in players[1:3]] == [[], []]
@@ -62,7 +62,7 @@ def test_a_player_that_comes_back_plays_the_rest(site: Site, tmp_path: Path) -> 
             assert back.player_id == third.player_id == "P03"
             for done in (2, 3):
                 wait_for(
-                    "the round has ended",
+                    "no round is in play",
                     lambda: all(one["state"] in ("COMPLETED", "PENDING") for one in site.get("/leagues/back/rounds")),
                 )
                 site.post("/leagues/back/rounds/start")

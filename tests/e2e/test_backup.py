@@ -59,13 +59,13 @@ def check_that_league_goes_on(site: Instructor, before: list[dict[str, object]])
 
 
 def pause_after_backup(site: Instructor) -> str:
-    """Pause the league, which the backup does not contain; the head of the ledger after that."""
+    """Pause the league, an event that the backup does not have; returns the head of the ledger after it."""
     site.post(f"/leagues/{LEAGUE}/pause")
     return str(site.get(f"/leagues/{LEAGUE}/ledger")["head"])
 
 
 def check_ledger(site: Instructor, head: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Check that the ledger holds with new draws for two matches, and does not fit a head from after the backup."""
+    """Check that the ledger holds, with new draws for two matches, and contradicts a head taken after the backup."""
     board = f"{site.url}/leagues/{LEAGUE}/"
     capsys.readouterr()
     assert main(["verify", board]) == 0
@@ -80,7 +80,7 @@ def check_ledger(site: Instructor, head: str, capsys: pytest.CaptureFixture[str]
 
 
 def unpack(file: Path, folder: Path) -> Path:
-    """Unpack a backup as docs/deployment.md says; its folder."""
+    """Unpack a backup as docs/deployment.md says; returns its folder."""
     folder.mkdir(mode=0o700)
     subprocess.run(["tar", "-xzf", str(file), "-C", str(folder)], check=True, timeout=60)
     return folder

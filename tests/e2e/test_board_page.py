@@ -39,7 +39,7 @@ COUNT_PAINTED_PIXELS = """host => {
 
 @pytest.fixture
 def league(site: Site, tmp_path: Path) -> Iterator[str]:
-    """A league of four players, the first of which has ended: it falls from the first place to the last."""
+    """A league of four players, the first of which is no longer running: it falls from the first place to the last."""
     name = f"board{next(LEAGUE_NUMBERS)}"
     quick = {"move_timeout_s": 1, "join_timeout_s": 1, "max_retries": 0, "shutdown_after": 9}
     with league_with_players(site, name, 4, tmp_path, **quick) as players:
@@ -48,7 +48,7 @@ def league(site: Site, tmp_path: Path) -> Iterator[str]:
 
 
 def opened(browser: Browser, address: str, errors: list[str], **context_options: Any) -> Page:
-    """A live page in a browser of its own."""
+    """Open a live page in a browser context of its own."""
     page = browser.new_context(**context_options).new_page()
     page.add_init_script(COUNT_SLIDES)
     collect_errors(page, errors)
@@ -100,7 +100,7 @@ def play_round(site: Site, league: str, number: int) -> None:
 
 
 def painted_pixels(page: Page, name: str) -> int:
-    """Wait until a chart is drawn; how many pixels of it have a colour."""
+    """Wait until a chart is drawn; returns how many pixels of it have a colour."""
     plot = page.locator(f"#plot-{name}")
     plot.scroll_into_view_if_needed()
     return wait_for(f"{name} is drawn", lambda: int(plot.evaluate(COUNT_PAINTED_PIXELS)))
@@ -172,7 +172,7 @@ def test_a_spectator_follows_a_player_through_the_charts_by_keyboard(site: Site,
         page.locator("#table-race summary").click()
         expect(page.locator("#table-race tbody tr")).to_have_count(4)
         expect(page.locator("#table-race thead th")).to_have_text(["Player", "1", "2"])
-        # The player that has ended gave no answer that could be timed.
+        # The player that is not running gave no answer that could be timed.
         expect(page.locator("#fragment-times table")).to_have_count(2)
         expect(page.locator("#fragment-times tbody tr")).to_have_count(6)
         shoot(page, f"charts-{screen}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.bridges import manager
+from tests.e2e.bridges import bridged_manager
 from tests.e2e.site import Player, Site, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -33,10 +33,12 @@ def test_strict_players_play_a_league_through_the_bridge_of_the_starter_kit(tmp_
         zipfile.ZipFile(io.BytesIO(kit)).extractall(tmp_path)
         # -IS: the bridge must run without installed packages and without our own modules.
         program = (sys.executable, "-IS", str(tmp_path / "league-kit-python" / "bridge.py"))
-        with manager(site, tmp_path, program=program) as (here, log):
+        with bridged_manager(site, tmp_path, program=program) as (through_bridge, log):
             for number in (1, 2, 3):
                 # A host name that does not exist: the site could never call this player itself.
-                players.append(Player(here, f"Agent{number}", tmp_path, "--register-host", "my-laptop.invalid"))
+                players.append(
+                    Player(through_bridge, f"Agent{number}", tmp_path, "--register-host", "my-laptop.invalid")
+                )
             if kill_site:
                 site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
                 wait_for("the first invitation is relayed", lambda: "GAME_INVITATION" in log.read_text())

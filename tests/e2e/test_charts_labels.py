@@ -1,4 +1,4 @@
-"""The names at the ends of a chart's lines lie below each other from the moment they are seen, each near its line."""
+"""The names at the ends of a chart's lines never overlap, from the first drawing on, and each is near its line."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ WINNING_CHANGES = """table => {
 }"""
 
 
-def slowly(page: Page) -> None:
-    """Load the page again with movements of the names that do not end while the test runs."""
+def reload_with_slow_movements(page: Page) -> None:
+    """Load the page again; movements of names then take an hour, so that a test sees each that was begun."""
     sheet = Path(str(finders.find("css/plot.css"))).read_text(encoding="utf-8")
     assert "200ms" in sheet
     slow = sheet.replace("200ms", "3600s")
@@ -46,7 +46,7 @@ def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> 
     html = walls.rendered("/leagues/fall/charts/", language)
     with chromium() as browser:
         page = walls.shown(browser, html, viewport={"width": 1280, "height": 900})
-        slowly(page)
+        reload_with_slow_movements(page)
         for name in ("ranks", "race"):
             plot = page.locator(f"#plot-{name}")
             plot.scroll_into_view_if_needed()

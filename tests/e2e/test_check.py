@@ -22,7 +22,7 @@ LEAGUE = "examined"
 
 
 def check(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run ``league check … --json``; its exit code and its report."""
+    """Run ``league check … --json``; returns its exit code and its report."""
     done = subprocess.run(
         [sys.executable, "-m", "league_sdk", "check", *arguments, "--json"],
         cwd=ROOT,
@@ -82,8 +82,8 @@ def test_every_newly_registered_player_is_checked_without_a_click(tmp_path: Path
         site.close()
 
 
-def unable(site: Site, league_id: str, count: int) -> dict[str, str]:
-    """Wait until the players of a league were checked; the verdicts on those that cannot play as they are."""
+def cannot_play(site: Site, league_id: str, count: int) -> dict[str, str]:
+    """Wait until all players of a league were checked; returns by name the verdicts on those that cannot play."""
 
     def readiness() -> dict[str, str]:
         agents = site.get(f"/leagues/{league_id}/agents")
@@ -120,7 +120,7 @@ def test_every_agent_of_the_zoo_that_plays_passes_the_check(tmp_path: Path, numb
         checking_site(tmp_path, "zoo") as site,
         cast_of(site, tmp_path / "zoo", names, first_referee_port(site)),
     ):
-        assert unable(site, "zoo", len(names)) == {}
+        assert cannot_play(site, "zoo", len(names)) == {}
 
 
 @pytest.mark.timeout(600)
@@ -132,4 +132,4 @@ def test_every_stranger_that_is_played_passes_the_check(tmp_path: Path, number: 
         options = ("--bots", ",".join(names), "--log-folder", str(tmp_path / "strangers"))
         with bots(site, "strangers", *options) as lines:
             assert [line for line in lines if not line.startswith("READY ")] == []
-            assert unable(site, "strangers", len(names)) == {}
+            assert cannot_play(site, "strangers", len(names)) == {}

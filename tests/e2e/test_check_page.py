@@ -1,4 +1,4 @@
-"""The check's page on a real site: it shows a player's pass without a reload, and a wrong agent's failing clause."""
+"""The check's page on a real site: without a reload it shows that a player passes, or which clause it fails."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_a_player_passes_the_check_and_a_wrong_agent_is_told_why(site: Site, bro
         assert (saved["state"], saved["passed"], saved["report"]["role"]) == ("DONE", True, "player")
         assert [token for token in player.secrets() if token in json.dumps(saved)] == []
 
-        def ready() -> list[str]:
+        def shown_readiness() -> list[str]:
             return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/checked/").text)
 
-        wait_for("the league shows that the player passed", lambda: ready() == ["ready"])
+        wait_for("the league shows that the player passed", lambda: shown_readiness() == ["ready"])
 
 
 @pytest.mark.long
@@ -56,10 +56,10 @@ def test_a_league_that_requires_a_check_starts_it_by_itself(site: Site, tmp_path
             register = {"display_name": "Maybe", "endpoint": agent.endpoint, "league_id": "demanding"}
             assert site.http.post("/register", json=register).status_code == 200
 
-            def ready() -> list[str]:
+            def shown_readiness() -> list[str]:
                 return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/demanding/").text)
 
-            wait_for("all have been checked", lambda: ready() == ["ready", "ready", "wrong_answers"])
+            wait_for("all have been checked", lambda: shown_readiness() == ["ready", "ready", "wrong_answers"])
             league = site.play_to_the_end("demanding")
         assert (league["players"], league["matches"], league["matches_done"]) == (2, 1, 1)
         assert [row["player_id"] for row in site.get("/leagues/demanding/standings")] in (

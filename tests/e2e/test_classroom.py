@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.bridges import PYTHON, manager
+from tests.e2e.bridges import PYTHON, bridged_manager
 from tests.e2e.classroom import Classroom, classroom
 from tests.e2e.kits import KitPlayer, built
 from tests.e2e.ports import free_port
@@ -57,7 +57,7 @@ def start_kits(room: Classroom, site: Instructor, stack: ExitStack) -> Iterator[
             yield kit
 
 
-def losses(site: Site) -> list[tuple[int, str]]:
+def technical_losses_of(site: Site) -> list[tuple[int, str]]:
     """The technical losses of the league: for each the round and the name of the player that lost."""
     names = {row["player_id"]: row["display_name"] for row in site.get(f"/leagues/{LEAGUE}/standings")}
     technical_losses = []
@@ -74,17 +74,17 @@ def test_only_a_player_whose_laptop_slept_has_technical_losses(
     with ExitStack() as stack:
         site = open_site(room, tmp_path)
         stack.callback(site.close)
-        there = Instructor(f"http://{room.site}:{site.port}")
-        stack.callback(there.http.close)
+        site_from_room = Instructor(f"http://{room.site}:{site.port}")
+        stack.callback(site_from_room.http.close)
         with room.inside(monkeypatch, tmp_path):
             program = room.command(*PYTHON, "-m", "league_sdk", "bridge")
-            here, log = stack.enter_context(manager(there, tmp_path, program=program))
+            through_bridge, log = stack.enter_context(bridged_manager(site_from_room, tmp_path, program=program))
             options = ("--log-folder", str(tmp_path), "--bots", ",".join(DIALECTS))
-            lines = stack.enter_context(bots(here, "zoo", *options))
+            lines = stack.enter_context(bots(through_bridge, "zoo", *options))
             assert [line for line in lines if not line.startswith("READY ")] == []
             ways = {"Listener": ("--port", "0", "--call-wait", "1"), "Sleeper": ("--dial-out",)}
-            players = stack.enter_context(sdk_players(there, **ways))
-        kits = list(start_kits(room, there, stack))
+            players = stack.enter_context(sdk_players(site_from_room, **ways))
+        kits = list(start_kits(room, site_from_room, stack))
         players["Listener"].read_until("the league did not call http://127.0.0.1:")
         for player in players.values():
             player.read_until("messages are fetched from the league now")
@@ -99,7 +99,7 @@ def test_only_a_player_whose_laptop_slept_has_technical_losses(
         players["Sleeper"].process.send_signal(signal.SIGCONT)
         room.move()
         site.wait_until(LEAGUE, "COMPLETED", patience_s=200)
-        lost = losses(site)
+        lost = technical_losses_of(site)
         assert {round_id for round_id, _name in lost} <= set(ASLEEP), log.read_text()
         assert {name for _round_id, name in lost} == {"Sleeper"}, log.read_text()
         assert site.stop() == 0

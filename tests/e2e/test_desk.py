@@ -19,7 +19,7 @@ from tests.e2e.site import Player, Site, free_port, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 SIZES = {"phone": {"width": 390, "height": 844}, "projector": {"width": 1920, "height": 1080}}
-# Long enough for the instructor to look at a match in play and cancel it.
+# The timeouts are long, so that the instructor has time to look at a match in play and cancel it.
 SETTINGS = {"join_timeout_s": 30, "move_timeout_s": 30}
 ZONE = "Asia/Jerusalem"
 
@@ -39,7 +39,7 @@ def at_the_desk(browser: Browser, site: Site, league: str, size: str, scheme: st
     context.close()
 
 
-def picture(page: Page, name: str) -> None:
+def screenshot_for_ci(page: Page, name: str) -> None:
     """Take a screenshot if LEAGUE_SCREENSHOTS names a folder for it, as in CI."""
     folder = os.environ.get("LEAGUE_SCREENSHOTS")
     if folder:
@@ -80,9 +80,9 @@ def test_an_instructor_runs_a_round_from_the_desk(site: Site, browser: Browser, 
         _ask_all_agents(page, cast)
         _start_despite_a_silent_player(page)
         _pause_and_cancel(page, site, league)
-        _refresh_keeps_typed_text(page)
+        _check_that_refreshes_keep_typed_text(page)
         _plan_and_call_off(page)
-        picture(page, f"desk-{size}")
+        screenshot_for_ci(page, f"desk-{size}")
         expect(page.locator("html")).to_have_js_property("scrollWidth", SIZES[size]["width"])
 
 
@@ -108,7 +108,7 @@ def _start_despite_a_silent_player(page: Page) -> None:
 
 
 def _pause_and_cancel(page: Page, site: Site, league: str) -> None:
-    """The instructor cancels the match of the silent player, which would take two minutes, and confirms it."""
+    """The instructor cancels the silent player's match, which would last two minutes, and confirms that."""
     matches = site.get(f"/leagues/{league}/matches")
     [stuck] = [one for one in matches if "P04" in one.values() and one["round_id"] == 1]
     click(page, "Pause")
@@ -126,7 +126,7 @@ def _pause_and_cancel(page: Page, site: Site, league: str) -> None:
     expect(page.locator(".desk-now")).to_contain_text("Round 1 is over", timeout=20_000)
 
 
-def _refresh_keeps_typed_text(page: Page) -> None:
+def _check_that_refreshes_keep_typed_text(page: Page) -> None:
     field = page.locator("#plan-when")
     field.fill("2031-02-03T18:30")
     for _ in range(2):

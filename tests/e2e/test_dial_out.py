@@ -41,10 +41,10 @@ def test_no_player_loses_a_point_when_the_site_restarts_during_a_match(tmp_path:
     options = ("--choice", "alternate", "--dial", "poll", "--delay-choice", "0.5")
     with site_with_players(tmp_path, 4, player_options=options) as (site, players):
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        late_messages = ("CHOOSE_PARITY_CALL", "GAME_OVER")
+        messages_in_play = ("CHOOSE_PARITY_CALL", "GAME_OVER")
         wait_for(
             "a player is asked",
-            lambda: any(one["message_type"] in late_messages for p in players for one in p.messages()),
+            lambda: any(one["message_type"] in messages_in_play for p in players for one in p.messages()),
         )
         site.kill()
         site.start()

@@ -30,13 +30,13 @@ def site_that_checks(folder: Path) -> Iterator[Site]:
         site.close()
 
 
-def ready(site: Instructor) -> dict[str, str]:
+def readiness(site: Instructor) -> dict[str, str]:
     """The readiness of each player, by id, as the API words it."""
     return {one["agent_id"]: one["ready"] for one in site.get(f"/leagues/{LEAGUE}/agents") if one["kind"] == "player"}
 
 
 def finished_check(site: Instructor, check_id: str) -> dict[str, Any]:
-    """Wait until a check is over; the check as the API shows it."""
+    """Wait until a check is over; returns the check as the API shows it."""
 
     def over() -> dict[str, Any] | None:
         check: dict[str, Any] = site.get(f"/checks/{check_id}")
@@ -55,7 +55,7 @@ def test_agents_that_dial_out_are_checked_over_their_lines(tmp_path: Path) -> No
         players = {way: Player(site, way, tmp_path, "--dial", way) for way in ("poll", "websocket")}
         try:
             # Each registration has started a check by itself.
-            wait_for("both players have passed", lambda: sorted(ready(site).values()) == ["ready"] * 2)
+            wait_for("both players have passed", lambda: sorted(readiness(site).values()) == ["ready"] * 2)
             check_ids = {
                 way: site.post("/checks", {"auth_token": player.auth_token()}, status=201)["check_id"]
                 for way, player in players.items()
@@ -100,7 +100,9 @@ class Student:
         return self.html
 
 
-def test_my_agent_says_why_a_player_that_dials_out_lost_and_sends_a_request_again(site: Site, tmp_path: Path) -> None:
+def test_my_agent_says_why_a_player_that_dials_out_lost_and_sends_it_a_request_again(
+    site: Site, tmp_path: Path
+) -> None:
     quick = {"join_timeout_s": 2, "move_timeout_s": 1, "max_retries": 1, "retry_base_s": 0, "announce_wait_s": 0.2}
     with ExitStack() as at_the_end:
         cast = league_with_players(site, "sides", 2, tmp_path, "--dial", "poll", **quick)
@@ -156,7 +158,7 @@ def test_no_player_loses_a_point_when_its_match_starts_during_its_check(tmp_path
         players = [Player(site, f"Agent{number}", tmp_path, *options) for number in range(1, 5)]
         for player in players:
             at_the_end.callback(player.close)
-        wait_for("checks are running", lambda: "checking" in ready(site).values())
+        wait_for("checks are running", lambda: "checking" in readiness(site).values())
         wait_for("a choice is asked for", lambda: any(one for player in players for one in player.messages()))
         site.play_to_the_end(LEAGUE)
         matches = site.get(f"/leagues/{LEAGUE}/matches")
@@ -178,4 +180,4 @@ def test_an_agent_is_checked_whichever_processes_its_line_the_request_and_the_ch
         row = one.post("/checks", {"auth_token": player.auth_token()}, status=201)
         check = finished_check(one, row["check_id"])
         assert (check["state"], check["passed"], check["way"]) == ("DONE", True, way), check
-        wait_for("both web processes show the result", lambda: ready(one) == ready(other) == {"P01": "ready"})
+        wait_for("both web processes show the result", lambda: readiness(one) == readiness(other) == {"P01": "ready"})

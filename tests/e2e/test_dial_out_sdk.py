@@ -32,7 +32,7 @@ class SdkPlayer:
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     def read_until(self, text: str) -> str:
-        """Wait for a line that contains a text; the line."""
+        """Read lines until one contains a text; returns that line."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line.strip())
@@ -40,9 +40,9 @@ class SdkPlayer:
                 return line.strip()
         raise AssertionError(f"never said {text!r}: {self.lines}")
 
-    def close(self, *, ends: bool = False) -> int:
-        """Stop the player, or with ``ends`` wait until it ends by itself; its exit code."""
-        if not ends:
+    def close(self, *, ends_itself: bool = False) -> int:
+        """Stop the player, or with ``ends_itself`` wait until it ends by itself; returns its exit code."""
+        if not ends_itself:
             self.process.terminate()
         code = self.process.wait(timeout=20)
         if self.process.stdout is not None:
@@ -91,7 +91,7 @@ def test_a_second_program_takes_over_and_the_first_says_so_and_ends(tmp_path: Pa
             first["Dialling"].read_until("messages are fetched from the league now")
             with sdk_players(site, Dialling=options) as second:
                 first["Dialling"].read_until("ENDED: another program")
-                assert first["Dialling"].close(ends=True) == EXIT_ENDED
+                assert first["Dialling"].close(ends_itself=True) == EXIT_ENDED
                 assert second["Dialling"].process.poll() is None
     finally:
         site.close()

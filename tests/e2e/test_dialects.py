@@ -1,4 +1,4 @@
-"""Agents of four dialects, none of them configured, in one league. All that are known play in ``test_zoo.py``."""
+"""Agents of four dialects in a league that was told none of them. All known dialects play in ``test_zoo.py``."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Drawn:
 
 
 def finished(client: Client, language: str = "en", **changes: Any) -> tuple[bytes, dict[str, str]]:
-    """The page of a finished match, and its headers; ``changes`` are made to the details of what was reported."""
+    """The page of a finished match, and its headers; ``changes`` are made to the details of the reported result."""
     drawn = Drawn()
     place = make.playing(players=2)
     committed()
@@ -89,7 +89,7 @@ def opened(
 
 
 def check_draw(page: Page) -> dict[str, str]:
-    """Press the button; the verdict of each step that is shown."""
+    """Press the button; returns the verdict of each step that is shown."""
     page.locator("[data-draw-go]").click()
     expect(page.locator(".draw-sum")).not_to_be_empty()
     steps = page.locator(".draw-steps li:visible")
@@ -122,7 +122,7 @@ def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None
 
 
 @pytest.mark.long
-def test_the_page_finds_a_number_wrong_that_was_tampered_with(client: Client) -> None:
+def test_a_number_that_was_tampered_with_is_shown_as_wrong(client: Client) -> None:
     drawn = Drawn()
     other = 1 + drawn.number % 10
     shown = finished(client, drawn_number=other, number_parity=("even", "odd")[other % 2])
@@ -135,7 +135,7 @@ def test_the_page_finds_a_number_wrong_that_was_tampered_with(client: Client) ->
 
 
 @pytest.mark.long
-def test_the_page_finds_another_seed_and_another_winner_wrong(client: Client) -> None:
+def test_another_seed_and_another_winner_are_shown_as_wrong(client: Client) -> None:
     finished(client)
     amend("match_finished", draw_seed=bytes(32).hex(), winner_id=None)
     shown = page_of(client)

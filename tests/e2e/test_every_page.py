@@ -69,12 +69,12 @@ DESK = {
     "revoking": "/admin/agents_registry/agent/",
 }
 MAY_SCROLL = {"charts"}
-"""Pages that may be wider than the screen."""
+"""Pages that may scroll sideways."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A site with a league that is open and one that was played, one of its players dead since round 1.
+    """A site with a league that is open and one that was played, of whose players one is dead since round 1.
 
     ``check`` is the report on the player that died.
     """

@@ -61,27 +61,27 @@ def test_a_match_whose_referee_is_killed_is_played_again_and_counts_once(tmp_pat
     ):
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
         wait_for("both matches are in play", lambda: len(in_play(site)) == 2)
-        victim = site.referees()[0]
-        os.kill(victim, signal.SIGKILL)
+        killed_pid = site.referees()[0]
+        os.kill(killed_pid, signal.SIGKILL)
         site.wait_until(LEAGUE, "COMPLETED")
 
         attempts = [match["attempt"] for match in site.get(f"/leagues/{LEAGUE}/matches")]
         assert sorted(attempts)[:5] == [1, 1, 1, 1, 1]
         assert max(attempts) == 2, "the killed referee's match was not played again"
         wait_for("the referee was started again", lambda: len(site.referees()) == 2)
-        assert victim not in site.referees()
+        assert killed_pid not in site.referees()
         check_that_all_counted_once(site, players, matches=6)
 
 
-# With two spare files the referee gets furthest before it fails.
+# The more spare file descriptors, the further the referee gets before it fails.
 @pytest.mark.parametrize("spare", [0, 1, 2])
 def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Path, spare: int) -> None:
-    """With one spare file the referee can still be given matches; with two it can call one player, but not both."""
+    """With one spare descriptor the referee can be given matches; with two it can call one player as well, not both."""
     options = ("--league-id", LEAGUE)
     with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=options) as (site, players):
-        victim = site.referees()[0]
-        opened = max(int(one.name) for one in Path(f"/proc/{victim}/fd").iterdir()) + 1
-        resource.prlimit(victim, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
+        killed_pid = site.referees()[0]
+        opened = max(int(one.name) for one in Path(f"/proc/{killed_pid}/fd").iterdir()) + 1
+        resource.prlimit(killed_pid, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
         site.play_to_the_end(LEAGUE)
         check_that_all_counted_once(site, players, matches=6)
 
@@ -153,4 +153,4 @@ def test_a_site_stopped_by_sigterm_hands_matches_back_and_leaves_no_process(stop
     match = stopped.site.get(f"/leagues/{LEAGUE}/matches/R1M1")
     assert match["attempt"] == 2
     states = [step["state"] for step in match["lifecycle"]]
-    assert states[states.index("COLLECTING_CHOICES") + 1] == "READY", "it was lost instead of handed back"
+    assert states[states.index("COLLECTING_CHOICES") + 1] == "READY", "the match was lost instead of handed back"

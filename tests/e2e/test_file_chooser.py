@@ -1,4 +1,4 @@
-"""The chooser of a file: in the reader's language, by click, key and drop; what is wrong with a file stands beside."""
+"""The field for a file: in the reader's language, by click, key and drop; it says what is wrong with a file."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def files(folder: Path) -> dict[str, Path]:
 
 
 def opened(page: Page, act: Callable[[], None]) -> FileChooser:
-    """The chooser that an act of the user opens.
+    """The browser's file chooser that an act of the user opens.
 
-    The act is repeated: a busy browser drops one that comes while it is still closing the last chooser, or before it
-    has been told to leave choosers to the test.
+    The act is repeated: a busy browser ignores an act that comes while it is still closing the last chooser, or before
+    it has been told to leave choosers to the test.
     """
     for _ in range(3):
         with suppress(TimedOut):
@@ -108,7 +108,9 @@ def test_a_file_is_chosen_and_its_problem_is_shown_beside_the_field(
     assert (too_wide(page), errors) == (0, [])
 
 
-def test_what_the_site_finds_wrong_with_a_file_stands_beside_it(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_what_the_site_finds_wrong_with_a_file_is_said_at_its_field(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
     errors: list[str] = []
     page = instructor(browser, site, errors, "en", 1280)
     page.goto(site.url + IMPORT)
@@ -122,7 +124,7 @@ def test_what_the_site_finds_wrong_with_a_file_stands_beside_it(site: Site, brow
 
 
 def instructor(browser: Browser, site: Site, errors: list[str], language: str, width: int) -> Page:
-    """The instructor, who reads a language."""
+    """A page of the instructor, in a language and of a width."""
     size = {"width": width, "height": 800}
     page = browser.new_context(viewport=size, color_scheme="dark", bypass_csp=True).new_page()  # type: ignore[arg-type]
     page.context.add_cookies([{"name": "django_language", "value": language, "url": site.url}])

@@ -28,7 +28,7 @@ def projector(site: Site, browser: Browser, errors: list[str], **options: object
 
 
 def moves(page: Page) -> bool:
-    """Whether anything on the stage moves now; a tint of changed numbers is not motion."""
+    """Whether anything on the stage moves now; the tint of changed numbers does not count as motion."""
     return bool(page.evaluate(MOVING))
 
 
@@ -64,7 +64,7 @@ def test_an_evening_ends_with_an_unveiling_and_a_page_to_share(site: Site, brows
                 expect(page.locator(shown)).to_have_count(1)
             assert not moves(still)
             if place < 4:
-                # The room waits for one of the last three; any key skips it, and does nothing else.
+                # The first three places are unveiled with a motion; any key skips it, and does nothing else.
                 assert moves(wall)
                 wall.keyboard.press("PageDown")
                 wait_for("nothing moves any more", lambda: not moves(wall), patience_s=1.5)

@@ -15,9 +15,9 @@ NAMES = ("Ada", "Long Name Agent of the Third Group 4", "נועה בן־דוד �
 SCENES = {"champion", "podium", "path", "figures"}
 
 
-def over(players: int) -> None:
-    """A league that was played to its end."""
-    place = walls.named(players, NAMES)
+def play_to_the_end(players: int) -> None:
+    """Make a league and play it to its end."""
+    place = walls.league_with_names(players, NAMES)
     while place.league.state != "COMPLETED":
         make.playing_on(place)
         make.finish_round(place, place.league.rounds.filter(state="COMPLETED").count() % 2)
@@ -25,7 +25,7 @@ def over(players: int) -> None:
 
 @pytest.mark.parametrize("players", [8, pytest.param(40, marks=pytest.mark.long)])
 def test_every_scene_after_the_end_fits(players: int) -> None:
-    over(players)
+    play_to_the_end(players)
     pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
     found: dict[tuple[str, str, str], list[str]] = {}
     with chromium() as browser:

@@ -38,7 +38,7 @@ def league(folder: Path, *words: str) -> str:
 
 
 def prepare(language: str, folder: Path) -> None:
-    """Prepare what a machine without a network needs besides the toolchain; a test that cannot run here is skipped."""
+    """Prepare what the toolchain needs on a machine without a network; a test that cannot run here is skipped."""
     if language == "typescript":
         version = subprocess.run([kits.need("node"), "--version"], capture_output=True, text=True, check=True).stdout
         if tuple(map(int, version.strip("v\n").split(".")[:2])) < (22, 18):
@@ -67,9 +67,9 @@ def test_the_commands_of_a_language_bring_a_bot_that_passes_the_check(
     player = KitPlayer.ready(tmp_path / folder, *words, "--port", "0")
     try:
         check, spar = commands("Check it, play it")
-        there = {BOT: player.endpoint}
-        assert " 0 fail, " in league(tmp_path, *[there.get(word, word) for word in check[1:]])
-        league(tmp_path, *[there.get(word, word) for word in spar[1:]])
+        real_address = {BOT: player.endpoint}
+        assert " 0 fail, " in league(tmp_path, *[real_address.get(word, word) for word in check[1:]])
+        league(tmp_path, *[real_address.get(word, word) for word in spar[1:]])
         agents = site.get(f"/leagues/first_{language}/agents")
         assert [one["display_name"] for one in agents if one["kind"] == "player"] == ["My Agent"]
     finally:

@@ -61,7 +61,7 @@ def judging(
 
 
 def play(site: Site, players: list[Player]) -> list[dict[str, Any]]:
-    """Play the league to its end; its matches."""
+    """Play the league to its end; returns its matches."""
     site.play_to_the_end(LEAGUE)
     for player in players:
         player.wait_for_last_message()

@@ -23,7 +23,7 @@ MOVE_TYPES = {"tic_tac_toe": "place_mark", "connect_four": "drop_disc", "even_od
 def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Iterator[None]:
     """Two processes of SDK players, which end with the block: two careful ones and three that play at random.
 
-    The careful ones of Connect Four are the example.
+    For Connect Four the careful ones are ``examples/connect_four_player.py``.
     """
     started: list[subprocess.Popen[str]] = []
     try:
@@ -108,7 +108,7 @@ def check_the_points(standings: list[dict[str, Any]], matches: list[dict[str, An
 
 
 def check_the_moves(match: dict[str, Any], game_type: str) -> None:
-    """Check that the transcript has each move, asked of the player whose turn it was, and that they make the board."""
+    """Check that the transcript has each move of the player whose turn it was, and that the moves make the board."""
     entries = sorted(match["transcript"], key=lambda entry: entry["n"])
     calls = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
     made = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_RESPONSE"]

@@ -1,4 +1,4 @@
-"""Players of the lobby as processes: one that is gone, one that runs there now, and a thief that names its address."""
+"""The lobby with a player that is gone, another that now runs at its address, and thieves that name this address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.e2e.site import Player, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 HOME, ELSEWHERE = "127.0.0.2", "127.0.0.9"
-"""The site takes them for machines of their own."""
+"""Addresses of this machine that the site takes for two other machines."""
 
 
 def start(site: Site, folder: Path, name: str, port: str = "0") -> Player:
@@ -22,14 +22,14 @@ def start(site: Site, folder: Path, name: str, port: str = "0") -> Player:
 
 
 def steal(site: Site, name: str, endpoint: str) -> dict[str, Any]:
-    """Register an address from another machine; the answer."""
+    """Register a player's address from another machine; returns the answer."""
     body = wire.request("register_player", wire.player_request(name, endpoint=endpoint))
     with httpx.Client(transport=httpx.HTTPTransport(local_address=ELSEWHERE), trust_env=False) as http:
         result: dict[str, Any] = http.post(f"{site.url}/mcp", json=body, timeout=30).json()["result"]
     return result
 
 
-def test_the_league_plays_with_those_that_are_there(tmp_path: Path) -> None:
+def test_the_league_has_the_players_that_run_and_neither_ghosts_nor_thieves(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo")
     players: list[Player] = []
     try:

@@ -75,7 +75,6 @@ def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
-# Long: like the test before, but an instructor's click ends the demo.
 def test_an_instructor_stops_the_demo_for_good(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "RUNNING")
@@ -87,11 +86,10 @@ def test_an_instructor_stops_the_demo_for_good(tmp_path: Path) -> None:
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
-# Long: the pause between two demos alone takes longer than most tests.
 def test_the_demo_is_played_again_after_its_end(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "COMPLETED")
-        # The referees know these matches and attempts from the first time.
+        # The second demo has the same match ids and attempts, which the referees know from the first one.
         site.wait_until("demo", "RUNNING")
         site.wait_until("demo", "COMPLETED")
         kinds = [event["kind"] for event in site.get("/leagues/demo/events")["events"]]
@@ -182,7 +180,7 @@ def test_the_host_makes_credentials_and_shows_them_once(tmp_path: Path) -> None:
         site.close()
 
 
-def test_no_caller_says_where_the_links_of_the_site_lead(site: Site) -> None:
+def test_no_header_of_a_caller_changes_the_links_of_the_site(site: Site) -> None:
     site.create("mounted")
     elsewhere = {"Daphne-Root-Path": "https://evil.example", "X-Script-Name": "/evil", "SCRIPT_NAME": "/evil"}
     for path in ("/", "/leagues/mounted/", "/leagues/mounted/join/", "/admin/login/"):

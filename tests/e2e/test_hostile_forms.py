@@ -1,6 +1,6 @@
-"""Names that no page was drawn for, on what a form leads to: my agent, the check and its report, the login, the preview
-of a correction, and every form of the desk, filled in and refused. Nothing is cut off, too
-wide, or in English on a Hebrew page.
+"""Very long and unusual names on the pages that a form leads to: my agent, the check and its report, the login, the
+preview of a correction, and every form of the desk, filled in and refused. Nothing is cut off, too wide, or in English
+on a Hebrew page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CODES = ALLOWED | {"I", "name", "email", "code", "login"}
 
 @dataclass(frozen=True)
 class Place:
-    """A site with leagues of such names, the tokens of the players in one of them, and the report on one of them."""
+    """A site whose leagues and players have such names, the players' tokens, and the report on one player."""
 
     site: Site
     tokens: list[str]
@@ -51,7 +51,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def fill(path: str, **fields: str) -> Callable[[Page, Place], None]:
-    """Opens a page and sends its form with these fields; no script keeps what is wrong from being sent."""
+    """Opens a page and sends its form with these fields, also wrong ones: the browser does not validate them."""
 
     def do(page: Page, place: Place) -> None:
         page.goto(place.site.url + path)
@@ -59,7 +59,7 @@ def fill(path: str, **fields: str) -> Callable[[Page, Place], None]:
         for name, value in fields.items():
             field = form.locator(f"[name={name}]").first
             if field.get_attribute("type") == "radio":
-                # The last one: a match that was played cannot have ended so already, and what has ended so is refused.
+                # The last choice: no match has this result already, and setting the same result again is refused.
                 form.locator(f"[name={name}]").last.check()
             elif field.evaluate("(one) => one.tagName") == "SELECT":
                 field.select_option(value)
@@ -92,8 +92,8 @@ def my_agent(number: int) -> Callable[[Page, Place], None]:
     return do
 
 
-def close_my_agent(page: Page, place: Place) -> None:
-    """Leaves it again, so that another one can be opened."""
+def leave_my_agent(page: Page, place: Place) -> None:
+    """Leaves the page of one's own agent, so that the page of another one can be opened."""
     page.context.clear_cookies(name="sessionid")
 
 
@@ -169,7 +169,7 @@ def test_no_name_breaks_a_form(place: Place, browser: Browser, who: str, scheme:
             expect(page.locator("[name=fingerprint]")).to_be_attached()
         wrong += wrong_on(page, name, language)
         if who == "stranger":
-            close_my_agent(page, place)
+            leave_my_agent(page, place)
     context.close()
     other_errors = [one for one in errors if "the server responded with a status of 4" not in one]
     assert (wrong, other_errors) == ([], []), "\n".join(wrong)

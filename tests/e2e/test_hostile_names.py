@@ -1,5 +1,5 @@
-"""Names that no page was drawn for, on every page that shows one: nothing is wider than the screen, and nothing is cut
-off without a sign of it. And the table of everyone against everyone is one stop of the tab key."""
+"""Very long and unusual names, on every page that shows one: nothing is wider than the screen, and nothing is cut off
+without a sign of it. And the cross table is one stop of the tab key."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def place(site: Site) -> Iterator[Site]:
 
 
 def instructor(browser: Browser, site: Site, errors: list[str], **how: object) -> Page:
-    """A page of somebody who may open them all; what its scripts and its console complain of is collected."""
+    """A page of somebody who may open all pages; the errors of its scripts and console are added to ``errors``."""
     page = browser.new_context(reduced_motion="reduce", bypass_csp=True, **how).new_page()  # type: ignore[arg-type]
     collect_errors(page, errors)
     log_in(page, site)
@@ -89,7 +89,7 @@ CROWDED = """for (const tile of document.querySelectorAll('.tile-what')) tile.ap
   const counts = document.querySelector('.wall-counts'), one = counts.firstElementChild;
   for (let n = 0; n < 9; n += 1) counts.append(one.cloneNode(true));"""
 FULL = "document.querySelector('.tile-what').innerText.includes('Start it') && counts.children.length > 9"
-"""Every tile has more to say than it has room for, and what stands above the tiles takes lines from them."""
+"""Whether ``CROWDED`` took effect: more text in the tiles than fits, and more counts above them."""
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768), (1920, 1080)])
@@ -103,12 +103,12 @@ def test_the_tiles_of_the_wall_are_whole(
     expect(page.locator(".tile")).to_have_count(tiles)
     assert (page.evaluate(OUTSIDE), cut_off(page), too_wide(page)) == ([], [], 0)
     shoot(page, f"names-wall-{tiles}-{width}")
-    # At once, as the page puts its own text back when it next hears from the site.
+    # In one call, because the page restores its own text at the next frame from the site.
     assert page.evaluate(f"(() => {{ {CROWDED}\n return [{OUTSIDE}, {FULL}]; }})()") == [[], True]
     context.close()
 
 
-def test_the_cross_table_is_one_stop_and_the_arrows_go_on_in_it(place: Site, browser: Browser) -> None:
+def test_the_cross_table_is_one_tab_stop_and_arrows_move_within_it(place: Site, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(f"{place.url}/leagues/{PLAYED}/charts/")
     expect(page.locator(".cross")).to_have_attribute("role", "grid")
@@ -116,7 +116,7 @@ def test_the_cross_table_is_one_stop_and_the_arrows_go_on_in_it(place: Site, bro
     assert (links.count(), stops.count()) == (5 + 5 * 4, 1)
     stops.focus()
     page.keyboard.press("ArrowRight")
-    # The first cell of the first row is its player against itself: the arrow goes over it.
+    # The first cell of the first row is a player against itself and has no link: the arrow skips it.
     first = page.locator(".cross tbody tr").first.locator("td").nth(1).locator("a")
     expect(first).to_be_focused()
     page.keyboard.press("ArrowDown")

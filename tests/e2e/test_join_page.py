@@ -21,14 +21,14 @@ PHONE, PROJECTOR = ({"width": w, "height": h} for w, h in (VIEWPORTS["phone"], V
 
 
 def run_kit(folder: Path, *command: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a player of the kit; its process, and the line that it prints once it is registered."""
+    """Start a player of the kit; returns its process, and the line that it prints once it is registered."""
     process = subprocess.Popen([*command], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline()
 
 
 def unpack(page: Page, language: str, folder: Path) -> None:
-    """Download the kit in a language, which is shown, and unpack it."""
+    """Download the kit of the language whose part of the page is open, and unpack it."""
     with page.expect_download() as download:
         page.get_by_role("link", name=f"Download the starter kit (ZIP) {language}", exact=True).click()
     zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())).extractall(folder)

@@ -45,7 +45,7 @@ def kit_players(site: Site, league: str, language: str) -> Iterator[dict[str, Ki
             return player
 
         players = {name: start(name) for name in options}
-        # Started again, it has kept its token and is the same player; the first program says so and ends.
+        # A second program with the stored token is the same player and takes over; the first one says so and ends.
         again, before = start("DialsOut"), players["DialsOut"]
         assert again.player_id == before.player_id
         assert "run only one" in before.wait_for_line("Another program")
@@ -76,7 +76,7 @@ def test_the_kit_plays_whether_it_can_be_called_or_not(site: Site, language: str
         assert "trying again" not in "".join(player.printed() for player in players.values())
 
 
-def test_the_kit_is_as_the_documents_have_it(site: Site, language: str) -> None:
+def test_the_kit_passes_every_clause_of_the_check(site: Site, language: str) -> None:
     """The whole check passes, as ``league check URL`` runs it: outside any league, so without the player's token."""
     kits.built(language)
     site.create(f"checked_{language}")
@@ -84,10 +84,10 @@ def test_the_kit_is_as_the_documents_have_it(site: Site, language: str) -> None:
     try:
         clauses = kits.check(player.endpoint)["clauses"]
         others = [clause["id"] for clause in clauses if clause["verdict"] != "conforms"]
-        # It tells a stranger no token, and need not have the tool.
+        # The kit sends a stranger no auth_token, and the tool is optional.
         assert others == ["answer.auth_token", "tool.get_player_state"]
         assert len(clauses) > 40
-        # What a stranger says of results is not believed.
+        # It believes no result that a stranger sends.
         assert "winner:" not in player.printed()
     finally:
         player.close()

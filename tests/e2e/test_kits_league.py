@@ -33,8 +33,8 @@ def test_the_kits_of_all_languages_play_a_league_with_each_other(site: Site, gam
         players = {}
         for language, way in WAYS.items():
             # The games stand in league.json, as in the kit that the join page gives.
-            known = kits.known(language, f"{site.url}/leagues/{league}/mcp", game_type)
-            stack.callback(known.unlink)
+            league_file = kits.write_league_json(language, f"{site.url}/leagues/{league}/mcp", game_type)
+            stack.callback(league_file.unlink)
             players[language] = kits.start(language, "--name", f"Kit in {language}", *way)
             stack.callback(players[language].close)
         for language, way in WAYS.items():

@@ -64,14 +64,14 @@ def playing(language: str, *options: str) -> Iterator[KitPlayer]:
 
 
 def welcome(league: Pretender, request: Request) -> Reply:
-    """A league that takes everybody and has nothing to say."""
+    """A league that accepts every player and sends no message."""
     if "/inbox" in request.path:
         return Reply(200, {"messages": [], "next": "c1"})
     return Reply(200, accepted(f"{league.url}/inbox"))
 
 
-def ends_with(player: KitPlayer, code: int, *texts: str) -> None:
-    """The player says these texts and ends with a code."""
+def assert_ended(player: KitPlayer, code: int, *texts: str) -> None:
+    """Check that the player prints these texts and ends with an exit code."""
     assert player.process.wait(timeout=60) == code, player.printed()
     for text in texts:
         assert text in player.printed()
@@ -79,7 +79,7 @@ def ends_with(player: KitPlayer, code: int, *texts: str) -> None:
 
 @contextmanager
 def called(language: str, name: str) -> Iterator[KitPlayer]:
-    """A player that is registered at a league that takes everybody, and listens."""
+    """A player that is registered at a league that accepts everybody, and listens."""
     with pretender(welcome) as league:
         options = ("--league", f"{league.url}/mcp", "--name", name, "--port", "0", "--listen")
         with playing(language, *options) as player:
@@ -88,7 +88,7 @@ def called(language: str, name: str) -> Iterator[KitPlayer]:
 
 
 def ask(player: KitPlayer, message: dict[str, Any], **request: Any) -> dict[str, Any]:
-    """Call a player at its port with a message; its answer."""
+    """Call a player at its port with a message; returns its answer."""
     body = {"jsonrpc": "2.0", "method": "x", "params": message, "id": 1} | request
     return dict(httpx.post(player.endpoint, json=body, timeout=30, trust_env=False).json())
 
@@ -112,11 +112,15 @@ def test_the_kit_says_why_it_is_refused_and_ends(language: str) -> None:
         "/list": Reply(200, [1]),
         "/absent": Reply(404, "<html>Nothing here</html>"),
     }
-    says = {"/rejects": "Not accepted: It is full.", "/errs": "Not accepted: No such league.", "/absent": "404"}
+    expected_texts = {
+        "/rejects": "Not accepted: It is full.",
+        "/errs": "Not accepted: No such league.",
+        "/absent": "404",
+    }
     with pretender(lambda _league, request: answers[request.path]) as league:
         for path in answers:
             with playing(language, "--league", f"{league.url}{path}", "--name", "Unwanted", "--dial-out") as player:
-                ends_with(player, 3, "Not accepted: ", says.get(path, f"{league.url}{path}"))
+                assert_ended(player, 3, "Not accepted: ", expected_texts.get(path, f"{league.url}{path}"))
         assert [json.loads(request.body)["params"]["player_meta"]["display_name"] for request in league.requests] == [
             "Unwanted"
         ] * 5
@@ -135,10 +139,10 @@ def test_the_kit_does_not_start_with_wrong_options(language: str) -> None:
         )
         for options, text in wrong:
             with playing(language, *options) as player:
-                ends_with(player, 2, text)
+                assert_ended(player, 2, text)
 
 
-def test_the_kit_outlives_broken_bodies(language: str) -> None:
+def test_the_kit_answers_after_broken_bodies_and_connections(language: str) -> None:
     with called(language, "Broken") as player:
         url, headers = player.endpoint, {"Content-Type": "application/json"}
         with httpx.Client(timeout=30, trust_env=False, headers=headers) as client:
@@ -168,7 +172,7 @@ def test_the_kit_outlives_broken_bodies(language: str) -> None:
         ):
             short.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{")
             garbage.sendall(b"\x16\x03\x01garbage\r\n\r\n")
-            # It answers others while one has not sent its body.
+            # It answers other callers while two connections send no complete request.
             assert ask(player, INVITATION)["result"]["accept"] is True
         assert ask(player, CHOICE)["result"]["parity_choice"] in ("even", "odd")
         assert player.process.poll() is None
@@ -190,7 +194,7 @@ def test_the_kit_tells_its_token_to_its_league_only(language: str) -> None:
         assert (player.printed().count("winner:"), "FAKE" in player.printed()) == (1, False)
 
 
-def test_the_kit_follows_nobody_away_from_its_league(language: str) -> None:
+def test_the_kit_follows_no_redirect_and_no_inbox_away_from_its_league(language: str) -> None:
     with pretender(lambda *_: Reply(200, {"messages": [], "next": "t"})) as thief:
         moved = threading.Event()
 
@@ -208,8 +212,8 @@ def test_the_kit_follows_nobody_away_from_its_league(language: str) -> None:
                 wait_for("the kit asks its league again", lambda: len(league.requests) > 3)
             moved.set()
             with playing(language, *options) as player:
-                ends_with(player, 3, "Not accepted: ", "307")
-            # The token of last time, in the body that the thief did not get.
+                assert_ended(player, 3, "Not accepted: ", "307")
+            # The kit had sent its stored token to the league; the redirect did not take it to the thief.
             assert TOKEN in league.requests[-1].body
         assert thief.requests == []
 
@@ -217,7 +221,7 @@ def test_the_kit_follows_nobody_away_from_its_league(language: str) -> None:
 def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
     meta = {"display_name": "Ada ö א", "version": "1.0.0", "game_types": ["connect_four"]}
     with pretender(welcome) as league:
-        file = kits.known(language, f"{league.url}/mcp", "connect_four")
+        file = kits.write_league_json(language, f"{league.url}/mcp", "connect_four")
         try:
             listens = ("--port", "0", "--listen", "--code=sesame", "--endpoint", "http://192.0.2.1:8101/mcp")
             for options in (listens, ("--dial-out",)):
@@ -228,7 +232,7 @@ def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
         first, second = (json.loads(request.body) for request in league.requests if request.path == "/mcp")
     for body in (first, second):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["params"].pop("timestamp"))
-    about = {
+    envelope = {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_REQUEST",
         "sender": "player:Ada ö א",
@@ -236,18 +240,18 @@ def test_the_kit_registers_as_the_join_page_says(language: str) -> None:
     }
     way = {"contact_endpoint": "http://192.0.2.1:8101/mcp", "delivery": "push", "registration_code": "sesame"}
     assert first == {"jsonrpc": "2.0", "method": "register_player", "id": 1} | {
-        "params": about | {"player_meta": meta | way}
+        "params": envelope | {"player_meta": meta | way}
     }
     # Started again it is the same player, by the token that nobody else can read.
-    assert second["params"] == about | {"player_meta": meta | {"delivery": "poll"}, "auth_token": TOKEN}
+    assert second["params"] == envelope | {"player_meta": meta | {"delivery": "poll"}, "auth_token": TOKEN}
     folder, _command = kits.built(language)
     token_files = [file for file in folder.glob("token-*") if file.read_text() == TOKEN]
     assert token_files and {stat.S_IMODE(file.stat().st_mode) for file in token_files} == {0o600}
 
 
 @pytest.mark.parametrize("status", [401, 409])
-def test_the_kit_stops_when_it_is_not_wanted_any_more(language: str, status: int) -> None:
-    says = {401: "does not know our auth_token any more", 409: "run only one of them"}
+def test_the_kit_ends_when_its_token_is_unknown_or_another_program_took_over(language: str, status: int) -> None:
+    expected_texts = {401: "does not know our auth_token any more", 409: "run only one of them"}
 
     def dismisses(league: Pretender, request: Request) -> Reply:
         return Reply(status, "{}") if "/inbox" in request.path else welcome(league, request)
@@ -255,4 +259,4 @@ def test_the_kit_stops_when_it_is_not_wanted_any_more(language: str, status: int
     with pretender(dismisses) as league:
         options = ("--league", f"{league.url}/mcp", "--name", "Dismissed", "--dial-out")
         with playing(language, *options) as player:
-            ends_with(player, 1, "READY", says[status])
+            assert_ended(player, 1, "READY", expected_texts[status])

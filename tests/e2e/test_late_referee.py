@@ -36,7 +36,7 @@ class RefereeStopper:
         begun = time.monotonic()
         try:
             if self._answers_meanwhile:
-                # In time, but the stopped referee cannot read it yet.
+                # The answer is sent in time, but the stopped referee cannot read it yet.
                 await talk.say(result(call, message(call)))
             wake_at = begun + 2 * RULES["move_timeout_s"]
             # A deadline of the stopped process has to pass, and no event tells this process that it has.
@@ -48,7 +48,7 @@ class RefereeStopper:
 
 
 async def play(stopper: RefereeStopper | None, agent: Agent, log: Path) -> tuple[str, list[object], int]:
-    """Play ``agent`` against one that behaves; the match's status and faults, and how often it was asked to move."""
+    """Play ``agent`` against a good one; returns status, faults, and how often ``agent`` was asked to move."""
     other = Agent()
     first, second = await agent.start(), await other.start()
     try:

@@ -43,7 +43,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
     files = sorted((site.data / "logs").rglob("*.log.jsonl"))
     traces["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
     traces["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
-    # Only the ends of lines separate records, as for any tool that reads them.
+    # Records are separated by line ends alone, also for this test.
     traces["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     traces["terminal"] = site.log()
     shared = sorted((site.data / "SHARED" / "logs" / "agents").glob("REF*"))
@@ -108,7 +108,7 @@ def test_the_logs_show_a_conversation_from_the_conductor_to_the_result(played: d
         and record["league_id"] == LEAGUE
     ]
     one = [record for record in played["records"] if record.get("conversation_id") == start["conversation_id"]]
-    # The end of the round has the same conversation, and names no match.
+    # The record of the round's end has the same conversation_id, and no match_id.
     assert {record.get("match_id", "R1M1") for record in one} == {"R1M1"}
     steps = [(record["component"].partition(":")[0], record["event_type"]) for record in one]
     assert {
@@ -129,7 +129,7 @@ def test_the_logs_show_a_conversation_from_the_conductor_to_the_result(played: d
     assert ends >= {(side, record["conversation_id"]) for record in reported for side in ("web", "referee")}
 
 
-def test_a_referee_logs_each_message_as_shared_has_it_later(played: dict[str, Any]) -> None:
+def test_a_referees_log_has_the_same_messages_as_its_log_in_shared(played: dict[str, Any]) -> None:
     own = [
         {name: value for name, value in record.items() if name not in ("timestamp", "conversation_id")}
         for record in played["records"]
@@ -163,7 +163,7 @@ def test_no_secret_and_no_forged_line_is_in_the_logs(played: dict[str, Any]) -> 
     }
 
 
-def test_the_metrics_count_the_same_league(played: dict[str, Any]) -> None:
+def test_the_metrics_count_the_calls_and_matches_of_the_league(played: dict[str, Any]) -> None:
     web = played["web"]
     assert re.search(r'league_agent_calls_total\{message_type="MATCH_RESULT_REPORT",outcome="ok"\} [1-9]', web)
     assert re.search(r'league_deliveries_total\{message_type="ROUND_ANNOUNCEMENT",outcome="ok"\} [1-9]', web)

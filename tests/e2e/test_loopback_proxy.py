@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def register(at: Instructor, method: str, meta: str, name: str, endpoint: str, **more: Any) -> str:
-    """Register an agent by hand; the status of the answer, or the message of its error."""
+    """Register an agent by hand; returns the status in the answer, or the message of its error."""
     facts = {"display_name": name, "version": "1", "game_types": ["even_odd"], "contact_endpoint": endpoint}
     params = {meta: facts | more.pop("facts", {}), "sender": f"player:{name}", "protocol": "league.v2", **more}
     params |= {"timestamp": "2026-01-01T00:00:00Z", "conversation_id": "conv-of-the-test"}
@@ -44,24 +44,24 @@ def test_players_play_through_a_proxy_and_a_stranger_behind_a_silent_one_gains_n
         assert [player.player_id for player in players] == ["P01", "P02"]
 
         referee = {"sends_progress": True, "seals": True, "max_concurrent_matches": 9}
-        here = f"http://127.0.0.1:{free_port()}/mcp"
+        local_endpoint = f"http://127.0.0.1:{free_port()}/mcp"
         answers = [
             # Behind the silent proxy the stranger seems to be on this machine: it claims the name of a player, of a new
             # player and of a referee.
             register(silent_proxy, "register_player", "player_meta", "Agent1", players[0].endpoint, league_id="far"),
-            register(silent_proxy, "register_player", "player_meta", "Mallory", here, league_id="far"),
-            register(silent_proxy, "register_referee", "referee_meta", "Referee 1", here, facts=referee),
+            register(silent_proxy, "register_player", "player_meta", "Mallory", local_endpoint, league_id="far"),
+            register(silent_proxy, "register_referee", "referee_meta", "Referee 1", local_endpoint, facts=referee),
             register(
                 silent_proxy,
                 "register_referee",
                 "referee_meta",
                 "Referee 1",
-                here,
+                local_endpoint,
                 facts=referee | {"registration_code": "a-key-that-is-guessed"},
             ),
-            # The same directly at the site, where our referees register, but without their key.
+            # The same calls directly at the site, where our referees register, but without their key.
             register(site, "register_player", "player_meta", "Agent1", players[0].endpoint, league_id="far"),
-            register(site, "register_referee", "referee_meta", "Referee 1", here, facts=referee),
+            register(site, "register_referee", "referee_meta", "Referee 1", local_endpoint, facts=referee),
         ]
         assert all(re.search("own machine|E0|REJECTED", one) and "ACCEPTED" not in one for one in answers), answers
         assert site.get("/leagues/far")["players"] == 2

@@ -36,7 +36,7 @@ def loops_on_join_page(site: Site, league: str) -> dict[str, str]:
 
 @contextmanager
 def running_loop(language: str, text: str, player: Player, folder: Path) -> Iterator[Path]:
-    """Run a loop for a player; the file of what it prints. In the end another program fetches, and the loop stops."""
+    """Run a loop for a player; yields the file of its output. At the end another program polls, and the loop stops."""
     [registered] = [line["reply"]["result"] for line in player.lines() if line.get("registered")]
     values = {
         "YOUR-TOKEN": registered["auth_token"],
@@ -56,7 +56,7 @@ def running_loop(language: str, text: str, player: Player, folder: Path) -> Iter
             yield folder / "printed"
             assert process.poll() is None, (folder / "printed").read_text()
             head = {"Authorization": f"Bearer {registered['auth_token']}"}
-            # A loop that is between two polls takes over in its turn.
+            # A loop that is between two polls takes the inbox over again, so this polls until the loop has ended.
             while process.poll() is None:
                 assert httpx.get(registered["inbox"]["poll_url"], params={"wait": "1"}, headers=head).status_code in (
                     200,

@@ -1,4 +1,4 @@
-"""How much of a table is luck, on a real site: it comes by itself while people look."""
+"""How much of a table is luck, on a real site: the figures appear on open pages by themselves."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_bars_and_sentences_come_by_themselves_when_rounds_are_over(
         assert errors == []
 
 
-class Everybody:
-    """Figures of a league in which every place could be any."""
+class AnyPlace:
+    """Luck figures by which every player could have any place."""
 
     def known(self, view: View) -> Known:
         n = len(view.names)
@@ -65,8 +65,8 @@ class Everybody:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("players", [12, 30])
-def test_the_bars_take_no_names_room_on_the_projector(players: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(luck, "keeper", Everybody())
+def test_every_name_fits_beside_the_bars_on_the_projector(players: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(luck, "keeper", AnyPlace())
     walls.in_play("connect_four", players, names=walls.HARD_NAMES)
     pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
     found: dict[tuple[str, str, str], list[str]] = {}

@@ -52,7 +52,7 @@ def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.mark.parametrize("viewport", ["phone", pytest.param("projector", marks=pytest.mark.long)])
-def test_the_page_says_why_a_point_was_lost(site: Site, browser: Browser, viewport: str) -> None:
+def test_the_page_of_a_match_says_why_a_point_was_lost(site: Site, browser: Browser, viewport: str) -> None:
     page, errors = open_page(browser, f"{site.url}/leagues/silent/matches/R1M1/", viewport)
     loser = site.get("/leagues/silent/matches/R1M1")["result"]["faults"][0]["player_id"]
     expect(page.locator(".verdict")).to_contain_text(

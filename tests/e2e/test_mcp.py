@@ -1,4 +1,4 @@
-"""The league manager as an MCP server over real sockets: clients of both eras follow a league while it is played."""
+"""The league manager as an MCP server over real sockets: clients, with a session or without, are told of changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of others at a real site: SDKs of MCP and the Inspector list, read, subscribe, register and play."""
+"""Clients that others made at a real site: SDKs of MCP and the Inspector list, read, subscribe, register and play."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ CAST = {
     "TypeScript1": ("typescript1.mjs", "", HANDSHAKE),
     "TypeScript2": ("typescript2.mjs", "", STATELESS),
 }
-"""Name of the player: its program, the mode that is its argument, the version that has to be agreed on."""
+"""By the player's name: its program, the mode given to the program, and the protocol version that must be agreed on."""
 ERAS = ("legacy", "modern")
 PROMPTS = ["how_to_play", "write_an_agent", "explain_a_match", "what_is_wrong_with_my_agent"]
-OF_A_MATCH = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+MESSAGES_OF_A_MATCH = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def client(sdks: Path, name: str, site: Site, league: str, folder: Path) -> Iter
 
 
 def assert_played(site: Site, league: str) -> None:
-    """Every match of the league was decided by its game, in its first attempt, and without a fault."""
+    """Check that every match was decided by its game, in its first attempt, and without a fault."""
     matches = [
         site.get(f"/leagues/{league}/matches/{one['match_id']}") for one in site.get(f"/leagues/{league}/matches")
     ]
@@ -138,7 +138,9 @@ def test_clients_of_every_sdk_list_read_subscribe_register_and_play(sdks: Path, 
         assert seen["prompts"] == PROMPTS, name
         assert "how I take part" in seen["prompt"], name
         assert all(row["played"] == 0 for row in seen["before"]["standings"]), name
-        assert [kind for kind in seen["received"] if kind in OF_A_MATCH] == OF_A_MATCH * (len(CAST) - 1), name
+        assert [kind for kind in seen["received"] if kind in MESSAGES_OF_A_MATCH] == MESSAGES_OF_A_MATCH * (
+            len(CAST) - 1
+        ), name
         assert (seen["received"][-1], seen["change"]) == ("LEAGUE_COMPLETED", "league://sdk-clients/standings"), name
         assert seen["after"]["standings"] == table, name
 
@@ -162,5 +164,7 @@ def test_the_inspector_lists_reads_registers_and_plays_in_both_eras(tools: Path,
         games = [pool.submit(one.play) for one in inspectors]
         site.play_to_the_end("inspector")
         kinds_of_games = [game.result(timeout=PATIENCE_S) for game in games]
-    assert [[kind for kind in kinds if kind in OF_A_MATCH] for kinds in kinds_of_games] == [OF_A_MATCH] * len(ERAS)
+    assert [[kind for kind in kinds if kind in MESSAGES_OF_A_MATCH] for kinds in kinds_of_games] == [
+        MESSAGES_OF_A_MATCH
+    ] * len(ERAS)
     assert_played(site, "inspector")

@@ -35,7 +35,7 @@ def test_an_instructor_runs_a_league_by_tools(tmp_path: Path) -> None:
         assert tools.refused("start_round", league_id=LEAGUE) == "Evening is paused: resume it first."
         assert not tools.call("resume", league_id=LEAGUE)["league"]["paused"]
 
-        # A student may read the key's name in the list of tools, and has no key.
+        # A student sees these tools in the list, but has no key.
         student = Tools(site.url, players[0].auth_token())
         stack.callback(student.close)
         for name in ("start_round", "pause", "resume", "create_schedule"):

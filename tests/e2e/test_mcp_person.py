@@ -1,4 +1,4 @@
-"""People who play by clicking in an MCP host, in both eras: the tool ``play`` asks them for each move."""
+"""People who play by clicking in an MCP host, without or with a session: the tool ``play`` asks them for each move."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
 CLICK = {"action": "accept", "content": {"move": "odd"}}
-CAN = {"elicitation": {}}
+CAN_ASK = {"elicitation": {}}
 
 
 class Person(ABC):
@@ -56,16 +56,16 @@ class Person(ABC):
 
     @abstractmethod
     def call_once(self) -> dict[str, Any]:
-        """One call, with the answers to its questions: the result."""
+        """Call the tool once, answer its questions, and return its result."""
 
 
-class OfNewEra(Person):
+class PersonWithoutSession(Person):
     """At a host of 2026-07-28: a question ends the call, and the answer comes with the next one."""
 
     def call_once(self) -> dict[str, Any]:
         more: dict[str, Any] = {}
         while True:
-            body, headers = stateless("tools/call", name="play", arguments={}, capabilities=CAN, **more)
+            body, headers = stateless("tools/call", name="play", arguments={}, capabilities=CAN_ASK, **more)
             head = {name.replace("_", "-"): value for name, value in headers.items()}
             reply = self.http.post("/mcp", json=body, headers=head)
             assert reply.status_code == 200, reply.text
@@ -76,12 +76,12 @@ class OfNewEra(Person):
             more = {"inputResponses": answers, "requestState": result["requestState"]}
 
 
-class OfHandshakeEra(Person):
+class PersonWithSession(Person):
     """At a host of 2025-11-25: questions come on the stream of the call."""
 
     def __init__(self, site: Site, name: str) -> None:
         super().__init__(site, name)
-        who = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": {"name": "t", "version": "1"}}
+        who = {"protocolVersion": "2025-11-25", "capabilities": CAN_ASK, "clientInfo": {"name": "t", "version": "1"}}
         opened = self.http.post("/mcp", json=handshake("initialize", **who))
         self._session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
         self.http.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=self._session)
@@ -106,7 +106,9 @@ class OfHandshakeEra(Person):
 def test_people_of_both_eras_play_a_league_by_clicking(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo")
     try:
-        people = [kind(site, f"Person {n}") for n, kind in enumerate((OfNewEra, OfHandshakeEra) * 2, start=1)]
+        people = [
+            kind(site, f"Person {n}") for n, kind in enumerate((PersonWithoutSession, PersonWithSession) * 2, start=1)
+        ]
         with ThreadPoolExecutor(len(people)) as pool:
             games = [pool.submit(person.play) for person in people]
             site.play_to_the_end(LEAGUE)

@@ -16,7 +16,7 @@ from tests.e2e.site import PATIENCE_S, Site, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"
-OF_A_ROUND = [
+MESSAGES_OF_A_ROUND = [
     *("ROUND_ANNOUNCEMENT", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"),
     *("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"),
 ]
@@ -28,11 +28,11 @@ class McpPlayer:
     Args:
         site: where it registers.
         name: the player's name.
-        brings: whether its answers come with the next call; else each has a call of its own.
+        answers_with_next_call: whether its answers come with the next ``next_message``, not by calls of their own.
     """
 
-    def __init__(self, site: Site, name: str, *, brings: bool) -> None:
-        self._brings = brings
+    def __init__(self, site: Site, name: str, *, answers_with_next_call: bool) -> None:
+        self._brings = answers_with_next_call
         stranger = Tools(site.url)
         self.entry = stranger.call("register_player", display_name=name, delivery="poll")
         stranger.close()
@@ -45,7 +45,7 @@ class McpPlayer:
             self.tools.post("next_message", {}, timeout_s=0.3)
 
     def play(self) -> list[str]:
-        """Play until the league is over; the types of the messages that came."""
+        """Play until the league is over; returns the types of the messages that came."""
         after, answers = "", list[dict[str, Any]]()
         while "LEAGUE_COMPLETED" not in self.seen:
             found = self.tools.call("next_message", after=after, responses=answers)
@@ -80,7 +80,7 @@ class McpPlayer:
 def test_a_league_of_players_that_are_clients_of_mcp(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo")
     try:
-        players = [McpPlayer(site, f"Agent{number}", brings=number % 2 == 0) for number in range(1, 5)]
+        players = [McpPlayer(site, f"Agent{number}", answers_with_next_call=number % 2 == 0) for number in range(1, 5)]
         for player in players:
             player.break_off()
         with ThreadPoolExecutor(len(players)) as pool:
@@ -89,10 +89,10 @@ def test_a_league_of_players_that_are_clients_of_mcp(tmp_path: Path) -> None:
             seen = [game.result(timeout=PATIENCE_S) for game in games]
         for player in players:
             player.tools.close()
-        assert seen == [OF_A_ROUND * 3 + ["LEAGUE_COMPLETED"]] * 4
+        assert seen == [MESSAGES_OF_A_ROUND * 3 + ["LEAGUE_COMPLETED"]] * 4
         matches = site.get(f"/leagues/{LEAGUE}/matches")
         assert [(match["attempt"], match["status"] in ("WIN", "DRAW")) for match in matches] == [(1, True)] * 6
-        # The agents of the league are told to have a line, as those of the long poll have.
+        # The API shows such players as reached by poll.
         agents = site.get(f"/leagues/{LEAGUE}/agents")
         assert {one["reached_by"] for one in agents if one["kind"] == "player"} == {"poll"}
         assert site.stop() == 0
@@ -101,7 +101,7 @@ def test_a_league_of_players_that_are_clients_of_mcp(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_agent_has_itself_checked_by_a_tool(tmp_path: Path) -> None:
+def test_an_agent_starts_a_check_of_itself_by_a_tool(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 2) as (site, players):
         tools = Tools(site.url, players[0].auth_token())
         check = tools.call("check_agent")

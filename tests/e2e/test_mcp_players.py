@@ -1,4 +1,4 @@
-"""Players that are MCP servers, each made with another SDK as a student would: played without a fault, told everything.
+"""Players that are MCP servers, each made with another SDK: they play without a fault and receive every message.
 
 They are called through a recording proxy, beside plain players of 004 chapter 8, in one league.
 """
@@ -37,7 +37,7 @@ CAST = {
 }
 WITH_SESSIONS = {"Python1", "TypeScript1"}
 GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
-"""The players that open a session after ``initialize``; with some of them the league needs no session."""
+"""The players that open a session on ``initialize``; for those not in ``WITH_SESSIONS`` the league needs none."""
 PLAIN = 2
 ROUNDS = len(CAST) + PLAIN - 1
 RECEIVED = {
@@ -54,7 +54,7 @@ CANONICAL = (
     *("handle_game_invitation", "choose_parity", "notify_match_result"),
     *("notify_round", "update_standings", "notify_round_completed", "notify_league_completed"),
 )
-"""The tools of a player, in the order: a match's three, then the broadcasts of each round, then the last one."""
+"""The tools of a player in this order: three of a match, three of a round's broadcasts, the end of the league."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Student:
 
 @contextmanager
 def student(sdks: Path, name: str, site: Site, league: str, folder: Path) -> Iterator[Student]:
-    """A player as a process of its own, registered with the address of a proxy before it."""
+    """A player as a process of its own, registered with the address of a proxy in front of it."""
     one, port = Student(name, folder), free_port()
     program = folder / CAST[name]
     command = [sdks / program.stem / "bin" / "python"] if program.stem in PYTHONS else [shutil.which("node") or "node"]
@@ -105,7 +105,7 @@ def sdks() -> Path:
 
 
 def check(site: Site, one: Student) -> None:
-    """Have a student's player checked: nothing that its SDK does is a mistake. What the check sent is forgotten."""
+    """Have a student's player checked: its SDK must cause no failing clause. Forgets what the check sent."""
     check_id = site.post("/checks", {"endpoint": one.endpoint}, status=201)["check_id"]
     wait_for(f"{one.name} is checked", lambda: site.get(f"/checks/{check_id}")["state"] == "DONE")
     report = site.get(f"/checks/{check_id}")["report"]
@@ -155,14 +155,14 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadc
         names = RECEIVED.get(one.name, CANONICAL)
         counts = Counter(call["tool"] for call in one.received())
         assert counts == dict.fromkeys(names[:-1], ROUNDS) | {names[-1]: 1}, one.name
-        opened = {request.gave for request in one.requests if request.method == "initialize"} - {""}
+        opened = {request.new_session for request in one.requests if request.method == "initialize"} - {""}
         closed = {request.session for request in one.requests if request.verb == "DELETE"}
         assert (bool(opened), opened - closed) == (one.name in WITH_SESSIONS, set()), one.name
         calls = [request for request in one.requests if request.method == "tools/call"]
         assert len(calls) == sum(counts.values()), one.name
-        # Finding out: the first broadcast that was not understood, discover and the list of its tools, and sessions.
-        found_out = 0 if checked else 3
-        assert len(one.requests) - len(calls) <= found_out + 4 * len(opened), (one.name, one.requests)
+        # Besides the calls: a first broadcast that is not understood, discover, the list of its tools, and sessions.
+        max_discovery = 0 if checked else 3
+        assert len(one.requests) - len(calls) <= max_discovery + 4 * len(opened), (one.name, one.requests)
         if checked:
             assert {"server/discover", "tools/list"}.isdisjoint(request.method for request in one.requests), one.name
         if one.name not in WITH_SESSIONS:

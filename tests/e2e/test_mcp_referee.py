@@ -1,4 +1,4 @@
-"""A referee as an MCP server over real sockets: players ask for their match in both eras while it is played.
+"""A referee as an MCP server over real sockets: players ask it about their match while the match is played.
 
 They ask at the moments when there is something to gain: when the opponent has chosen and they have not, and when the
 opponent has been told the end and they have not.
@@ -66,7 +66,7 @@ class Host:
             self._session = named
         return self._session
 
-    async def early(self, match: str) -> list[dict[str, Any]]:
+    async def ask_too_early(self, match: str) -> list[dict[str, Any]]:
         """Ask for each step in each era; returns the answers that are not refusals."""
         calls = [(era, name) for era in ERAS for name in STEPS]
         answers = [await self.call(era, name, match_id=match) for era, name in calls]
@@ -78,17 +78,17 @@ class Curious:
 
     def __init__(self) -> None:
         self.first = Agent(Behaviour("asks first", "", self._choose, MOVE))
-        self.second = Agent(Behaviour("asks at the end", "", self._hear, OVER))
+        self.second = Agent(Behaviour("asks at the end", "", self._take_note, OVER))
         self.host: Host | None = None
         self.referee: LoneReferee | None = None
         self.states: list[dict[str, Any]] = []
-        self.early: list[list[dict[str, Any]]] = []
+        self.answers_too_early: list[list[dict[str, Any]]] = []
 
     async def _choose(self, talk: Talk, call: Call) -> None:
         await self._look(call.params["match_id"], "P02")
         await talk.say(result(call, message(call)))
 
-    async def _hear(self, talk: Talk, call: Call) -> None:
+    async def _take_note(self, talk: Talk, call: Call) -> None:
         await self._look(call.params["match_id"], "P01")
         await talk.say(result(call, {"status": "ok"}))
 
@@ -99,7 +99,7 @@ class Curious:
             league.changed.clear()
             await league.changed.wait()
         self.states += [await self._state(era, match) for era in ERAS]
-        self.early.append(await self.host.early(match))
+        self.answers_too_early.append(await self.host.ask_too_early(match))
 
     async def _state(self, era: str, match: str) -> dict[str, Any]:
         assert self.host is not None
@@ -107,7 +107,7 @@ class Curious:
         return state
 
 
-async def _over(referee: LoneReferee, match: str) -> dict[str, Any]:
+async def _report_of(referee: LoneReferee, match: str) -> dict[str, Any]:
     """Wait for the report of a match."""
     while match not in referee.league.results:
         referee.league.changed.clear()
@@ -116,7 +116,7 @@ async def _over(referee: LoneReferee, match: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("era", ["stateless", pytest.param("handshake", marks=pytest.mark.long)])
-async def test_players_learn_of_their_match_by_mcp_what_they_may_and_when(tmp_path: Path, era: str) -> None:
+async def test_players_learn_the_secrets_of_their_match_by_mcp_only_after_its_end(tmp_path: Path, era: str) -> None:
     players = Curious()
     urls = await players.first.start(), await players.second.start()
     try:
@@ -131,10 +131,10 @@ async def test_players_learn_of_their_match_by_mcp_what_they_may_and_when(tmp_pa
             assert (await host.call(era, "start_match", **start))["structuredContent"]["error_code"] == "E012"
             assert (await host.call(era, "start_match", LEAGUE_TOKEN, **start))["structuredContent"]["accepted"]
 
-            report = await _over(referee, "R1M1")
+            report = await _report_of(referee, "R1M1")
             assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
-            # Both agents looked at the sharpest moments, and the referee showed them nothing.
-            assert players.early == [[], []]
+            # Both players asked at the moments of most gain, and were told nothing.
+            assert players.answers_too_early == [[], []]
             assert [state["view"] for state in players.states] == [{}] * 4
             assert [state["locked_in"] for state in players.states[:2]] == [["P02"]] * 2
             assert [secret for secret in SECRETS if secret in host.seen] == []

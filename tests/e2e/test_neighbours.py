@@ -42,7 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @contextmanager
 def neighbour(site: Site, *requests: tuple[str, str]) -> Iterator[list[int]]:
-    """Ask in several loops from another address, until the block ends; the HTTP statuses that were answered.
+    """Ask in several loops from another address, until the block ends; yields the HTTP statuses of the answers.
 
     Args:
         site: the site.
@@ -80,7 +80,7 @@ def outcomes(site: Site, message_type: str) -> set[str]:
 
 
 @pytest.mark.long
-def test_a_neighbours_loops_make_no_match_be_played_again(site: Site, tmp_path: Path) -> None:
+def test_no_match_is_played_again_because_of_a_neighbours_loops(site: Site, tmp_path: Path) -> None:
     requests = [
         ("", "get_schedule"),
         ("5000", "get_schedule"),

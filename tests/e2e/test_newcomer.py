@@ -13,7 +13,7 @@ from tests.e2e.site import Site
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
-def test_a_newcomer_has_played_a_match(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_lead_to_a_played_and_verified_match(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo")
     folder = tmp_path / "empty"
     folder.mkdir()

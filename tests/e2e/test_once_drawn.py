@@ -130,11 +130,11 @@ def test_a_flooded_referee_keeps_its_matches(arena: Site, tmp_path: Path, trick:
         start(arena, league_id)
         check_results_stand(arena, league_id, cast)
         if game_type == "tic_tac_toe":
-            # A player that floods instead of moving has lost by that.
-            hopeless = {line["match_id"]: line["player"] for line in cast.lines("trick")}
+            # A player that floods instead of moving loses its match technically.
+            flooder_by_match = {line["match_id"]: line["player"] for line in cast.lines("trick")}
             matches = {match["match_id"]: match for match in arena.get(f"/leagues/{league_id}/matches")}
-            assert {matches[one]["status"] for one in hopeless} <= {"TECHNICAL_LOSS"}
-            assert [one for one, who in hopeless.items() if matches[one]["winner"] == who] == []
+            assert {matches[one]["status"] for one in flooder_by_match} <= {"TECHNICAL_LOSS"}
+            assert [one for one, who in flooder_by_match.items() if matches[one]["winner"] == who] == []
         assert cast.lines("trick") != []
 
 
@@ -164,14 +164,14 @@ def freeze_referees(site: Site) -> None:
     try:
         running = [one["league_id"] for one in site.get("/leagues") if one["status"] == "RUNNING"]
 
-        def lost() -> bool:
+        def attempt_was_lost() -> bool:
             return any(
                 event["kind"] == "attempt_lost"
                 for league in running
                 for event in site.get(f"/leagues/{league}/events")["events"]
             )
 
-        wait_for("a lost lease", lost, 30)
+        wait_for("an attempt is lost with its lease", attempt_was_lost, 30)
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
@@ -238,7 +238,7 @@ NOWHERE = ("127.255.255.255", "[fc00::1]", "nobody.invalid")
 
 
 def register_nowhere(site: Site, league_id: str, name: str, port: int) -> str:
-    """Register a player at the first of those hosts that the site accepts; the player's id."""
+    """Register a player at the first host of ``NOWHERE`` that the site accepts; returns the player's id."""
     answers = []
     for host in NOWHERE:
         meta = {"display_name": name, "game_types": ["even_odd"], "contact_endpoint": f"http://{host}:{port}/mcp"}
@@ -251,8 +251,8 @@ def register_nowhere(site: Site, league_id: str, name: str, port: int) -> str:
 
 
 @pytest.mark.long
-def test_unreachable_players_hold_no_league_up(arena: Site, tmp_path: Path) -> None:
-    """Two such players meet. The site takes a missing route for its own fault at first, but not for ever."""
+def test_players_that_no_call_reaches_do_not_stop_a_league(arena: Site, tmp_path: Path) -> None:
+    """The two also meet each other. A missing route counts as the site's own fault at first, but not for ever."""
     short = {"join_timeout_s": 1, "generic_timeout_s": 1, "game_over_timeout_s": 1}
     open_league(arena, "nowhere", suspend_after=5, **short)
     nowhere = {register_nowhere(arena, "nowhere", f"Ghost{number}", 18000 + number) for number in (1, 2)}

@@ -1,4 +1,4 @@
-"""An attacker registers a victim's program four more times: it is in one match at a time, and loses none of them."""
+"""An attacker registers a victim's program four more times: it is called for one match at a time, and loses none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_a_program_that_others_register_too_is_called_for_one_match_at_a_time(tm
         site_with_players(tmp_path, 1, league=LEAGUE, player_options=("--league-id", LEAGUE)) as (site, _),
     ):
         hosts = ("127.0.0.1", "localhost", "127.0.0.1", "2130706433")
-        places = [("Victim", "127.0.0.1", "/mcp")]
-        places += [(f"Alias {n}", host, path) for n, (host, path) in enumerate(zip(hosts, ALIASES, strict=True))]
-        for name, host, path in places:
+        addresses = [("Victim", "127.0.0.1", "/mcp")]
+        addresses += [(f"Alias {n}", host, path) for n, (host, path) in enumerate(zip(hosts, ALIASES, strict=True))]
+        for name, host, path in addresses:
             message = {"name": name, "endpoint": f"http://{host}:{server.port}{path}", "league_id": LEAGUE}
             assert site.http.post("/register", json=message).json()["player_id"]
         site.play_to_the_end(LEAGUE)

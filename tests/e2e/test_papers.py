@@ -17,11 +17,11 @@ LEAGUE = "on_paper"
 DESK = "on_5Fpaper"
 """The league's id as the admin spells it in an address."""
 PHONE, PROJECTOR = {"width": 390, "height": 844}, {"width": 1920, "height": 1080}
-WORDS = "The second round begins at six"
+NOTICE = "The second round begins at six"
 
 
 def download(desk: Page, link: str, folder: Path) -> Path:
-    """Download the file of a link; its path."""
+    """Download the file of a link; returns its path."""
     with desk.expect_download() as coming:
         desk.get_by_role("link", name=link).click()
     path = folder / coming.value.suggested_filename
@@ -43,10 +43,10 @@ def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
         desk = browser.new_context(accept_downloads=True).new_page()
         log_in(desk, site)
         desk.goto(f"{site.url}/admin/matches/league/{DESK}/notices/")
-        desk.fill("#id_text", WORDS)
+        desk.fill("#id_text", NOTICE)
         desk.get_by_role("button", name="Publish").click()
-        expect(phone.locator("#fragment-notices")).to_contain_text(WORDS)
-        expect(screen.locator("#fragment-screen_notice")).to_contain_text(WORDS)
+        expect(phone.locator("#fragment-notices")).to_contain_text(NOTICE)
+        expect(screen.locator("#fragment-screen_notice")).to_contain_text(NOTICE)
         table = phone.locator("#fragment-standings tbody tr").first.bounding_box()
         assert table is not None and table["y"] < PHONE["height"] / 2, "the words push the table out of sight"
         shoot(phone, "notice-phone")
@@ -56,7 +56,7 @@ def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
         shoot(board, "notice-board-projector")
         shoot(desk, "notices-desk")
         desk.get_by_role("button", name="Withdraw").click()
-        expect(phone.locator("#fragment-notices")).not_to_contain_text(WORDS)
+        expect(phone.locator("#fragment-notices")).not_to_contain_text(NOTICE)
 
         desk.goto(f"{site.url}/admin/matches/league/{DESK}/papers/")
         shoot(desk, "papers")

@@ -1,4 +1,4 @@
-"""Personal codes on a real site, in mid-match: which code takes a player's place, and that no code is left anywhere."""
+"""Personal codes on a real site, in mid-match: which code registers a player again; no code is left anywhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_roster(site: Site) -> None:
 
 
 def register(site: Site, player: Player, name: str, code: str = "", *, caller: str = ELSEWHERE) -> dict[str, Any]:
-    """Register a name at a player's address, as ``caller``; the answer."""
+    """Register a name at a player's address, calling from ``caller``; returns the answer."""
     meta = words.meta(name, player.endpoint) | ({"registration_code": code} if code else {})
     params = words.registration("player", name, "conv-of-a-stranger", meta, league_id=LEAGUE)
     body = words.rpc("register_player", params)
@@ -46,7 +46,7 @@ def is_playing(site: Site) -> bool:
 
 
 @pytest.mark.long
-def test_only_the_own_code_takes_a_players_place_and_no_code_is_left_anywhere(tmp_path: Path) -> None:
+def test_only_a_players_own_code_registers_it_again_and_no_code_is_left_anywhere(tmp_path: Path) -> None:
     slow = ("--delay-choice", "2", "--host", HOME, "--register-host", HOME)
     with site_with_players(tmp_path, 2, player_options=slow) as (site, players):
         write_roster(site)

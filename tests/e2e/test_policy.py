@@ -40,7 +40,7 @@ INJECT_SCRIPTS_JS = """() => {
 
 @pytest.fixture(scope="module", autouse=True)
 def leagues(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the leagues that the addresses name."""
+    """Make the leagues of the addresses in ``PAGES``."""
     with league_with_players(site, every_page.PLAYED, 2, tmp_path_factory.mktemp("policy"), "--choice", "alternate"):
         site.play_to_the_end(every_page.PLAYED)
     site.create(every_page.OPEN)

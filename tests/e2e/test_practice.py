@@ -15,7 +15,7 @@ PLAYED, NEXT = "played", "next"
 
 
 def ended(site: Site, practice_id: str) -> dict[str, Any]:
-    """Wait until a practice match is over; as the API shows it."""
+    """Wait until a practice match is over; returns it as the API shows it."""
 
     def over() -> dict[str, Any] | None:
         practice: dict[str, Any] = site.get(f"/practice/{practice_id}")
@@ -25,11 +25,11 @@ def ended(site: Site, practice_id: str) -> dict[str, Any]:
 
 
 def practise(site: Site, player: Player, **how: Any) -> str:
-    """Ask for a practice match; its id."""
+    """Ask for a practice match; returns its id."""
     return str(site.post("/practice", {"auth_token": player.auth_token(), **how}, status=201)["practice_id"])
 
 
-def shown(site: Site, league: str) -> Any:
+def agents_and_table(site: Site, league: str) -> Any:
     """What the API says of a league and its agents, without the times at which agents were last heard from."""
     agents = site.get(f"/leagues/{league}/agents")
     fields = ("agent_id", "state", "ready", "problem", "spoken")
@@ -42,15 +42,15 @@ def test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts(site:
         playing = at_the_end.enter_context(league_with_players(site, PLAYED, 6, tmp_path, announce_wait_s=0.2))
         waiting = at_the_end.enter_context(league_with_players(site, NEXT, 1, tmp_path))
         waiting.append(Player(site, "Dialling", tmp_path / NEXT, "--league-id", NEXT, "--dial", "poll"))
-        before = shown(site, NEXT)
+        before = agents_and_table(site, NEXT)
         site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
-        of_waiting = [practise(site, player, opponent="hard", second=True) for player in waiting]
-        own = [practise(site, player, opponent="easy") for player in playing[:2]]
+        practices_of_waiting = [practise(site, player, opponent="hard", second=True) for player in waiting]
+        practices_of_playing = [practise(site, player, opponent="easy") for player in playing[:2]]
         site.wait_until(PLAYED, "COMPLETED")
         matches = site.get(f"/leagues/{PLAYED}/matches")
         assert [one for one in matches if one["status"] not in ("WIN", "DRAW") or one["attempt"] != 1] == []
         assert len(matches) == 15
-        practices = [ended(site, one) for one in (*of_waiting, *own)]
+        practices = [ended(site, one) for one in (*practices_of_waiting, *practices_of_playing)]
         for practice, player in zip(practices[:2], waiting, strict=True):
             report = practice["report"]
             assert (practice["state"], practice["player_id"]) == ("DONE", player.player_id)
@@ -61,7 +61,7 @@ def test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts(site:
             assert "the house&#x27;s hard agent" in page
             assert player.auth_token() not in page
         assert [practice["way"] for practice in practices[:2]] == ["", "poll"]
-        # Those whose matches were due have played before, between or after them.
+        # The players of the running league practised before, between or after their matches.
         assert {practice["state"] for practice in practices[2:]} == {"DONE"}
-        assert shown(site, NEXT) == before
+        assert agents_and_table(site, NEXT) == before
         assert [one for player in waiting for one in player.deviations()] == []

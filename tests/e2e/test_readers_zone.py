@@ -1,4 +1,4 @@
-"""A time is shown by the reader's clock, with UTC beside: also on the pages of users that the admin brings along."""
+"""Times are shown in the reader's time zone, with UTC beside them, also on Django's own pages of users."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.e2e.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 ZONE = "Asia/Kathmandu"
-"""A quarter of an hour off every other zone, so that its minutes are no other's."""
+"""A zone whose offset has 45 minutes, so that its times differ from UTC and most zones in the minutes, too."""
 SHOWN = re.compile(r"(\d\d:\d\d)(?::\d\d)? \((\d\d:\d\d)(?::\d\d)? UTC\)$")
 
 
 def wrong_times(page: Page) -> list[str]:
-    """The times of a page that say something else than the moment they stand for, in the reader's zone and in UTC."""
+    """The ``<time>`` elements whose text is not their moment, in the reader's zone and in UTC."""
     wrong = []
     for time in page.locator("time").all():
         at, text = datetime.fromisoformat(time.get_attribute("datetime") or ""), time.inner_text()
@@ -42,12 +42,12 @@ def test_times_of_the_admin_and_the_board_are_by_the_readers_clock(site: Site, b
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.locator(".readonly time")).to_have_count(2)
     wrong = wrong_times(page)
-    for path, least in {
+    for path, min_times in {
         user.replace("/change/", "/history/"): 1,
         f"{site.url}/admin/matches/auditentry/": 2,
         f"{site.url}/leagues/zone/": 1,
     }.items():
         page.goto(path)
-        expect(page.locator("time").nth(least - 1)).to_be_attached()
+        expect(page.locator("time").nth(min_times - 1)).to_be_attached()
         wrong += wrong_times(page)
     assert (wrong, errors) == ([], [])

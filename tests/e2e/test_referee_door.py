@@ -31,7 +31,7 @@ HEARTBEATS = 3
 """How many heartbeats the test waits for during the flood; without news a referee sends four in a lease."""
 FLOODERS = 100
 BODY_EVERY = 8
-"""One request in so many sends its body; the others announce one, send none and wait."""
+"""One in eight requests sends its body; the others announce one and do not send it."""
 SLOW_CONNECTIONS = 300
 MAX_BYTES = 60 << 20
 LARGEST_BODY = b" " * 65_536
@@ -163,30 +163,30 @@ async def ending(pid: int) -> AsyncIterator[None]:
 
 
 async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_path: Path) -> None:
-    late, other, last = LatePlayer(), Agent(), Agent()
-    first, second, third = await late.agent.start(), await other.start(), await last.start()
+    late_player, other, third_agent = LatePlayer(), Agent(), Agent()
+    first, second, third = await late_player.agent.start(), await other.start(), await third_agent.start()
     try:
         async with refereed(tmp_path / "referee.log") as referee:
-            late.referee = referee
+            late_player.referee = referee
             match = await referee.play(first, second, **RULES)
             report, heartbeats = referee.league.results[match], referee.league.heartbeats[match]
-            assert late.flood is not None
-            await late.flood.end()
-            outcomes = late.flood.outcomes
+            assert late_player.flood is not None
+            await late_player.flood.end()
+            outcomes = late_player.flood.outcomes
             # After the flood the referee plays the next match as usual.
-            again = await referee.play(second, third, **RULES)
+            next_match = await referee.play(second, third, **RULES)
     finally:
-        if late.flood is not None:
-            await late.flood.end()
-        await late.agent.stop()
+        if late_player.flood is not None:
+            await late_player.flood.end()
+        await late_player.agent.stop()
         await other.stop()
-        await last.stop()
+        await third_agent.stop()
     assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
     assert (referee.league.reports.count(match), referee.league.handed_back) == (1, [])
-    assert again in referee.league.results
+    assert next_match in referee.league.results
     # A heartbeat renews the lease; after a longer gap the match would go to another referee.
     assert max((later - earlier for earlier, later in itertools.pairwise(heartbeats)), default=0.0) < LEASE_S
-    (answer,) = late.answers
+    (answer,) = late_player.answers
     assert "error" not in answer, answer
     assert outcomes["429"] + outcomes["closed"] >= REFUSALS
 
@@ -208,7 +208,7 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
             unchanged = door_of(referee)
             async with ending(before):
                 os.kill(before, signal.SIGKILL)
-            # No caller is refused meanwhile: calls wait until the next door listens.
+            # No caller is refused until the next door listens: calls wait.
             await referee.play(*urls, **RULES)
             after = door_of(referee)
             async with ending(after):

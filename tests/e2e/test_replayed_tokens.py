@@ -41,7 +41,7 @@ def call(http: httpx.Client, method: str, params: dict[str, Any], path: str = "/
 
 
 def accepted_at(http: httpx.Client, text: str) -> list[str]:
-    """The places at which a text is accepted as a credential."""
+    """The names of the calls, headers and forms that accept a text as a credential."""
     signed = {"protocol": "league.v2", "timestamp": wire.STAMP, "conversation_id": "conv-replay", "league_id": LEAGUE}
     query = signed | {"sender": "player:P01", "query_type": "GET_STANDINGS"}
     report = signed | {"sender": "referee:REF01", "match_id": MATCH, "attempt": 1, "result": {"winner": "P01"}}
@@ -93,7 +93,7 @@ def test_of_all_that_a_player_receives_only_its_own_token_is_accepted(tmp_path: 
         before = site.get(f"/leagues/{LEAGUE}/matches/{MATCH}")
         with httpx.Client(base_url=site.url, trust_env=False, timeout=20) as http:
             http.get(f"/leagues/{LEAGUE}/mine/")
-            accepted = {text: places for text in sorted(seen) if (places := accepted_at(http, text))}
+            accepted = {text: uses for text in sorted(seen) if (uses := accepted_at(http, text))}
             check_as_keys(http, sorted(seen, key=len)[-8:])
         # Its own token lets it ask, is refused for a report because it is a player's (E013), and opens its own page.
         assert accepted == {own: ["query", "report", "relay", "bearer", "my agent"]}

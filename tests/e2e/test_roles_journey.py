@@ -16,7 +16,7 @@ HELPER = "dana"
 
 
 def logged_in(browser: Browser, site: Site, name: str, viewport: str) -> Page:
-    """The start page of the admin, with a user logged in, in a browser of their own."""
+    """The start page of the admin, with a user logged in, in a browser context of its own."""
     width, height = VIEWPORTS[viewport]
     page = browser.new_context(viewport={"width": width, "height": height}, locale="en-GB").new_page()
     page.goto(f"{site.url}/admin/")
@@ -40,7 +40,7 @@ def make_account(page: Page, site: Site) -> None:
     page.wait_for_url(f"{site.url}/admin/auth/user/")
 
 
-def status(page: Page, path: str) -> int:
+def http_status(page: Page, path: str) -> int:
     answer = page.goto(path)
     assert answer is not None
     return answer.status
@@ -51,7 +51,7 @@ def test_an_assistant_sees_the_desk_only_while_having_the_role(site: Site, brows
         chief = logged_in(browser, site, "instructor", "desktop")
         make_account(chief, site)
         helper = logged_in(browser, site, HELPER, "phone")
-        assert status(helper, f"{site.url}{DESK}") == 403
+        assert http_status(helper, f"{site.url}{DESK}") == 403
 
         chief.goto(f"{site.url}/admin/matches/league/roles/people/")
         chief.fill("#id_username", HELPER)
@@ -59,14 +59,14 @@ def test_an_assistant_sees_the_desk_only_while_having_the_role(site: Site, brows
         chief.get_by_role("button", name="Give this role").click()
         expect(chief.locator("table")).to_contain_text(HELPER)
 
-        assert status(helper, f"{site.url}{DESK}") == 200
+        assert http_status(helper, f"{site.url}{DESK}") == 200
         expect(helper.get_by_role("button", name="Ask all agents whether they answer")).to_be_visible()
         expect(helper.get_by_role("button", name="Start round 1")).to_have_count(0)
         for viewport in ("phone", "projector"):
             width, height = VIEWPORTS[viewport]
             helper.set_viewport_size({"width": width, "height": height})
             shoot(helper, f"desk-assistant-{viewport}")
-        assert status(helper, f"{site.url}/admin/matches/league/roles/people/") == 403
+        assert http_status(helper, f"{site.url}/admin/matches/league/roles/people/") == 403
 
         chief.get_by_role("button", name="Take this role away").click()
-        assert status(helper, f"{site.url}{DESK}") == 403
+        assert http_status(helper, f"{site.url}{DESK}") == 403

@@ -14,11 +14,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mar
 
 NAMES = ("Turing's Revenge", "נועה בן־דוד", "Parity Queen", "הסוכן של דני")
 ROUNDS = 5
-SMALL = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
+TOO_SMALL = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
   const size = (one) => parseFloat(getComputedStyle(who.querySelector(one)).fontSize);
   return size("bdi") < 0.7 * size(".pid");
 }).map((who) => who.textContent)"""
-AWAY = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
+FAR_FROM_ID = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
   const [id, name] = [".pid", "bdi"].map((one) => {
     const text = new Range();
     text.selectNodeContents(who.querySelector(one));
@@ -29,9 +29,9 @@ AWAY = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((who) => {
 }).map((who) => who.textContent)"""
 
 
-def played(players: int) -> None:
-    """A league with names of usual lengths, and with a form of five letters in every row."""
-    place = walls.named(players, NAMES)
+def play_rounds(players: int) -> None:
+    """Play a league with names of usual lengths; every row then has the results of five matches."""
+    place = walls.league_with_names(players, NAMES)
     for number in range(ROUNDS):
         make.playing_on(place)
         make.finish_round(place, number % 2)
@@ -40,7 +40,7 @@ def played(players: int) -> None:
 # On two pages of two columns, on one page of two columns, and in one column.
 @pytest.mark.parametrize("players", [32, 18, 8])
 def test_names_are_large_and_beside_their_ids(players: int) -> None:
-    played(players)
+    play_rounds(players)
     pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
     with chromium() as browser:
         for language, html in pages.items():
@@ -48,6 +48,6 @@ def test_names_are_large_and_beside_their_ids(players: int) -> None:
                 page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
                 scene = page.locator("[data-scene=standings-1]")
                 expect(scene).to_be_visible()
-                found = [scene.evaluate(SMALL), scene.evaluate(AWAY), page.evaluate(MISFITS)]
+                found = [scene.evaluate(TOO_SMALL), scene.evaluate(FAR_FROM_ID), page.evaluate(MISFITS)]
                 assert (language, size, found) == (language, size, [[], [], []])
                 page.context.close()

@@ -22,7 +22,7 @@ LEAGUE = "apart"
 
 @contextmanager
 def accepting_matches() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An address that accepts every ``start_match``, and the parameters of those that it was sent."""
+    """An agent that accepts every ``start_match``; yields its address and the list of their parameters."""
     starts: list[dict[str, Any]] = []
 
     def answer(body: Any) -> Result:
@@ -55,7 +55,7 @@ class Judge:
         return outcome
 
     def send_heartbeat(self, web: WebProcess, start: dict[str, Any], **changes: Any) -> str:
-        """Send a heartbeat for one match; the status that is answered for the match."""
+        """Send a heartbeat for one match; returns the status in the answer for the match."""
         item = {name: start[name] for name in ("league_id", "match_id", "attempt")} | {"state": "DRAWING_NUMBER"}
         answer = self.call(web, "report_progress", "REPORT_PROGRESS", matches=[item | changes])
         return str(answer["matches"][0]["status"])
@@ -68,8 +68,8 @@ class Judge:
 
 def verdict(start: dict[str, Any]) -> dict[str, Any]:
     """The verdict that follows from the seed if the first player chooses even and the second odd."""
-    seed, places = bytes.fromhex(start["draw_seed"]), (start[name] for name in ("league_id", "match_id", "play"))
-    number = CommittedDraw(seed, *places, choices=("even", "odd")).randint(1, 10)
+    seed, parts = bytes.fromhex(start["draw_seed"]), (start[name] for name in ("league_id", "match_id", "play"))
+    number = CommittedDraw(seed, *parts, choices=("even", "odd")).randint(1, 10)
     first, second = start["player_A"]["id"], start["player_B"]["id"]
     parity = "odd" if number % 2 else "even"
     return {
@@ -114,11 +114,11 @@ def test_a_verdict_sealed_at_one_web_process_counts_at_the_other(
         # Its lease runs out, and a second referee gets the sealed verdict. Both report at once, at different processes.
         second_judge = Judge(other, "Second", address_2)
         wait_for("the second referee is given the match", lambda: starts_2)
-        again = starts_2[0]
-        assert (again["attempt"], again["sealed"]["winner_player_id"]) == (2, sealed["winner_player_id"])
+        second_start = starts_2[0]
+        assert (second_start["attempt"], second_start["sealed"]["winner_player_id"]) == (2, sealed["winner_player_id"])
         with ThreadPoolExecutor() as both:
             late = both.submit(judge.report, one, start, loser)
-            second = both.submit(second_judge.report, other, again, sealed["winner_player_id"])
+            second = both.submit(second_judge.report, other, second_start, sealed["winner_player_id"])
             assert [late.result()["status"], second.result()["status"]] == ["ACCEPTED"] * 2
         for web in (one, other):
             match = web.get(f"/leagues/{LEAGUE}/matches")[0]

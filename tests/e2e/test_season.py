@@ -1,4 +1,4 @@
-"""A season at the desk: a league is played, cloned into its series, played again, archived, and deleted."""
+"""A series at the desk: a league is played, cloned for the next evening, the clone is played, the first is deleted."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-def look_at(browser: Browser, site: Site, path: str, name: str) -> None:
-    """A public page on a phone, a desktop and a projector, in the dark and in Hebrew: nothing is too wide."""
+def check_page_fits(browser: Browser, site: Site, path: str, name: str) -> None:
+    """Check that a public page fits on a phone, a desktop and a projector, also in Hebrew and dark."""
     for scheme, language, viewport in (
         ("light", "en", "desktop"),
         ("dark", "he", "phone"),
@@ -78,7 +78,7 @@ def test_two_evenings_have_one_table_and_what_is_deleted_is_gone(site: Site, bro
         name: points[FIRST].get(name, 0) + points[SECOND].get(name, 0)
         for name in ("Agent1", "Agent2", "Agent3", "Agent4")
     }
-    look_at(browser, site, "/series/course", "series")
+    check_page_fits(browser, site, "/series/course", "series")
 
     desk.goto(f"{site.url}/admin/matches/league/{FIRST}/change/")
     desk.get_by_role("button", name="Archive", exact=True).click()

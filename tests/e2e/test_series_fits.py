@@ -1,4 +1,4 @@
-"""The common table of a series with many evenings: whose points these are, and how many in all, is always in sight."""
+"""The common table of a series with many evenings: rank, name and total stay in sight while the evenings scroll."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUT_OF_SIGHT = """table => {
     return box.left < frame.left - 1 || box.right > frame.right + 1;
   }).map((cell) => cell.textContent);
 }"""
-COVERED = """table => [...table.tBodies[0].rows].filter((row) => {
+OVERLAPPING = """table => [...table.tBodies[0].rows].filter((row) => {
   const [rank, who, total] = [".rank", ".who", ".total"].map((one) => row.querySelector(one).getBoundingClientRect());
   const inside = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1;
   return inside(rank, who) || inside(who, total) || inside(rank, total);
@@ -59,5 +59,5 @@ def test_names_and_sums_stay_in_sight_while_the_evenings_scroll() -> None:
                         end,
                     )
                     assert (language, size, table.evaluate(OUT_OF_SIGHT)) == (language, size, [])
-                    assert (language, size, table.evaluate(COVERED)) == (language, size, 0)
+                    assert (language, size, table.evaluate(OVERLAPPING)) == (language, size, 0)
                 page.context.close()

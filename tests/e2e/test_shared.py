@@ -28,19 +28,19 @@ LEAGUE = "on_disk"
 
 
 def files(shared: Path) -> dict[str, bytes]:
-    """Every file that is not ours alone, by its path."""
+    """The content of every file by its path, without the files of the site itself, whose names begin with a dot."""
     found = [path for path in shared.rglob("*") if path.is_file() and not path.name.startswith(".")]
     return {str(path.relative_to(shared)): path.read_bytes() for path in sorted(found)}
 
 
 def entries(shared: Path, path: str) -> list[dict[str, Any]]:
-    """The lines of a log; none before it is there."""
+    """The entries of a log; none if the log does not exist yet."""
     log = shared / "logs" / path
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
 
 
 def up_to_date(site: Site, shared: Path) -> dict[str, Any]:
-    """Wait until the table in the folder knows everything that the public does; the table."""
+    """Wait until the table in the folder has every public event; returns the table."""
     upto = site.get(f"/leagues/{LEAGUE}/ledger?limit=1")["last_seq"]
 
     def written() -> dict[str, Any] | None:
@@ -53,7 +53,7 @@ def up_to_date(site: Site, shared: Path) -> dict[str, Any]:
 
 
 def check_against_the_api(site: Site, shared: Path, players: list[Player]) -> None:
-    """Every file reads back as what the public API says."""
+    """Check that every file says the same as the public API."""
     data = shared / "data"
     table = up_to_date(site, shared)
     assert table["standings"] == site.get(f"/leagues/{LEAGUE}/standings")
@@ -83,7 +83,7 @@ def check_against_the_api(site: Site, shared: Path, players: list[Player]) -> No
 
 
 def rebuild(site: Site) -> str:
-    """``manage.py shared``; what it says."""
+    """Run ``manage.py shared``; returns what it prints."""
     command = [sys.executable, "manage.py", "shared", "--data", str(site.data)]
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
@@ -102,7 +102,7 @@ def test_the_files_of_chapter_9_follow_a_league(tmp_path: Path) -> None:
         site.wait_for_round(LEAGUE, 1)
         check_against_the_api(site, shared, players)
 
-        # Killed in the middle of round 2, with whatever is half written.
+        # The site is killed in the middle of round 2; a half-written line is added.
         site.post(f"/leagues/{LEAGUE}/start")
         site.kill()
         with (shared / "logs" / "league" / LEAGUE / "league.log.jsonl").open("a") as log:
@@ -114,10 +114,10 @@ def test_the_files_of_chapter_9_follow_a_league(tmp_path: Path) -> None:
         site.post(f"/leagues/{LEAGUE}/start")
         up_to_date(site, shared)
         frozen = files(shared)
-        wait_for("the hidden round is over", lambda: all(len(told_over(player)) == 3 for player in players))
+        wait_for("the hidden round is over", lambda: all(len(game_overs(player)) == 3 for player in players))
         assert files(shared) == frozen
         assert not any("R3M" in path for path in frozen)
-        # The referees' own logs know it, and are elsewhere.
+        # The referees' own logs have round 3, but are not in SHARED.
         assert not any(b"R3M" in content for path, content in frozen.items() if path.startswith("logs/agents"))
         wait_for(
             "the referees have logged it", lambda: any(b"R3M" in log for log in files(site.data / "logs").values())
@@ -136,12 +136,12 @@ def test_the_files_of_chapter_9_follow_a_league(tmp_path: Path) -> None:
         assert files(shared) == before
 
 
-def told_over(player: Player) -> list[dict[str, Any]]:
+def game_overs(player: Player) -> list[dict[str, Any]]:
     """The GAME_OVERs that a player was sent."""
     return [message for message in player.messages() if message.get("message_type") == "GAME_OVER"]
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_a_site_with_no_shared_writes_no_such_folder(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo", "--no-shared", "--referees", "0")
     try:
         site.create(LEAGUE)
@@ -150,7 +150,7 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     assert not (site.data / "SHARED").exists()
 
 
-def test_a_configuration_is_read_at_the_start_and_written_as_the_site_is(tmp_path: Path) -> None:
+def test_a_configuration_is_read_at_the_start_and_its_values_appear_in_shared(tmp_path: Path) -> None:
     config = Path(shutil.copytree(ROOT / "examples" / "config", tmp_path / "config"))
     system = config / "system.json"
     configuration = json.loads(system.read_text())

@@ -1,4 +1,4 @@
-"""The process beside the web process: boards and SHARED go on without it, it comes again, and it ends with the site."""
+"""The sidecar, a process beside the web process: boards and SHARED go on without it, and it ends with the site."""
 
 from __future__ import annotations
 

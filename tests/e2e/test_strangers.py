@@ -19,7 +19,7 @@ from tests.e2e import bridges
 from tests.e2e.site import UNHURRIED, Instructor, Site, bots
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
-# These take long because they do one thing at a time, so they have a league of their own.
+# These agents take long, because they do one thing at a time, so they have a league of their own.
 SLOW = ["SlowJoin", "SingleThread", "OneAtATime"]
 QUICK = [
     *("Http10", "ConnectionClose", "RudeClose", "Chunked", "Gzipped", "ByteOrderMark", "SaysHtml", "Created", "Latin1"),
@@ -50,17 +50,17 @@ def leagues(
         with ExitStack() as stack:
             manager: Instructor = site
             if request.param == "bridged":
-                manager, log = stack.enter_context(bridges.manager(site, folder))
+                manager, log = stack.enter_context(bridges.bridged_manager(site, folder))
             for league_id, names in GROUPS.items():
                 site.create(league_id, **UNHURRIED)
-                here = ",".join(name for name in names if name not in ABSENT)
+                installed = ",".join(name for name in names if name not in ABSENT)
                 (folder / league_id).mkdir()
-                options = ("--bots", here, "--log-folder", str(folder / league_id))
+                options = ("--bots", installed, "--log-folder", str(folder / league_id))
                 lines = stack.enter_context(bots(manager, "strangers", *options))
                 assert [line for line in lines if not line.startswith("READY ")] == []
                 site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
             if request.param == "bridged":
-                assert bridges.relayed(folder) == sum(len(names) for names in GROUPS.values()) - len(ABSENT)
+                assert bridges.count_relayed(folder) == sum(len(names) for names in GROUPS.values()) - len(ABSENT)
             for league_id in GROUPS:
                 site.wait_until(league_id, "COMPLETED", 120)
             if request.param == "bridged":

@@ -28,7 +28,7 @@ from tests.e2e.test_dial_out_sdk import sdk_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 NAME = "league.invalid"
-"""No machine has this name, so the site takes it for another machine's, like a tunnel's; the test calls 127.0.0.1."""
+"""A host name that no machine has, so the site takes it for another machine, as a tunnel is; tests call 127.0.0.1."""
 PUBLIC = f"https://{NAME}"
 LEAGUE = "league_2025_even_odd"
 HOME = "203.0.113.7"
@@ -52,7 +52,7 @@ def tunnelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def register(at: Instructor, name: str, league: str = LEAGUE, **headers: str) -> dict[str, Any]:
-    """Register a player that dials out; the result of the call."""
+    """Register a player that dials out; returns the result of the call."""
     facts = {"display_name": name, "version": "1", "game_types": ["even_odd"], "delivery": "poll"}
     params = {"player_meta": facts, "sender": f"player:{name}", "protocol": "league.v2", "league_id": league}
     params |= {"timestamp": "2026-01-01T00:00:00Z", "conversation_id": "conv-of-the-test"}
@@ -102,7 +102,7 @@ class CallsBack(threading.Thread):
 
 
 def live_page(url: str, certificate: Path, origin: str) -> int:
-    """Open a board's socket as a browser does, and read one message; 101, or the status of the refusal."""
+    """Open a board's socket as a browser does, and read one message; returns 101, or the status of the refusal."""
     address = f"wss{url.removeprefix('https')}/ws/leagues/{LEAGUE}/"
     context = ssl.create_default_context(cafile=certificate)
     try:

@@ -23,7 +23,7 @@ SAMPLES = sorted((ROOT / "tests/samples/upgrade").glob("*.tar.gz"))
 
 
 def unpack(sample: Path, data: Path) -> dict[str, int]:
-    """Unpack a sample and give its players new addresses; the port of each."""
+    """Unpack a sample and give its players new addresses; returns the port of each."""
     with tarfile.open(sample) as archive:
         archive.extractall(data, filter="data")
     ports = {name: free_port() for name in (*PLAYERS, *WAITING)}
@@ -44,7 +44,7 @@ def finished(site: Site) -> list[dict[str, Any]]:
     return [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["state"] == "FINISHED"]
 
 
-def queued(data: Path) -> list[tuple[str, bool, str]]:
+def checks_in(data: Path) -> list[tuple[str, bool, str]]:
     """The checks and practice matches in a database: id, whether it is a practice match, and state."""
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         columns = {row[1] for row in database.execute("PRAGMA table_info(matches_check)")}
@@ -73,7 +73,7 @@ def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path,
     with closing(sqlite3.connect(tmp_path / "data/league.sqlite3")) as database:
         query = "SELECT match_id, status FROM matches_match WHERE state = 'FINISHED' ORDER BY id"
         before = dict(database.execute(query).fetchall())
-    checks = queued(tmp_path / "data")
+    checks = checks_in(tmp_path / "data")
     if sample.name >= "0020":
         assert {("practice" if practice else "check", state) for _, practice, state in checks} >= {
             ("check", "DONE"),

@@ -29,7 +29,7 @@ def opened(browser: Browser, url: str, errors: list[str], **context_options: obj
 
 
 def discs(page: Page) -> int:
-    """How many discs there are on all boards."""
+    """The number of discs on all boards."""
     return sum(page.evaluate(DISCS))
 
 

@@ -68,7 +68,7 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
 
 def _play(site: Site, programs: Path, folder: Path) -> None:
     league = "league_2025_even_odd"
-    wait_for("all are registered", lambda: len(site.get(f"/leagues/{league}/standings")) == PLAYERS)
+    wait_for("all players are registered", lambda: len(site.get(f"/leagues/{league}/standings")) == PLAYERS)
     site.play_to_the_end(league)
     verdict = run(programs / "league", "verify", f"{site.url}/leagues/{league}/", folder=folder)
     assert verdict.startswith(f"HOLDS: league {league}, ")

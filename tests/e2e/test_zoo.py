@@ -1,4 +1,4 @@
-"""Every agent of the zoo in one league, none of them configured: all are played, and what was tolerated is noted.
+"""Every agent of the zoo in six leagues that were told no dialect: all are played, and what was tolerated is noted.
 
 They play twice: once the site calls them, and once (a long test) it cannot and bridges relay for them.
 """
@@ -120,7 +120,7 @@ def started_league(site: Site, folder: Path, league_id: str, names: list[str], *
         if bridged:
             # Agents with a hard-coded referee port find the bridge there.
             referee_port = free_port()
-            manager, _log = stack.enter_context(bridges.manager(site, folder, "--listen", str(referee_port)))
+            manager, _log = stack.enter_context(bridges.bridged_manager(site, folder, "--listen", str(referee_port)))
         cast = stack.enter_context(cast_of(manager, folder, names, referee_port))
         for name in names:
             if name in REGISTERING:
@@ -133,13 +133,13 @@ def started_league(site: Site, folder: Path, league_id: str, names: list[str], *
             else:
                 add_by_hand(site, league_id, name, cast.ready[name][0])
         if bridged:
-            assert bridges.relayed(folder) == len(names)
+            assert bridges.count_relayed(folder) == len(names)
         site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
         yield cast
 
 
 def finished_league(site: Site, league_id: str, cast: Cast) -> Played:
-    """Wait until a league is over; what it has left."""
+    """Wait until a league is over; returns its matches and agents."""
     league = site.wait_until(league_id, "COMPLETED", PATIENCE_S)
     matches = site.get(f"/leagues/{league_id}/matches")
     agents = site.get(f"/leagues/{league_id}/agents")
@@ -323,7 +323,7 @@ def test_a_match_shows_which_dialect_was_found(zoo: dict[str, Played]) -> None:
     for played in zoo.values():
         strangers = {name for name in played.agents if not ALL[name].parser.parse(CHAPTER_8_INVITATION)}
         names = {name for name in played.agents if any(note.startswith("asked as ") for note in played.notes(name))}
-        # For an agent that answers by callbacks only, that is noted instead.
+        # For an agent that answers by callbacks only, the callback is noted instead of the dialect.
         posts = {name for name in played.agents if "answered by a POST of its own" in played.notes(name)}
         # An MCP server is found before its first match; its answers show what it is.
         tools = {name for name in played.agents if "the message was inside a tool result" in played.notes(name)}

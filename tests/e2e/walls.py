@@ -1,4 +1,4 @@
-"""Leagues of any size in mid-round, and a browser that is shown their pages without a site, to see how they look."""
+"""Leagues of any size in mid-round, and their pages in a browser without a site, for tests of how they look."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _played(game: Game, players: tuple[str, str], rng: random.Random, moves: int
 
 
 def _tell(match: Match, game: Game, state: State, number: int) -> None:
-    """Report progress, past the verbs' clock: what the referee would tell."""
+    """Store the progress that a referee would report of a match, directly in its row."""
     a, b = match.player_ids
     locked = [[], [a], [a, b], [b]][number % 4] if game.hidden else []
     view = {} if game.hidden else game.view(state, None)
@@ -94,7 +94,7 @@ def _tell(match: Match, game: Game, state: State, number: int) -> None:
 
 
 def rendered(path: str, language: str = "en", client: Client | None = None) -> bytes:
-    """The HTML of a page. To be asked before a browser is started, beside whose loop Django answers nothing."""
+    """The HTML of a page. To be called before a browser is started: beside Playwright's loop Django does no queries."""
     response = (client or Client()).get(path, HTTP_ACCEPT_LANGUAGE=language)
     assert response.status_code == 200
     return bytes(response.content)
@@ -128,7 +128,7 @@ def scenes(page: Page) -> Iterator[str]:
         page.keyboard.press("PageDown")
 
 
-def named(players: int, names: Sequence[str]) -> make.Setting:
+def league_with_names(players: int, names: Sequence[str]) -> make.Setting:
     """The league ``wall`` with players that have these names in turn; it has not begun."""
     opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
     make.hire(room=1000)
