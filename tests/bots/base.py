@@ -1,6 +1,6 @@
 """What all bots share: listening on a port, a log, outgoing calls, and a process that stops when it is told to.
 
-Bots test the project, so nothing of it is imported here but how a server is stopped.
+Bots test the project, so the only import from it is the helper that stops a server.
 """
 
 from __future__ import annotations

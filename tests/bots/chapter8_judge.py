@@ -1,4 +1,4 @@
-"""Checks that each message to a player is well formed, in order and true (004 chapters 3, 4 and 8).
+"""Checks that each message to a player is well formed, in order, and agrees with earlier ones (004 chapters 3, 4, 8).
 
 Part of ``chapter8.py``; the standard library only, nothing of this project. No I/O: findings go to the two functions
 that it is given.
@@ -170,7 +170,7 @@ class Judge:
         if p["affected_player"] not in (self.player_id, match.opponent):
             self.deviation("affected_player is not in the match", seen=p["affected_player"])
         info = p["retry_info"]
-        # 8.10.2 counts the retries made, 4.10.2 the one to come.
+        # The count of 8.10.2 is of the retries made; that of 4.10.2 includes the next one.
         counted = p["retry_count"] + (info["next_retry_at"] is not None)
         if (info["retry_count"], info["max_retries"]) != (counted, p["max_retries"]):
             self.deviation("retry_info contradicts the flat fields", seen=info)
@@ -291,7 +291,7 @@ class Judge:
         return match
 
     def _same(self, seen: dict[str, Any], earlier: dict[str, Any], by: str) -> None:
-        """Report the fields that differ from those of an earlier message; ``by`` names that message."""
+        """Report the fields that differ from those of an earlier message, which ``by`` names."""
         for name, expected in earlier.items():
             if seen[name] != expected:
                 self.deviation(f"{name} contradicts {by}", seen=seen[name], expected=expected)

@@ -1,6 +1,6 @@
 """A student's referee that is nothing but a client of MCP towards the league manager, and has no port.
 
-It registers, fetches what it is told to do, answers, and reports by tools; its players it calls as any referee does.
+It registers, fetches messages, answers and reports by tools; it calls its players as any referee does.
 
     python -m tests.bots.mcp_referee --league http://127.0.0.1:8000/mcp --log referee.jsonl
 
@@ -23,17 +23,17 @@ from tests.bots.student_referee import NOT_ACCEPTED, STARTS, Referee
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
 LIMIT_S = 40.0
-"""A call of next_message waits for 25 seconds."""
+"""The timeout of a call: more than the 25 seconds that a call of next_message waits."""
 
 
 class McpReferee(Referee):
-    """The referee; of the one with a port it has the matches."""
+    """The referee; how it plays a match is inherited from the one with a port."""
 
     async def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool of the league manager; returns its structured content.
 
         Raises:
-            RuntimeError: it was refused.
+            RuntimeError: the call was refused.
         """
         self.ids += 1
         meta = {"protocolVersion": VERSION, "clientInfo": {"name": self.options.name}, "clientCapabilities": {}}
@@ -81,12 +81,12 @@ class McpReferee(Referee):
                 request = message["request"]
                 self.log.write(method=request["method"], params=request["params"])
                 if request["method"] == self.options.start:
-                    # The answer to a message of the inbox is awaited for as long as a reply would be.
+                    # The match is played in the background: the answer has to be sent within the timeout of a reply.
                     self.spawn(self.play(request["params"]))
                 answers.append({"jsonrpc": "2.0", "id": request["id"], "result": {"status": "ok", "accepted": True}})
 
     async def post(self, url: str, method: str, params: dict[str, Any], limit_s: float) -> Any:
-        """Players are called as ever; a report is a call of a tool."""
+        """Call a player over HTTP; a report to the league manager is a call of a tool."""
         if url != self.options.league:
             return await super().post(url, method, params, limit_s)
         return await self.tool(method, match_id=params["match_id"], result=params["result"])

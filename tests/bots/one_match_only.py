@@ -1,6 +1,6 @@
 """A player that plays one match at a time and refuses invitations to others as busy, on whatever path it is called.
 
-Many honest agents are like this: they keep their match in one variable.
+Many honest agents are like this, because they keep their match in one variable.
 """
 
 from __future__ import annotations

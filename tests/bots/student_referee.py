@@ -197,7 +197,7 @@ class Referee:
 
 
 async def main(args: argparse.Namespace) -> int:
-    """Serve, register, judge until told to stop; returns the exit code."""
+    """Serve, register, and judge until told to stop; returns the exit code."""
     stop, referee, sock = ending(with_parent=args.exit_with_parent), Referee(args), bound(port=args.port)
     referee.endpoint = f"http://localhost:{sock.getsockname()[1]}/mcp"
     async with listening(referee.handle, sock=sock), ClientSession() as referee.session:

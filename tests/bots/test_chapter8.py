@@ -1,6 +1,6 @@
 """The strict player ``chapter8.py`` accepts what we send, and reports every deviation from chapter 8.
 
-End-to-end tests rely on its judgement; here it judges our samples.
+End-to-end tests rely on it; here it checks our samples, right and changed.
 """
 
 import copy
@@ -40,7 +40,7 @@ NORMAL_ORDER = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
 
 
 def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The deviations that the strict player reports for these calls; P01 chooses even."""
+    """The deviations that the strict player, as P01 who chooses even, reports for these calls."""
     deviations: list[str] = []
 
     def deviation(what: str, **facts: Any) -> None:
@@ -60,8 +60,8 @@ def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[st
 def test_our_samples_have_no_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = samples_of_one_round()
     assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER], monkeypatch) == []
-    again = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
-    assert deviations_in([(method, messages[method]) for method in again], monkeypatch) == []
+    with_errors_and_retries = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
+    assert deviations_in([(method, messages[method]) for method in with_errors_and_retries], monkeypatch) == []
 
 
 def put(method: str, path: str, value: Any) -> Change:
@@ -150,7 +150,10 @@ def test_the_judge_notices_one_wrong_field(monkeypatch: pytest.MonkeyPatch, chan
         ((ANNOUNCED, CALLED), "call before the invitation"),
         ((ANNOUNCED, OVER), "result before the invitation"),
         ((ANNOUNCED, INVITED, INVITED), "asked again without a GAME_ERROR in between"),
-        ((ANNOUNCED, INVITED, CALLED, INVITED), "an invitation again, in the middle of its conversation"),
+        (
+            (ANNOUNCED, INVITED, CALLED, INVITED),
+            "an invitation again, in the middle of its conversation",
+        ),
         ((ANNOUNCED, INVITED, CALLED, CALLED), "asked again without a GAME_ERROR in between"),
         ((ANNOUNCED, INVITED, CALLED, OVER, OVER), "GAME_OVER twice in one conversation"),
         ((ANNOUNCED, INVITED, CALLED, OVER, CALLED), "a choice is asked for after GAME_OVER"),

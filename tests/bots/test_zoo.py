@@ -33,7 +33,7 @@ def test_every_bot_has_a_name_and_says_what_it_stands_for() -> None:
 
 
 TESTED_APART = ("Ready", "AckAlone", "Loud", "Whole002")
-"""Bots whose answers in a match differ from the others': they have tests of their own."""
+"""Bots whose answers in a match differ too much from the others': tests of their own check them."""
 
 
 @pytest.mark.parametrize("name", [name for name in BOTS if name not in TESTED_APART])
@@ -55,13 +55,13 @@ def test_a_bot_understands_its_own_way_of_speaking_and_no_other(name: str) -> No
     assert {style for style in STYLES if understands(BOTS[name], style)} == UNDERSTOOD.get(name, {"chapter 8"})
 
 
-def test_ready_understands_requests_for_moves_but_no_invitation() -> None:
+def test_the_bot_ready_understands_requests_for_moves_but_no_invitation() -> None:
     bot = bot_of(BOTS["Ready"])
     replies = [call(bot, speak("REQUEST_MOVE", kind, message(kind))) for kind in (INVITE, CHOOSE, OVER)]
     assert [reply.verdict.partition(":")[0] for reply in replies] == ["not understood", "understood", "understood"]
 
 
-def test_whole002_moves_only_in_games_that_have_begun() -> None:
+def test_the_bot_whole002_moves_only_in_games_that_have_begun() -> None:
     bot = bot_of(BOTS["Whole002"])
     assert call(bot, speak("002", INVITE, message(INVITE))).verdict == "understood"
     assert call(bot, speak("002", CHOOSE, message(CHOOSE))).verdict.startswith("refused: G004")
@@ -72,7 +72,7 @@ def test_whole002_moves_only_in_games_that_have_begun() -> None:
     )
 
 
-def test_ack_alone_joins_without_a_yes_and_loud_chooses_in_capitals() -> None:
+def test_the_bot_ack_alone_joins_without_accept_and_loud_chooses_in_capitals() -> None:
     joined = dict(fields_in(tell(bot_of(BOTS["AckAlone"]), INVITE)))
     assert (joined["message_type"], "accept" in joined, "status" in joined) == ("GAME_JOIN_ACK", False, False)
     assert dict(fields_in(tell(bot_of(BOTS["Loud"]), CHOOSE)))["parity_choice"] in ("EVEN", "ODD")
@@ -162,7 +162,7 @@ def test_a_bot_refuses_a_message_without_a_field_that_it_needs(name: str, kind: 
     fields = {field: value for field, value in (message(kind) | changes).items() if value is not GONE}
     reply = call(bot_of(BOTS[name]), speak(style_of(name), kind, fields))
     assert (reply.verdict.partition(":")[0], reply.kind) == ("refused", kind)
-    refusal = bot_of(BOTS[name]).refusal(BOTS[name].complains or BOTS[name].refuses, 7, reason_of(reply))
+    refusal = bot_of(BOTS[name]).refusal(BOTS[name].refuses_fields or BOTS[name].refuses, 7, reason_of(reply))
     assert fields_in(reply) == fields_in(refusal)
 
 

@@ -118,7 +118,7 @@ def test_the_same_seed_makes_the_same_mixtures() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_mixture_can_be_played(seed: int) -> None:
+def test_every_mixture_understands_some_style_and_chooses_in_it(seed: int) -> None:
     for kind in mixtures(seed).values():
         understood = [style for style in STYLES if understands(kind, style)]
         assert understood, kind.__doc__

@@ -34,7 +34,7 @@ def rpc(method: str, params: Any, rpc_id: Any = 1) -> dict[str, Any]:
 
 
 def rpc_result(result: Any, rpc_id: Any) -> dict[str, Any]:
-    """A JSON-RPC response."""
+    """A JSON-RPC response with a result."""
     return {"jsonrpc": "2.0", "result": result, "id": rpc_id}
 
 
@@ -70,6 +70,6 @@ def meta(name: str, endpoint: str, *games: str, **more: Any) -> dict[str, Any]:
 
 
 def registration(of: str, name: str, conversation: str, about: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A request for registration; ``of`` is ``player`` or ``referee``, ``about`` the agent's meta."""
+    """A request for registration; ``of`` is ``player`` or ``referee``, ``about`` is the agent's meta."""
     kind = "LEAGUE_REGISTER_REQUEST" if of == "player" else "REFEREE_REGISTER_REQUEST"
     return message(kind, f"{of}:{name}", conversation, **fields, **{f"{of}_meta": about})

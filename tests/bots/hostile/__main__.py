@@ -1,7 +1,8 @@
 """``python -m tests.bots.hostile``: runs hostile agents until standard input ends; lists them in one JSON line.
 
-Runs every hostile behaviour, or those named; ``--times``: how many agents of each. With ``--good`` it runs so many
-agents that behave instead, and writes out at the end when each was called.
+Runs every hostile behaviour, or those named; ``--times N``: N agents of each. With ``--good N`` it runs N agents that
+behave well instead. At the end it prints one JSON line: when each of these was called, how many agents were told the
+end of a match, and how many calls reached the agent that stands for an inner address.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.bots.hostile.cast import HOSTILE
 
 
 class Timed(Agent):
-    """An agent that behaves and notes the time of every call."""
+    """An agent that behaves well and notes the time of every call."""
 
     def __init__(self, calls: list[tuple[float, str, str]]) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Base of the hostile agents: correct answers, and a behaviour that replaces the answer to one method.
 
-They use no HTTP library, so that they can send any bytes. An agent answers every message correctly, except
-those of the one method that its behaviour is for. These get the behaviour, in whatever dialect they come.
+The agents use no HTTP library, so that they can send any bytes. An agent answers every message correctly, except
+calls of the one method that its behaviour is for, and of methods of other dialects. These get the behaviour.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def result(call: Call, fields: Any) -> bytes:
 
 @dataclass
 class Agent:
-    """An agent on a port of its own, with a behaviour; without one it answers well.
+    """An agent on a port of its own, with a behaviour; without one it gives good answers.
 
     Attributes:
         behaviour: how it does harm.
@@ -125,7 +125,7 @@ class Agent:
         """Whether this call gets the behaviour: its method is the behaviour's, or one of another dialect."""
         if self.behaviour is None or call.method == self.behaviour.at:
             return True
-        # The referee hunts for a dialect: each gets the same answer.
+        # The referee hunts for a dialect: its call in each dialect gets the behaviour, too.
         return call.method not in (JOIN, MOVE, OVER, ERROR)
 
 

@@ -1,8 +1,8 @@
-"""Players that try to escape a loss: they behave until a GAME_OVER says that they have not won, then do their trick.
+"""Players that try to escape a loss: they behave well until a GAME_OVER says that they have not won; then they cheat.
 
 ``python -m tests.bots.hostile.losers --league URL --league-id ID --log FILE NAME:TRICK …`` registers them one after
 the other, prints their ids and addresses as one JSON line, and serves until standard input ends. An empty TRICK is a
-player that behaves. ``--fixed`` gives the port of each player; without it they take any free port.
+player that behaves well. ``--fixed`` gives the port of each player; without it they take any free port.
 
 The log has one JSON line for every GAME_OVER that any of them received (``game_over``: its params), for every trick
 that was done (``trick``), and for every GAME_ERROR (``game_error``). A line ``go`` on standard input releases the
@@ -153,7 +153,7 @@ async def hold_until_told(talk: Talk, call: Call) -> None:
 
 @trick()
 async def hold_and_query(talk: Talk, call: Call) -> None:
-    """Holds back the answer while the site works on thirty queries of ours for a large schedule, without a token."""
+    """Sends thirty queries for a large schedule, without a token, and holds back the answer while the site works."""
     player = talk.agent
     assert isinstance(player, Loser)
     query = rpc("get_schedule", {"league_id": player.large})
@@ -174,7 +174,7 @@ async def flood_the_referee(talk: Talk, call: Call) -> None:
 
 @trick("hopeless")
 async def flood_instead_of_moving(talk: Talk, call: Call) -> None:
-    """When about to lose, makes no move and floods the referee, so that its silence looks like the referee's fault."""
+    """When about to lose, floods the referee instead of moving, so that its silence looks like the referee's fault."""
     player = talk.agent
     assert isinstance(player, Loser)
     await flood(player.referee)
@@ -210,7 +210,7 @@ class Loser(Agent):
 
     Attributes:
         name: the name under which it registers.
-        does: the name of its trick; empty for none.
+        trick_name: the name of its trick; empty for none.
         league: the URL of the league manager.
         large: the id of a league whose schedule is expensive to compute.
         think_s: seconds that it waits before a choice.
@@ -221,7 +221,7 @@ class Loser(Agent):
     """
 
     name: str = ""
-    does: str = ""
+    trick_name: str = ""
     league: str = ""
     large: str = ""
     think_s: float = 0.0
@@ -246,35 +246,35 @@ class Loser(Agent):
         self.referee = incoming.get("referee_endpoint") or self.referee
         if kind in ("GAME_OVER", "GAME_ERROR"):
             self.log.write(**{kind.lower(): incoming}, player=self.player_id)
-        mine = TRICKS.get(self.does)
-        if mine is not None and self._is_time_for(mine, call, incoming):
-            self.log.write(trick=self.does, player=self.player_id, match_id=incoming.get("match_id"))
-            await mine.act(talk, call)
-        elif mine is not None and mine.moves_badly and call.method == "choose_parity":
+        own_trick = TRICKS.get(self.trick_name)
+        if own_trick is not None and self._is_time_for(own_trick, call, incoming):
+            self.log.write(trick=self.trick_name, player=self.player_id, match_id=incoming.get("match_id"))
+            await own_trick.act(talk, call)
+        elif own_trick is not None and own_trick.moves_badly and call.method == "choose_parity":
             await talk.say(result(call, message(call, auth_token=self.token, parity_choice="neither")))
         else:
             await self._behave(talk, call)
 
-    def _is_time_for(self, mine: Trick, call: Call, incoming: dict[str, Any]) -> bool:
-        if mine.at == "any":
+    def _is_time_for(self, own_trick: Trick, call: Call, incoming: dict[str, Any]) -> bool:
+        if own_trick.at == "any":
             return call.method != JOIN
-        if mine.at == "hopeless":
+        if own_trick.at == "hopeless":
             return call.method == MAKE_MOVE and _is_hopeless(incoming["state"])
-        if incoming.get("message_type") != mine.at:
+        if incoming.get("message_type") != own_trick.at:
             return False
-        return mine.at != "GAME_OVER" or incoming["game_result"]["winner_player_id"] != self.player_id
+        return own_trick.at != "GAME_OVER" or incoming["game_result"]["winner_player_id"] != self.player_id
 
     async def _behave(self, talk: Talk, call: Call) -> None:
         changes: dict[str, Any] = {"auth_token": self.token}
         if call.method == MAKE_MOVE:
             board = [cell for row in call.params["state"]["board"] for cell in row]
             mark, options = call.params["state"]["your_mark"], call.params["valid_options"]
-            move = options[-1] if self.does else _best(board, mark, options)
+            move = options[-1] if self.trick_name else _best(board, mark, options)
             changes |= {"message_type": "GAME_MOVE_RESPONSE", "move": move, "move_data": {"choice": move}}
         elif call.method == "choose_parity":
             await asyncio.sleep(self.think_s)
             # A player with a trick says even and the others odd, so that about half of its matches are lost.
-            changes["parity_choice"] = "even" if self.does else "odd"
+            changes["parity_choice"] = "even" if self.trick_name else "odd"
         elif call.method not in (JOIN, OVER, ERROR):
             await talk.say(result(call, {"status": "received"}))
             return
@@ -289,8 +289,8 @@ def _message_in(params: dict[str, Any]) -> dict[str, Any]:
 
 def _cells(state: dict[str, Any]) -> tuple[list[Any], str, str]:
     board = [cell for row in state["board"] for cell in row]
-    mine = state["your_mark"]
-    return board, mine, next(mark for mark in state["marks"].values() if mark != mine)
+    own_trick = state["your_mark"]
+    return board, own_trick, next(mark for mark in state["marks"].values() if mark != own_trick)
 
 
 def _wins(board: list[Any], mark: str) -> list[int]:
@@ -322,9 +322,11 @@ async def main(options: argparse.Namespace) -> None:
     log = Log(Path(options.log))
     cast: list[Loser] = []
     for number, one in enumerate(options.cast):
-        name, _, does = one.partition(":")
+        name, _, trick_name = one.partition(":")
         shared = {"league": options.league, "large": options.large, "think_s": options.think, "log": log}
-        cast.append(Loser(name=name, does=does, port=options.fixed[number] if options.fixed else 0, **shared))
+        cast.append(
+            Loser(name=name, trick_name=trick_name, port=options.fixed[number] if options.fixed else 0, **shared)
+        )
         await cast[-1].start()
         if not options.known:
             await cast[-1].register(options.league_id)

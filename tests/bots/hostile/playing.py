@@ -54,7 +54,7 @@ async def posts_with_a_made_up_token(talk: Talk, call: Call) -> None:
 
 @behaviour()
 async def posts_for_its_opponent(talk: Talk, call: Call) -> None:
-    """Posts a choice in its opponent's name with the token that the referee sent it, and never answers."""
+    """Posts a choice in its opponent's name with the token in the referee's call, and never answers."""
     other = call.params["opponent_id"]
     forged = message(call, player_id=other, sender=f"player:{other}", auth_token=call.params["auth_token"])
     body = rpc("CHOOSE_PARITY_RESPONSE", forged | {"parity_choice": "odd"})

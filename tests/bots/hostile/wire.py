@@ -62,7 +62,7 @@ async def receipt_and_nothing_more(talk: Talk, call: Call) -> None:
 
 @behaviour()
 async def stream_that_stays_open(talk: Talk, call: Call) -> None:
-    """Keeps an event stream alive by comments and never answers."""
+    """Keeps an event stream open with comments and never answers."""
     await talk.send(head(None, kind="text/event-stream"))
     while True:
         await talk.send(b": still thinking\n\n")

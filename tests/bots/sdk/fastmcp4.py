@@ -1,4 +1,4 @@
-"""fastmcp 4, which refuses unknown arguments: names of the student's own, models, and a bare value for an answer."""
+"""A player on fastmcp 4, which refuses unknown arguments: tools with their own names, models, and bare answers."""
 
 from typing import Literal
 

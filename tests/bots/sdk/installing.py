@@ -1,7 +1,7 @@
 """Install the SDKs of MCP for the players and the clients here: ``python -m tests.bots.sdk.installing FOLDER``.
 
-Each SDK for Python gets an environment of its own in the folder, those for Node share ``node_modules``. What is there
-already is left alone.
+Each SDK for Python gets an environment of its own in the folder, those for Node share ``node_modules``. What is
+installed already, in the right version, is left alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _WANTED = PYTHONS | {"node_modules": " ".join(NODE)}
 
 
 def is_installed(folder: Path) -> bool:
-    """Whether all of it is there, in these versions."""
+    """Whether all SDKs are installed there, in these versions."""
     return not _missing(folder)
 
 
 def _missing(folder: Path) -> list[str]:
-    """The parts whose mark, which is made last, does not name what is wanted now."""
+    """The parts whose file ``installed``, which is written last, is missing or names other versions."""
     marks = {name: folder / name / "installed" for name in _WANTED}
     return [name for name, mark in marks.items() if not mark.exists() or mark.read_text("utf-8") != _WANTED[name]]
 
@@ -52,10 +52,10 @@ def install(folder: Path) -> None:
         subprocess.CalledProcessError: a part could not be installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    works = dict.fromkeys(PYTHONS, _python) | {"node_modules": _node}
+    installers = dict.fromkeys(PYTHONS, _python) | {"node_modules": _node}
 
     def one(name: str) -> None:
-        works[name](folder, name)
+        installers[name](folder, name)
         (folder / name / "installed").write_text(_WANTED[name], "utf-8")
 
     with ThreadPoolExecutor() as pool:

@@ -1,4 +1,4 @@
-"""The Python SDK 1, with sessions and event streams: each tool takes ``params``, as the handlers of 004 chapter 5."""
+"""A player on the Python SDK 1, with sessions and event streams: each tool takes ``params``, as in 004 chapter 5."""
 
 import random
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The Python SDK 2: the tools of 004 chapter 8 with flat, typed arguments."""
+"""A player on the Python SDK 2: the tools of 004 chapter 8 with flat, typed arguments."""
 
 import random
 

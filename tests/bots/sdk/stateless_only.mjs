@@ -1,4 +1,4 @@
-// The TypeScript SDK 2, for 2026-07-28 only, with strict objects: what they do not name is refused.
+// A player on the TypeScript SDK 2, for 2026-07-28 only, with strict objects: arguments they do not name are refused.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';

@@ -1,4 +1,4 @@
-// The TypeScript SDK 2, which makes a server for each request, for both eras: every tool takes the whole message.
+// A player on the TypeScript SDK 2, with and without sessions, a server for each request: tools take whole messages.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';

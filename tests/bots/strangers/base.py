@@ -42,7 +42,7 @@ def error(code: int, why: str, call: Call, status: int = 200) -> Reply:
 
 
 class Stranger:
-    """An agent as in chapter 8; each subclass differs from it in one thing.
+    """An agent as in chapter 8; each subclass differs from chapter 8 in one thing.
 
     Args:
         league: the league manager's ``/mcp`` address.
@@ -50,12 +50,12 @@ class Stranger:
 
     Attributes:
         host: the address it listens on.
-        claims: the URL that it registers with.
+        registered_url: the URL that it registers with.
         hangs_up: whether it closes the connection after each answer.
     """
 
     host = "127.0.0.1"
-    claims = "http://localhost:{port}/mcp"
+    registered_url = "http://localhost:{port}/mcp"
     hangs_up = False
 
     def __init__(self, league: str, log: Path) -> None:
@@ -63,7 +63,7 @@ class Stranger:
         self.name = type(self).__name__
         self.listener = Listener(self, self.host)
         self.port = self.listener.port
-        self.address = self.claims.format(port=self.port)
+        self.address = self.registered_url.format(port=self.port)
         self.player_id = self.token = ""
         self.rng = random.Random(self.name)
         self.chosen: dict[str, str] = {}

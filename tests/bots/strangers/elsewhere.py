@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tests.bots.strangers.base import Stranger
 
-HERE = Path(__file__).parent / "foreign"
+FOREIGN = Path(__file__).parent / "foreign"
 
 
-class _Elsewhere(Stranger):
+class _ForeignProgram(Stranger):
     """Runs a program, which listens and registers by itself and prints ``READY <player id>``."""
 
     program: tuple[str, ...] = ()
@@ -34,23 +34,23 @@ class _Elsewhere(Stranger):
         self.log.close()
 
 
-class Node(_Elsewhere):
+class Node(_ForeignProgram):
     """``http.createServer``: camelCase in its registration, chunked answers, 404 for unknown methods."""
 
-    program = ("node", str(HERE / "player.js"))
+    program = ("node", str(FOREIGN / "player.js"))
 
 
-class Java(_Elsewhere):
+class Java(_ForeignProgram):
     """``com.sun.net.httpserver`` and regular expressions; its client offers HTTP/2 by an upgrade."""
 
-    program = ("java", str(HERE / "Player.java"))
+    program = ("java", str(FOREIGN / "Player.java"))
 
 
-class SingleThread(_Elsewhere):
+class SingleThread(_ForeignProgram):
     """``http.server.HTTPServer`` with ``protocol_version = "HTTP/1.1"``: one connection at a time, for as long as it is
     open."""
 
-    program = (sys.executable, str(HERE / "single_thread.py"))
+    program = (sys.executable, str(FOREIGN / "single_thread.py"))
 
 
 ABSENT = [kind.__name__ for kind in (Node, Java, SingleThread) if shutil.which(kind.program[0]) is None]

@@ -1,4 +1,4 @@
-"""Strangers that are MCP servers made with newer libraries: other names of tools, and no handshake."""
+"""Strangers that are MCP servers made with newer libraries: one with tools of other names, one without handshake."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mismatch(value: Any, schema: dict[str, Any], where: str) -> str:
 
 
 class McpCamelArguments(McpServer):
-    """Tools and arguments in camelCase, some in nested objects, some required that no message has by this name; refuses
+    """Tools and arguments in camelCase, some in nested objects, some required whose name no message has; refuses
     arguments that its schema does not name."""
 
     needs_session = False

@@ -259,7 +259,7 @@ class DottedMethods(Stranger):
 
 
 class ByTypeAnywhere(Stranger):
-    """Goes by ``params.message_type``, under any method."""
+    """Tells messages apart by ``params.message_type``, whatever the method."""
 
     async def answer_call(self, call: Call) -> Reply:
         params = call.body.get("params", {})
@@ -270,7 +270,7 @@ class ByTypeAnywhere(Stranger):
 
 
 class ParamsMessage(Stranger):
-    """Wants the message in ``params.message``, under any method; else a page with HTTP status 500."""
+    """Wants the message in ``params.message``, whatever the method; else answers with a page of status 500."""
 
     async def answer_call(self, call: Call) -> Reply:
         message = call.body.get("params", {}).get("message")

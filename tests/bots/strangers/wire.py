@@ -13,7 +13,7 @@ from tests.bots.words import INVITE, rpc
 
 
 class Http10(Stranger):
-    """HTTP/1.0 as by http.server: no Content-Length, the body ends with the connection."""
+    """HTTP/1.0 as http.server sends it: no Content-Length, the body ends with the connection."""
 
     hangs_up = True
 
@@ -117,31 +117,31 @@ class Ipv6(Stranger):
     """Listens at ::1 and registers with that address."""
 
     host = "::1"
-    claims = "http://[::1]:{port}/mcp"
+    registered_url = "http://[::1]:{port}/mcp"
 
 
 class Capitals(Stranger):
     """Registers with scheme and host in capitals."""
 
-    claims = "HTTP://LOCALHOST:{port}/mcp"
+    registered_url = "HTTP://LOCALHOST:{port}/mcp"
 
 
 class AnyAddress(Stranger):
     """Registers with the address that a server binds, 0.0.0.0."""
 
-    claims = "http://0.0.0.0:{port}/mcp"
+    registered_url = "http://0.0.0.0:{port}/mcp"
 
 
 class NoScheme(Stranger):
     """Registers with a URL that has no scheme and no path."""
 
-    claims = "localhost:{port}"
+    registered_url = "localhost:{port}"
 
 
 class AtTheRoot(Stranger):
     """Serves POST / and no other path."""
 
-    claims = "http://localhost:{port}/"
+    registered_url = "http://localhost:{port}/"
 
     async def answer_request(self, call: Call) -> Reply:
         if call.path != "/" or call.verb != "POST":

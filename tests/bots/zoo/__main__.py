@@ -1,7 +1,7 @@
 """Run bots: ``python -m tests.bots.zoo --league http://127.0.0.1:8000/mcp --log-folder logs --bots all``.
 
 Prints one line for each bot, ``READY <name> <endpoint> <player_id or ->`` or ``UNREGISTERED <name> <endpoint> <why>``,
-and ``ALL`` when each has its line. One bot may be run alone as ``--bots NAME --log FILE --port N``.
+and ``ALL`` after the last of them. One bot may be run alone as ``--bots NAME --log FILE --port N``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ MORE_TOOLS = {INVITE: "join_match", CHOOSE: "make_choice", OVER: "match_finished
 
 
 def message(kind: str) -> dict[str, Any]:
-    """One of our samples, with every field that some bot of the zoo requires."""
+    """One of our samples, with all fields that bots of the zoo require."""
     fields = sample(kind)
     if "match_id" in fields:
         fields["game_id"] = fields["match_id"]

@@ -27,7 +27,7 @@ class Callback:
     Attributes:
         to: where callbacks go: ``invitation`` (its referee_endpoint), ``hard_coded`` (the first referee's port) or
             ``manager``.
-        ack: the fields of the HTTP reply, which is not an answer.
+        ack: the fields of the HTTP reply, which only acknowledges the message.
         first: whether the callback is made before the reply goes out.
         kinds: the messages that are answered by callback; others are answered in the reply.
         flat: whether the callback has no JSON-RPC around it.
@@ -53,7 +53,7 @@ class Bot:
     """The name of its class."""
     # where it listens
     host = "127.0.0.1"
-    claims = "localhost"
+    registered_host = "localhost"
     registers_first = False
     path = "/mcp"
     """The path in the URL that it registers with."""
@@ -67,12 +67,12 @@ class Bot:
     accepted_word = "ACCEPTED"
     wants_token = True
     manager_sender = ""
-    wishes_id = ""
+    wanted_id = ""
     # which messages it understands
     parser: parsers.Parser = parsers.ByMethod(CHAPTER_8)
     needs: tuple[Need, ...] = ()
     refuses: Refusal = staticmethod(speech.rpc_error(-32601))
-    complains: Refusal | None = staticmethod(speech.rpc_error(-32602))
+    refuses_fields: Refusal | None = staticmethod(speech.rpc_error(-32602))
     """How it refuses a message with a wrong or missing field; None: in the same way as an unknown message."""
     # how it answers
     shape: speech.Shape = staticmethod(speech.in_result)
@@ -98,7 +98,7 @@ class Bot:
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__
         # A function that is a trait is called without self.
-        for trait in ("enters", "refuses", "complains", "shape", "stamp"):
+        for trait in ("enters", "refuses", "refuses_fields", "shape", "stamp"):
             if isinstance(cls.__dict__.get(trait), FunctionType):
                 setattr(cls, trait, staticmethod(cls.__dict__[trait]))
 
@@ -115,7 +115,7 @@ class Bot:
     @property
     def address(self) -> str:
         """The URL that it registers with."""
-        return f"http://{self.claims}:{self.port}{self.path}"
+        return f"http://{self.registered_host}:{self.port}{self.path}"
 
     @property
     def endpoint(self) -> str:
@@ -127,14 +127,14 @@ class Bot:
     def applicant(self) -> Applicant:
         """The data of its registration."""
         return Applicant(
-            self.name, self.address, self.address_key, self.leaves_out, self.protocol_version, self.wishes_id
+            self.name, self.address, self.address_key, self.leaves_out, self.protocol_version, self.wanted_id
         )
 
     def read_registration(self, fields: Mapping[str, Any]) -> None:
         """Take id and token from the answer's fields.
 
         Raises:
-            Unregistered: it cannot use the answer; as most agents, it then serves on unregistered.
+            Unregistered: it cannot use the answer; like most agents it goes on listening, unregistered.
         """
         if fields.get("status") != self.accepted_word:
             raise Unregistered(f"status is {fields.get('status')!r:.80}, wanted {self.accepted_word}: {fields!r:.300}")
@@ -173,7 +173,7 @@ class Bot:
         for need in self.needs:
             wrong = need(incoming)
             if wrong:
-                reply = self.refusal(self.complains or self.refuses, body.get("id"), wrong, "refused")
+                reply = self.refusal(self.refuses_fields or self.refuses, body.get("id"), wrong, "refused")
                 return Reply(**{**vars(reply), "kind": incoming.kind})
         return self.act(incoming)
 

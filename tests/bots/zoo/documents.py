@@ -31,7 +31,7 @@ ROLE = has("role_in_match", {INVITE}, lambda v: v in ("PLAYER_A", "PLAYER_B"), "
 
 
 class Parser000(parsers.MessagesOnly):
-    """Goes by the methods that section 8 names, and by message_type for messages that have no method there."""
+    """Tells messages apart by the methods that section 8 names, and by message_type where it names none."""
 
     named = {"handle_game_invitation": INVITE, "choose_parity": CHOOSE, "notify_round": ROUND}
 
@@ -122,7 +122,7 @@ class Seed003(Bot):
     )  # fmt: skip
 
     @staticmethod
-    def complains(rpc_id: Any, why: str) -> Reply:
+    def refuses_fields(rpc_id: Any, why: str) -> Reply:
         """-32602 with E002 in data (003 section 7)."""
         error = {"code": -32602, "message": why, "data": {"error_code": "E002", "details": why}}
         return Reply(200, {"jsonrpc": "2.0", "error": error, "id": rpc_id})
@@ -150,7 +150,7 @@ class Sample004(Bot):
         return super().serve(path, raw)
 
     class Parser(parsers.MessagesOnly):
-        """Goes by the method only, as the sample's three branches do."""
+        """Tells messages apart by the method only, as the sample's three branches do."""
 
         def parse(self, body: Mapping[str, Any]) -> Incoming | None:
             params = body.get("params", {})

@@ -25,7 +25,7 @@ class Applicant:
         address_key: the name of the field with that URL.
         leaves_out: the fields that it does not send, of version, game_types, sender, timestamp, conversation_id.
         protocol_version: a field of that name, unless empty.
-        wishes_id: the player_id that it asks for; empty for none.
+        wanted_id: the player_id that it asks for; empty for none.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Applicant:
     address_key: str = "contact_endpoint"
     leaves_out: frozenset[str] = frozenset()
     protocol_version: str = ""
-    wishes_id: str = ""
+    wanted_id: str = ""
 
     def meta(self) -> dict[str, Any]:
         """``player_meta``."""
@@ -224,8 +224,8 @@ def flat_on_mcp(applicant: Applicant) -> Talk:
 def small_body(applicant: Applicant) -> Talk:
     """POST /register with name, URL and perhaps an id."""
     body: dict[str, Any] = {"name": applicant.name, applicant.address_key: applicant.address}
-    if applicant.wishes_id:
-        body["player_id"] = applicant.wishes_id
+    if applicant.wanted_id:
+        body["player_id"] = applicant.wanted_id
     received = yield Post(body, at="register")
     return from_body(None, received)
 

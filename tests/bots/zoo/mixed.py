@@ -1,4 +1,4 @@
-"""Mixed bots: traits put together at random, so that the league works for combinations that nobody has seen yet."""
+"""Mixed bots: traits put together at random, to test the league with combinations that nobody has seen yet."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
         "says": dict.fromkeys(("everything", "little")),
     }  # fmt: skip
     chosen = {axis: _deal(rng, list(options), count) for axis, options in axes.items()}
-    # Most agents answer in the reply.
+    # Half of the mixed bots answer in the reply, as most agents do.
     chosen["callback"] = _deal(rng, [*CALLBACKS, *["reply"] * len(CALLBACKS)], count)
     made = {}
     for number in range(count):

@@ -16,7 +16,7 @@ from tests.bots.zoo.speech import Incoming, Reply
 SEED = 20261125
 COUNT = 10
 BASES = [name for name in BOTS if name not in ("StrictData", "Seed002", "Seed002InParams", "Whole002")]
-"""The bots that are changed; the others put an envelope of their own around an answer."""
+"""The bots that may be changed; the others put an envelope of their own around an answer."""
 CHOICE_KEYS = (
     *("my_choice", "pick", "parityChoice", "selected_parity", "bet", "guess", "value", "side", "myMove"),
     *("player_choice", "decision_made", "chosenParity", "call", "Choice", "answer_is"),
@@ -152,7 +152,7 @@ def _other_key(rng: random.Random, base: type[Bot]) -> tuple[Traits, str]:
 
 def _other_errors(rng: random.Random, base: type[Bot]) -> tuple[Traits, str]:
     name = rng.choice(list(ERRORS))
-    return {"refuses": ERRORS[name], "complains": None}, f"refuses by {name}"
+    return {"refuses": ERRORS[name], "refuses_fields": None}, f"refuses by {name}"
 
 
 KINDS = {

@@ -59,7 +59,7 @@ class HandshakeFirst(Bot):
     parser = parsers.handle_message(parsers.MIXED_WORDS, ("protocol/message",))
     needs = (needs.game_id,)
     refuses = speech.success(success=False)
-    complains = None
+    refuses_fields = None
     shape = speech.in_success
     minimal = True
     join = "accepted"
@@ -103,7 +103,7 @@ class SmallBody(Bot):
 
     enters = entries.small_body
     address_key = "endpoint"
-    wishes_id = "P77"
+    wanted_id = "P77"
     join = "ACCEPTED"
     callback = Callback()
 
@@ -131,7 +131,7 @@ class HalfEnvelope(Bot):
     leaves_out = frozenset({"version", "game_types", "sender", "timestamp", "conversation_id"})
     parser = parsers.ByMethod(REQUIRED_TOOLS)
     refuses = speech.server_error
-    complains = None
+    refuses_fields = None
 
 
 class ReadsRegistered(Bot):
@@ -217,7 +217,7 @@ class SlashStrict(Bot):
     path = "/mcp/"
     listens_at = "/mcp/"
     host = "127.0.0.6"
-    claims = "127.0.0.1"
+    registered_host = "127.0.0.1"
 
 
 class SlashMissing(Bot):

@@ -25,7 +25,7 @@ class LooksAround(Bot):
         ("protocol/message",),
     )
     refuses = speech.success(success=False)
-    complains = None
+    refuses_fields = None
     shape = speech.in_success
     minimal = True
     join = "accepted"
@@ -197,7 +197,7 @@ class OwnNotices(Bot):
     enters = entries.tools_call
     parser = parsers.Tools(OWN_TOOLS, {})
     refuses = speech.tool_error
-    complains = None
+    refuses_fields = None
     shape = speech.in_text
 
 
@@ -246,5 +246,5 @@ class GuessSubmit(Bot):
     enters = entries.tools_call
     parser = _UnlistedTools({"receive_invitation": INVITE, "submit_choice": CHOOSE, "receive_match_result": OVER}, {})
     refuses = speech.tool_error
-    complains = None
+    refuses_fields = None
     shape = speech.in_text

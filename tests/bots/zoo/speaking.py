@@ -38,7 +38,7 @@ class ToolsAfterChapter8(Bot):
 
     parser = parsers.Tools(REQUIRED_TOOLS, {name: name.replace("_", " ") for name in REQUIRED_TOOLS})
     refuses = speech.tool_error
-    complains = None
+    refuses_fields = None
     shape = speech.in_text
     minimal = True
 
@@ -69,7 +69,7 @@ class LeagueAndRound(Bot):
     """Needs league_id and an integer round_id in everything, a JSON-RPC id always; refuses by {"success": false}."""
 
     needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.round_id_is_not_a_string, needs.any_id)
-    complains = speech.success(success=False)
+    refuses_fields = speech.success(success=False)
 
 
 class NestedObjects(Bot):

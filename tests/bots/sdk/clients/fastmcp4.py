@@ -1,4 +1,4 @@
-"""A client made with fastmcp, which uses the SDK's session below it for subscriptions."""
+"""A client made with fastmcp; for subscriptions it uses the session of the SDK on which fastmcp is built."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ from mcp.client.subscriptions import listen
 from playing import LEAGUE, STANDINGS, show, take_part
 
 
-class Spoken:
-    """The client of fastmcp, in the words of :func:`playing.take_part`."""
+class Adapter:
+    """fastmcp's client, with the coroutines that :func:`playing.take_part` calls."""
 
     def __init__(self, client):
         self._client = client
@@ -36,7 +36,7 @@ class Spoken:
 
 
 async def main():
-    """Take part."""
+    """Take part in the league."""
     change = asyncio.Event()
 
     async def follow(subscription):
@@ -48,7 +48,7 @@ async def main():
         show(version=client.protocol_version)
         async with listen(client.session, resource_subscriptions=[STANDINGS]) as subscription:
             following = asyncio.create_task(follow(subscription))
-            await take_part(Spoken(client), change)
+            await take_part(Adapter(client), change)
             following.cancel()
 
 

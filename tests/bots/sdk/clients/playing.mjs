@@ -36,9 +36,9 @@ async function play(call, mine) {
     show({ received });
 }
 
-// List, read, register, play, and hear of a change of the standings. `client` is one of either SDK: their methods have
-// the same names.
-// `change` is a promise that is kept when the server says that the standings have changed.
+// List, read, register, play, and be told that the standings have changed. `client` may be of SDK 1 or 2: their methods
+// have the same names.
+// `change` is a promise that resolves when the server says that the standings have changed.
 export async function takePart(client, change) {
     const read = async () => JSON.parse((await client.readResource({ uri: STANDINGS })).contents[0].text);
     const call = async (name, args) => {

@@ -9,8 +9,8 @@ from playing import LEAGUE, STANDINGS, show, take_part
 from pydantic import AnyUrl
 
 
-class Spoken:
-    """The SDK's session, in the words of :func:`playing.take_part`."""
+class Adapter:
+    """The SDK's session, with the coroutines that :func:`playing.take_part` calls."""
 
     def __init__(self, session):
         self._session = session
@@ -41,7 +41,7 @@ class Spoken:
 
 
 async def main():
-    """Take part."""
+    """Take part in the league."""
     change = asyncio.Event()
 
     async def on_message(message):
@@ -55,7 +55,7 @@ async def main():
     ):
         show(version=(await session.initialize()).protocolVersion)
         await session.subscribe_resource(AnyUrl(STANDINGS))
-        await take_part(Spoken(session), change)
+        await take_part(Adapter(session), change)
 
 
 if __name__ == "__main__":

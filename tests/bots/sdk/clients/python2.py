@@ -9,8 +9,8 @@ from mcp_types import ResourceUpdatedNotification
 from playing import LEAGUE, STANDINGS, show, take_part
 
 
-class Spoken:
-    """The SDK's client, in the words of :func:`playing.take_part`."""
+class Adapter:
+    """The SDK's client, with the coroutines that :func:`playing.take_part` calls."""
 
     def __init__(self, client):
         self._client = client
@@ -41,7 +41,7 @@ class Spoken:
 
 
 async def main():
-    """Take part, with the subscription of the era that was agreed on."""
+    """Take part in the league, with the kind of subscription that the agreed protocol version has."""
     change = asyncio.Event()
 
     async def on_message(message):
@@ -58,11 +58,11 @@ async def main():
         show(version=client.protocol_version)
         if mode == "legacy":
             await client.subscribe_resource(STANDINGS)
-            await take_part(Spoken(client), change)
+            await take_part(Adapter(client), change)
             return
         async with client.listen(resource_subscriptions=[STANDINGS]) as subscription:
             following = asyncio.create_task(follow(subscription))
-            await take_part(Spoken(client), change)
+            await take_part(Adapter(client), change)
             following.cancel()
 
 

@@ -1,4 +1,4 @@
-// A client made with the TypeScript SDK 2, which finds out by itself which era the server speaks.
+// A client made with the TypeScript SDK 2, which finds out by itself which protocol version the server speaks.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
 
