@@ -49,7 +49,7 @@ class Parser(Protocol):
 
 
 class MessagesOnly:
-    """A parser that knows no calls but messages."""
+    """A parser for a bot that answers only calls which carry a message."""
 
     def result_of(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Returns None for every call: the bot answers without a result."""
@@ -66,7 +66,7 @@ def params_of(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True)
 class ByMethod(MessagesOnly):
-    """Tells messages by their method only."""
+    """Tells messages apart by their method only."""
 
     names: Mapping[str, str]
 
@@ -78,7 +78,7 @@ class ByMethod(MessagesOnly):
 
 @dataclass(frozen=True)
 class ByType(MessagesOnly):
-    """Tells messages by their message_type only; the message is at ``path`` in the params of a JSON-RPC request."""
+    """Tells messages apart by message_type only; the message is at ``path`` in the params of a JSON-RPC request."""
 
     types: Mapping[str, str]
     path: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ class Tools:
         return {} if method == "ping" else None
 
     def _tool(self, name: str) -> dict[str, Any]:
-        # As a framework derives it from the signature of a function.
+        # The schema that a framework would derive from the signature of a function.
         schema = {
             "type": "object",
             "properties": {name: {"type": kind} for name, kind in ARGUMENTS.items()},

@@ -71,7 +71,7 @@ class HandshakeFirst(Bot):
 
 
 class NestedMessage(Bot):
-    """Entry ``handle_message`` with ``params.message``, and wants messages so; ``unknown_message_type`` for others."""
+    """Entry ``handle_message`` with ``params.message``, takes messages likewise; others: ``unknown_message_type``."""
 
     enters = entries.handle_message
     parser = parsers.handle_message()
@@ -114,7 +114,7 @@ class SmallBody(Bot):
 
 
 class OwnEnvelope(Bot):
-    """``POST /register`` with ``request_id`` and ``data``; ``callback_url``; by message_type; {status, data: {...}}."""
+    """``POST /register`` with ``request_id``, ``data``, ``callback_url``; by message_type; {status, data: {...}}."""
 
     enters = entries.envelope_of_its_own
     address_key = "callback_url"

@@ -29,7 +29,7 @@ class Serving:
     """
 
     def __init__(self, kind: type[Bot], *, league: str, log: Path, port: int = 0, referee_port: int = 8001) -> None:
-        # Bound and not yet listening: the port is known, and calls are refused until it listens.
+        # The socket is bound and not yet listening: the port is known, and calls are refused until it listens.
         self._sock = bound(kind.host, port)
         self.bot = kind(league, self._sock.getsockname()[1], referee_port)
         self._log = Log(log)

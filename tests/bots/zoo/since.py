@@ -29,20 +29,21 @@ class LooksAround(Bot):
     shape = speech.in_success
     minimal = True
     join = "accepted"
-    burst, per_s = 10.0, 100 / 60
-    """Requests at once; requests per second after that."""
+    max_burst, refill_per_s = 10.0, 100 / 60
+    """How many requests it answers at once, and how many per second after that."""
 
     def __init__(self, league: str, port: int, referee_port: int = 8001) -> None:
         super().__init__(league, port, referee_port)
-        self.left, self.at = self.burst, 0.0
+        self.left, self.counted_at = self.max_burst, 0.0
 
     def serve(self, path: str, raw: bytes) -> Reply:
         """Answer one POST within the rate limit."""
         now = self.now()
-        self.left, self.at = min(self.burst, self.left + (now - self.at) * self.per_s), now
+        self.left = min(self.max_burst, self.left + (now - self.counted_at) * self.refill_per_s)
+        self.counted_at = now
         if self.left < 1:
             error = rpc_error(-32000, "Rate limit exceeded", None)
-            error["error"]["data"] = {"retry_after": round((1 - self.left) / self.per_s, 2)}
+            error["error"]["data"] = {"retry_after": round((1 - self.left) / self.refill_per_s, 2)}
             return Reply(200, error, verdict="too often")
         self.left -= 1
         return super().serve(path, raw)

@@ -11,7 +11,7 @@ from tests.bots.zoo.speech import Incoming, Reply
 
 
 class TypeInside(Bot):
-    """Goes by params.message_type alone; "Unknown method" in result for others; joins by status RECEIVED."""
+    """Tells messages apart by params.message_type; "Unknown method" in result for others; joins by status RECEIVED."""
 
     parser = parsers.ByType(parsers.TYPES)
     refuses = speech.success(error="Unknown method")

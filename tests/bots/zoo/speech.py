@@ -1,4 +1,4 @@
-"""Parts of bots: formats of timestamps, of refusals and of replies."""
+"""Traits of bots: formats of timestamps, of refusals and of replies."""
 
 from __future__ import annotations
 
