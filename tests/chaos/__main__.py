@@ -27,7 +27,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     modes = [SQLITE, SCALED] if options.mode == "both" else [options.mode]
     violations = 0
-    # SIGTERM acts as Ctrl-C: the processes that were started are ended.
+    # SIGTERM acts like Ctrl-C, so that the processes that were started are ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for mode in modes:
         folder = Path(tempfile.mkdtemp(prefix=f"chaos-{mode}-"))
@@ -42,7 +42,7 @@ def main() -> int:
             return 2
         print(summary.text())
         print(
-            f"in {time.monotonic() - started_at:.0f} s; again: {_PROGRAM} --mode {mode} --kills {kills} --seed {seed}"
+            f"in {time.monotonic() - started_at:.0f} s; repeat: {_PROGRAM} --mode {mode} --kills {kills} --seed {seed}"
         )
         violations += len(summary.violations)
         if summary.violations or options.keep:

@@ -1,7 +1,7 @@
 """Stands between the players that dial out and the site, and cuts their connections as the plan says.
 
-What happens on a connection is read off its bytes: the first request says whether it is a poll, an answer or a socket,
-and whatever the site sends down afterwards is a message.
+What happens on a connection is seen from its bytes: the first request says whether it is a poll, an answer or a
+socket, and the bytes that the site sends say whether they are a message or a receipt.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Cutter:
         site: such as ``http://127.0.0.1:8000``.
         seed: the seed of the run.
         numbers: gives each connection of a run its number.
-        tell: called with the point of each cut.
+        on_cut: called with the point of each cut.
 
     Attributes:
         cuts: whether faults happen now.
     """
 
-    def __init__(self, site: str, seed: int, numbers: itertools.count[int], tell: Callable[[str], None]) -> None:
-        self._site, self._seed, self._numbers, self._tell = urlsplit(site), seed, numbers, tell
+    def __init__(self, site: str, seed: int, numbers: itertools.count[int], on_cut: Callable[[str], None]) -> None:
+        self._site, self._seed, self._numbers, self._on_cut = urlsplit(site), seed, numbers, on_cut
         self.cuts = False
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
@@ -49,9 +49,9 @@ class Cutter:
 
     async def open(self) -> None:
         """Listen on a free port."""
-        plug = bound()
-        self.address = "http://{}:{}".format(*plug.getsockname())
-        self._server = await asyncio.start_server(self._serve, sock=plug)
+        sock = bound()
+        self.address = "http://{}:{}".format(*sock.getsockname())
+        self._server = await asyncio.start_server(self._serve, sock=sock)
 
     async def close(self) -> None:
         """Stop listening, and end what is open."""
@@ -67,12 +67,12 @@ class Cutter:
         self._open.add(task)
         sides = [writer]
         try:
-            there, there_writer = await asyncio.open_connection(self._site.hostname, self._site.port)
-            sides.append(there_writer)
+            site_reader, site_writer = await asyncio.open_connection(self._site.hostname, self._site.port)
+            sides.append(site_writer)
             line = _Connection(plan.cut_of(self._seed, next(self._numbers)), self._strike)
             pumps = [
-                asyncio.create_task(line.carry_up(reader, there_writer)),
-                asyncio.create_task(line.carry_down(there, writer)),
+                asyncio.create_task(line.carry_up(reader, site_writer)),
+                asyncio.create_task(line.carry_down(site_reader, writer)),
             ]
             try:
                 await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
@@ -93,7 +93,7 @@ class Cutter:
 
     def _strike(self, point: str) -> bool:
         if self.cuts:
-            self._tell(point)
+            self._on_cut(point)
         return self.cuts
 
 
@@ -102,7 +102,7 @@ class _Connection:
 
     Args:
         fault: a fault of the plan.
-        strike: asked at that point whether faults happen now.
+        strike: called at that point; returns whether faults happen now.
     """
 
     def __init__(self, fault: plan.Fault, strike: Callable[[str], bool]) -> None:

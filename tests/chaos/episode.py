@@ -25,15 +25,15 @@ from tests.chaos.sites import API_KEY, Site, SqliteSite
 from tests.chaos.verdict import violations
 
 PROMISED_S = 15.0
-"""The promise: a league continues without help within this time after the last fault."""
+"""The promise: within this time after the last fault a league goes on without help."""
 LEAGUES_AT_ONCE = 3
 GIVE_UP_S = 180.0
 MAX_WAIT_S = 10.0
 WRITES_WITHIN_S = 1.5
-"""The time within which the site tries to write in any case: the conductor renews its lead once a second."""
+"""Within this time the site surely tries to write, because the conductor renews its lead once a second."""
 _ENDED = "completed and delivered"
 _NOTHING_EXPECTED = ("REGISTRATION", "SCHEDULED", _ENDED)
-"""States in which a league need not go on: its players have not registered yet, or it has ended."""
+"""States in which no new result of a league is expected: its players have not registered yet, or it has ended."""
 _UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 _UNREADABLE = (sqlite3.Error, psycopg.Error)
 
@@ -126,10 +126,10 @@ class Episode:
             snapshot = rows.snapshot_of(self._site.database)
             tables = {league: await self._table(league) for league in self._leagues}
         players = [player for league in self._leagues for player in self._room.of(league)]
-        mine = [match for match in snapshot.matches if match.league_id in self._leagues]
+        own_matches = [match for match in snapshot.matches if match.league_id in self._leagues]
         reports = [report for report in self._journal.accepted if report["league_id"] in self._leagues]
-        report.leagues, report.matches = len(self._leagues), len(mine)
-        report.replays = sum(match.attempt - 1 for match in mine)
+        report.leagues, report.matches = len(self._leagues), len(own_matches)
+        report.replays = sum(match.attempt - 1 for match in own_matches)
         report.violations = self._violations + late + violations(snapshot, players, tables, reports)
         return report
 
@@ -164,12 +164,12 @@ class Episode:
 
     async def _register(self, player: Player) -> None:
         """Register a player, and once more without its address if it dials out."""
-        # At first with its address, from which it may ask again when the answer, and its token with it, is lost.
-        registered = await self._ask_for_a_place(player, player.registration())
-        if registered and player.way != PUSH and await self._ask_for_a_place(player, player.without_address()):
+        # At first with its address: from there it may register again if the answer, with its token, is lost.
+        registered = await self._register_until_answered(player, player.registration())
+        if registered and player.way != PUSH and await self._register_until_answered(player, player.without_address()):
             self._room.dial(player, [one.address for one in self._cutters])
 
-    async def _ask_for_a_place(self, player: Player, request: dict[str, Any]) -> bool:
+    async def _register_until_answered(self, player: Player, request: dict[str, Any]) -> bool:
         body = {"jsonrpc": "2.0", "method": "register_player", "params": request, "id": 1}
         while True:
             answer = await self._post("/mcp", body)
@@ -212,7 +212,7 @@ class Episode:
     # Faults ----------------------------------------------------------------------------------
 
     def _cut_lines(self, cut: bool) -> None:
-        """Let the lines of players be cut, or not; unlike other faults also while a result is waited for."""
+        """Let the lines of players be cut, or not; unlike other faults, cuts go on while this waits for a result."""
         for cutter in self._cutters:
             cutter.cuts = cut
 
@@ -260,7 +260,7 @@ class Episode:
         return True
 
     def _one_of(self, fault: plan.TimedFault) -> Target | None:
-        # A process that has just started is left to its own faults.
+        # A process that started less than a second ago is hit only by the faults inside it.
         targets = [one for one in self._journal.targets(fault.role) if time.time() - one.since > 1.0]
         return targets[int(fault.which * len(targets))] if targets else None
 
@@ -315,16 +315,16 @@ class Episode:
 
     async def _wait_for_the_end(self) -> tuple[float, list[str]]:
         """Wait until every league has ended; returns the longest pause, and a sentence for each that was too long."""
-        calm = self._journal.last_fault
+        faults_ended_at = self._journal.last_fault
         last_change: dict[str, tuple[tuple[str, int], float]] = {}
         late: set[str] = set()
         slowest = 0.0
-        while (now := time.time()) - calm < GIVE_UP_S:
+        while (now := time.time()) - faults_ended_at < GIVE_UP_S:
             progress = self._progress()
             for league, (state, count) in progress.items():
-                before, since = last_change.get(league, ((state, count), calm))
+                before, since = last_change.get(league, ((state, count), faults_ended_at))
                 if state in _NOTHING_EXPECTED or league not in last_change:
-                    last_change[league] = (state, count), calm if league not in last_change else now
+                    last_change[league] = (state, count), faults_ended_at if league not in last_change else now
                     continue
                 if now - since > self._within_s:
                     late.add(league)
@@ -336,7 +336,7 @@ class Episode:
             await asyncio.sleep(0.2)
         promised = f"{self._within_s:g} s after the last fault"
         stalled = [f"{league} stood still for more than {promised}" for league in sorted(late)]
-        if now - calm >= GIVE_UP_S:
+        if now - faults_ended_at >= GIVE_UP_S:
             stalled.append(f"not over {GIVE_UP_S:g} s after the last fault")
         return slowest, stalled
 

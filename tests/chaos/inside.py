@@ -43,7 +43,7 @@ def role_of(words: list[str]) -> str:
         return "referee"
     if "manage.py" in words:
         command = words[words.index("manage.py") + 1] if words[-1] != "manage.py" else ""
-        # `manage.py referee` replaces itself by league_sdk.judging at once.
+        # `manage.py referee` gets none: it replaces itself by league_sdk.judging at once.
         return command if command in ("host", "web", "conductor") else ""
     return ""
 
@@ -228,7 +228,7 @@ def _wrap_client(injector: Injector, module: Any) -> None:
 
 
 def _step_of(method: str, message: Any) -> str:
-    """The step from choices to result that a call is, as in the points of the plan; empty for other calls."""
+    """The step between the choices and the result that this call is, as the plan names it; empty for other calls."""
     if method == "report_progress":
         if isinstance(message, bytes):
             return "seal" if b'"seal"' in message else ""
@@ -238,7 +238,7 @@ def _step_of(method: str, message: Any) -> str:
 
 
 def _note_accepted(injector: Injector, message: Any, body: Any) -> None:
-    """Note a result that was answered as accepted: the database must have it in the end."""
+    """Write to the journal that a result was accepted: the database must have it in the end."""
     result = body.get("result") if isinstance(body, dict) else None
     if not isinstance(result, dict) or result.get("status") != "ACCEPTED" or result.get("duplicate"):
         return

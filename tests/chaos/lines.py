@@ -1,7 +1,7 @@
-"""How players of a run fetch their messages that dial out: by long poll or by socket, as section 13 has it.
+"""How the players of a run that dial out fetch their messages: by long poll or by socket (ruling, section 13).
 
-They come back at once from whatever broke, deliver an answer until a process has it, and answer a message that is
-offered twice as they did before. They import nothing of the project.
+They connect again at once when a connection breaks, send an answer again until a process has it, and give the same
+answer to a message that is offered twice. They import nothing of the project.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import aiohttp
 PUSH, POLL, SOCKET = "push", "poll", "websocket"
 BACK_AFTER_S = 0.05
 DELIVER_S = 4.0
-"""How long delivery of an answer is tried; no caller waits longer for one."""
+"""How long a player tries to deliver an answer; no caller waits longer for one."""
 TRY_S = 1.0
-"""One try to deliver it, or to open a socket: a process that is stopped answers nothing."""
+"""The timeout of one try to deliver an answer or to open a socket: a stopped process answers nothing."""
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 
 
@@ -32,12 +32,12 @@ class Line:
     Args:
         way: POLL or SOCKET.
         token: its auth_token.
-        addresses: where the site is found, each through something that cuts connections.
+        addresses: where it finds the site: each is the address of a cutter.
         rng: chooses among them.
         answer: answers one request, once for each id.
 
     Attributes:
-        odd: a sentence for each thing that must not happen on it.
+        odd: a sentence for each thing that must not happen on a line.
     """
 
     way: str
@@ -50,12 +50,12 @@ class Line:
     _delivering: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def keep(self) -> None:
-        """Keep it open until cancelled."""
+        """Keep the line open until cancelled."""
         head = {"Authorization": f"Bearer {self.token}"}
         try:
             async with aiohttp.ClientSession(headers=head, timeout=aiohttp.ClientTimeout(total=40)) as http:
                 while True:
-                    # Cut, or the site is being restarted.
+                    # An error means that the line was cut, or that the site is being restarted.
                     with contextlib.suppress(*_BROKEN):
                         await (self._poll(http) if self.way == POLL else self._socket(http))
                     await asyncio.sleep(BACK_AFTER_S)

@@ -33,8 +33,8 @@ BEFORE_TAKING, TAKING, BEFORE_BRINGING, BRINGING, AFTER_BRINGING = (
     "bringing",
     "after bringing",
 )
-"""The states of a line: it waits; a message comes, and is lost on its way; it has the message and has
-not answered; its answer is lost on its way; its answer is in, and it is not told so."""
+"""The states of a line in which it is cut: it waits; a message is on its way, and lost; the player has the message and
+has not answered; its answer is on its way, and lost; the site has the answer, and the receipt is lost."""
 
 _DATABASE = {BEFORE_WRITE: 4, AFTER_WRITE: 4, BEFORE_COMMIT: 4, AFTER_COMMIT: 5}
 _CALLS = {BEFORE_CALL: 4, AFTER_CALL: 5}
@@ -57,7 +57,7 @@ POINTS: dict[str, dict[str, int]] = {
 """For each kind of process, the points at which faults can happen, and the weight of each."""
 
 _MAX_STEPS = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
-"""For each kind of process, the largest number of steps of one kind after which it is killed; it is mostly lower."""
+"""For each kind of process, after how many steps of one kind it is killed at the latest; mostly it is sooner."""
 _MAX_VERDICT_STEPS = 6
 """Like ``_MAX_STEPS``, for the steps in ``_VERDICT``, of which a match has one or two."""
 _NO_STOP = {BEFORE_CALL, BEFORE_END}
@@ -194,7 +194,7 @@ class TimedFaults:
         what, role = rng.choices(kinds, list(self._weights.values()))[0]
         after, is_first = rng.uniform(0.5, 2.5), bool(self._first)
         if is_first:
-            # Almost at once, since otherwise a fault inside a process always comes first.
+            # Almost at once, because otherwise a fault inside a process would always come first.
             (what, role), after = self._first.pop(0), 0.2
         shortest, longest = {DISK: (3.0, 5.0), STOP: (1.0, 9.0)}.get(what, (0.0, 0.0))
         return TimedFault(

@@ -22,7 +22,7 @@ from tests.chaos.lines import POLL, PUSH, SOCKET, Line
 
 _RECEIVED = {"status": "received"}
 _WAYS = {1: POLL, 2: SOCKET}
-"""The way in which each of these players dials out, by its number; the others are called."""
+"""The way in which the first two players of a league dial out, by number; the others are called."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Player:
         tokens: every auth_token it was given.
         received: every message it received, in the order of arrival.
         odd: a sentence for each message that was wrong in itself.
-        way: by which messages reach it: PUSH, POLL or SOCKET.
+        way: how messages reach it: PUSH, POLL or SOCKET.
     """
 
     league_id: str
@@ -55,7 +55,7 @@ class Player:
         return words.registration("player", self.name, conversation, about, league_id=self.league_id)
 
     def without_address(self) -> dict[str, Any]:
-        """The request with which it changes to its line; its token shows that it is the same player."""
+        """The registration with which it begins to dial out; its token shows that it is the same player."""
         request = self.registration()
         about = {name: value for name, value in request["player_meta"].items() if name != "contact_endpoint"}
         return request | {"player_meta": about | {"delivery": self.way}, "auth_token": self.tokens[-1]}
@@ -93,7 +93,7 @@ class Player:
 
 
 class Room:
-    """All players of a run: one server for those that are called, each at a path of its own, and a line for each other.
+    """All players of a run: one server with a path for each that is called, and a line for each of the others.
 
     Args:
         seed: the seed of the run; it decides what players choose and how long they wait before an answer.
@@ -153,7 +153,7 @@ class Room:
             return words.rpc_result({"status": "ok"}, body.get("id"))
         params = body.get("params")
         if not isinstance(params, dict) or "message_type" not in params:
-            # A referee hunts for another dialect when two answers in a row were cut off; there is none.
+            # When two answers in a row are cut off, a referee tries other dialects; these players understand only one.
             return words.rpc_error(-32601, "Method not found", body.get("id"))
         player.received.append(params)
         self.ends += params["message_type"] == "GAME_OVER"

@@ -116,7 +116,7 @@ class Journal:
         self._stopped: set[asyncio.Task[None]] = set()
         self.faults: Counter[tuple[str, str, str]] = Counter()
         """The number of faults by kind of process, kind of fault, and point."""
-        self.places: set[tuple[str, str, str]] = set()
+        self.hit_places: set[tuple[str, str, str]] = set()
         """The places where faults have happened: kind of process, point and detail."""
         self.accepted: list[dict[str, Any]] = []
         self.last_fault = 0.0
@@ -175,7 +175,7 @@ class Journal:
     def count(self, role: str, kind: str, point: str, *, at: float, detail: str = "") -> None:
         """Count a fault that has happened."""
         self.faults[role, kind, point] += 1
-        self.places.add((role, point, detail))
+        self.hit_places.add((role, point, detail))
         self.last_fault = max(self.last_fault, at)
 
     def record(self, role: str, kind: str, *, seconds: float = 0.0, pid: int = 0) -> None:
@@ -209,7 +209,7 @@ class Journal:
             self.last_fault = max(self.last_fault, time.time())
 
     async def all_go_on(self) -> None:
-        """Wait until no process is stopped any more."""
+        """Wait until no process is stopped (SIGSTOP) any more."""
         while self._stopped:
             await asyncio.gather(*self._stopped)
 

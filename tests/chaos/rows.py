@@ -45,7 +45,7 @@ class MatchRow:
     """One match with its result.
 
     Attributes:
-        seal: the verdict as it was sealed, with the attempt and conversation of then; None if nothing was sealed.
+        seal: the verdict as it was sealed, with the attempt and conversation of that time; None if nothing was sealed.
             ``untold`` is true if no referee could tell it to the players.
     """
 

@@ -41,7 +41,7 @@ class Summary:
         lines = [
             f"{self.kills} kills, {self.faults.total() - self.kills} other faults at {self.places} different places; "
             f"{sum(one.leagues for one in self.reports)} leagues, {sum(one.matches for one in self.reports)} matches, "
-            f"{sum(one.replays for one in self.reports)} attempts more than that; "
+            f"{sum(one.replays for one in self.reports)} replays; "
             f"slowest recovery {max(one.recovery_s for one in self.reports):.1f} s of {PROMISED_S:g} s"
         ]
         by_process: dict[str, Counter[str]] = {}
@@ -114,5 +114,5 @@ class Run:
             await room.close()
             for cutter in cutters:
                 await cutter.close()
-        summary.faults, summary.places = journal.faults, len(journal.places)
+        summary.faults, summary.places = journal.faults, len(journal.hit_places)
         return summary

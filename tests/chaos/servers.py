@@ -35,8 +35,8 @@ class Disk:
         self.own = os.geteuid() == 0 and subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def fill(self) -> None:
-        """Leave no room on the disk, nor in the log of SQLite, which is emptied first."""
-        # If the database is busy, the log keeps its room, and writing fails a little later.
+        """Fill the disk; SQLite's write-ahead log is emptied first, so that there is no room in it either."""
+        # If the database is busy the log is not emptied, and writing fails a little later.
         path = self.folder / "league.sqlite3"
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=1)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -120,12 +120,12 @@ class Postgres:
             raise NotInstalled(f"PostgreSQL would not {words[-1]}: {done.stderr.decode()[-300:]}")
 
     async def restart(self, seconds: float) -> None:
-        """Stop it as a crash does, and start it again after this many seconds."""
+        """Stop it as in a crash, and start it again after this many seconds."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._run, *self._control[:3], "-m", "immediate", "stop")
         await asyncio.sleep(seconds)
         await loop.run_in_executor(None, self.start)
 
     def kill(self) -> None:
-        """Stop it as a crash does."""
+        """Stop it as in a crash."""
         self._run(*self._control[:3], "-m", "immediate", "stop")

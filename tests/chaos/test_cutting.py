@@ -17,7 +17,7 @@ from tests.chaos.lines import POLL, SOCKET, Line
 
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "choose_parity", "params": {}}
 CUTS = 3
-"""How many connections are cut; later ones are not."""
+"""How many connections are cut: the first three."""
 
 
 class Inbox:
@@ -35,10 +35,10 @@ class Inbox:
         if request.method == "POST":
             self.take((await request.json())["responses"][0])
             return web.json_response({"accepted": 1, "not_awaited": []})
-        has = request.query["after"] == "7"
-        if has:
+        has_message = request.query["after"] == "7"
+        if has_message:
             await self.answered.wait()
-        return web.json_response({"messages": [] if has else [{"request": REQUEST}], "next": "7"})
+        return web.json_response({"messages": [] if has_message else [{"request": REQUEST}], "next": "7"})
 
     async def socket(self, request: web.Request) -> web.WebSocketResponse:
         line = web.WebSocketResponse()
@@ -75,13 +75,13 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
             await asyncio.gather(keeping, return_exceptions=True)
             await cutter.close()
     assert set(points) == {point}
-    # It was asked once, however often the message was offered; the answer may have come in twice.
+    # The player was asked once, however often the message was offered; its answer may have been delivered twice.
     assert requests == [REQUEST]
     assert {str(one) for one in inbox.delivered} == {str({"jsonrpc": "2.0", "result": "even", "id": 7})}
     assert line.odd == []
 
 
-async def test_nothing_is_cut_while_no_faults_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_connection_is_cut_while_faults_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "cut_of", lambda seed, number: plan.Fault(plan.CUT, plan.TAKING, 1))
     inbox, points = Inbox(), list[str]()
 

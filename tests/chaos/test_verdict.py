@@ -107,7 +107,7 @@ def test_a_verdict_that_another_referee_tells_keeps_its_attempt_and_conversation
     assert case.violations() == []
 
 
-def test_a_verdict_that_nobody_could_tell_counts_untold() -> None:
+def test_players_need_not_be_told_a_verdict_that_no_referee_could_tell() -> None:
     case = Case()
     case.match(seal=SEAL | {"untold": True})
     for one in case.players:
@@ -165,7 +165,7 @@ def test_the_verdict_reports_every_kind_of_violation(change: Callable[[Case], An
     assert any(expected in one for one in reported), reported
 
 
-def test_an_episode_begins_with_rare_faults_that_wait_for_nothing() -> None:
+def test_each_episode_begins_with_rare_faults_that_do_not_wait_for_a_game_over() -> None:
     first = []
     for episode in range(3):
         faults = plan.TimedFaults(11, episode, "scaled")

@@ -1,4 +1,4 @@
-"""Python imports this at its start if this folder is on its path: so the processes under test get their faults."""
+"""Python imports this module at its start if the folder is on its path; so processes under test get their faults."""
 
 import os
 
