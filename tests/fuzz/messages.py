@@ -96,12 +96,12 @@ def bases(world: World) -> list[dict[str, Any]]:
     return requests
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def paths_in(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The paths to all values inside a value."""
     paths = [at] if at else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        paths += places(inner, (*at, key))
+        paths += paths_in(inner, (*at, key))
     return paths
 
 
@@ -109,14 +109,14 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def damaged(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.SearchStrategy[Any]) -> Any:
     """A valid message with up to four errors put in."""
     body: Any = copy.deepcopy(draw(st.sampled_from(known)))
-    # Nest by 500 levels only once: json.dumps cannot write several times that.
+    # A value is nested by 500 levels at most once, because json.dumps cannot write a multiple of that.
     levels = [1, 3, 20, 40, 500]
     for _ in range(draw(st.integers(0, 4))):
         what = draw(st.sampled_from(["change", "change", "drop", "add", "token", "method", "id", "deep", "batch"]))
         if not isinstance(body, dict):
             break
         if what in ("change", "drop", "deep"):
-            where = places(body)
+            where = paths_in(body)
             if not where:
                 break
             *path, last = draw(st.sampled_from(where))
@@ -187,7 +187,7 @@ def encoded(draw: st.DrawFn, value: Any) -> bytes:
 
 
 def headers(world: World) -> st.SearchStrategy[tuple[Header, ...]]:
-    """The headers of a request: those that agents send, and malformed ones."""
+    """Headers of requests: those that agents send, and malformed ones."""
     bearer = st.sampled_from([b"Bearer " + one.encode() for one in world.tokens] + [b"Bearer", b"Bearer \xff", b"\x00"])
     extra = st.sampled_from(
         [

@@ -32,7 +32,7 @@ def many(count: int, **changes: Any) -> settings:
     )
 
 
-def long(count: int) -> int:
+def long_count(count: int) -> int:
     """The number of examples in the long form: ``count``, multiplied by ``TIMES``."""
     return max(1, round(count * TIMES))
 

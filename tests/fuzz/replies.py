@@ -13,7 +13,7 @@ from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.client import CallFailed, Reply
 from league_sdk.transport.failures import Broken, NotReached, TimedOut
-from tests.fuzz.messages import ODD, nested, places
+from tests.fuzz.messages import ODD, nested, paths_in
 
 STAMP = "2025-01-15T10:05:00Z"
 TOKEN = "tok_" + "b" * 32
@@ -87,7 +87,7 @@ def damaged(rng: random.Random, body: Any) -> Any:
     if rng.random() < 0.1:
         return odd(rng)
     for _ in range(rng.randint(1, 4)):
-        where = places(body) if isinstance(body, (dict, list)) else []
+        where = paths_in(body) if isinstance(body, (dict, list)) else []
         if not where:
             return body
         *path, last = rng.choice(where)
@@ -137,7 +137,7 @@ def reply(rng: random.Random, body: Any) -> Reply:
 
 
 def failure(rng: random.Random) -> CallFailed:
-    """The exception of a request that gets no reply."""
+    """An exception, as of a request that gets no reply."""
     kind = rng.choice([TimedOut, NotReached, Broken])
     return kind(note(Code.NOT_IN_TIME), connected=kind is not NotReached)
 
@@ -172,14 +172,14 @@ class FaultyTransport:
         return self.last
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
-        """Nothing is kept."""
+        """Do nothing: there are no sessions to end."""
 
     def under_same_policy(self, agent_type: str) -> FaultyTransport:
-        """Itself: it applies no policy."""
+        """Returns itself, because it applies no policy."""
         return self
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there are no connections to close."""
 
 
 def _decoded(message: Any) -> Any:

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from league_sdk.protocol import schemas
 from leaguesite.mcp import methods
 from tests.fuzz import messages
-from tests.fuzz.profile import long
+from tests.fuzz.profile import long_count
 from tests.fuzz.site import Answer, Request, Site, for_each_input
 from tests.fuzz.world import World
 from tests.fuzz.writes import rolled_back
@@ -28,7 +28,7 @@ RPC_RESPONSE = {"type": "object", "required": ["jsonrpc", "id"], "properties": {
 
 
 def reply_schema(error: dict[str, Any]) -> Draft202012Validator:
-    """The schema of a response by JSON-RPC 2.0, section 5, independent of the site's code; ``error``: of its errors."""
+    """The schema of a response (JSON-RPC 2.0, section 5), independent of the site's code; ``error``: of errors."""
     properties = {
         "code": {"enum": [-32700, -32600, -32601, -32602, -32603, -32001, -32000]},
         "message": {"type": "string", "minLength": 1, "maxLength": 500},
@@ -53,7 +53,7 @@ REPLY = reply_schema(
     }
 )
 MCP_REPLY = reply_schema({"required": ["code", "message"], "properties": {"data": {"type": "object"}}})
-"""Errors of MCP need no data."""
+"""Like ``REPLY``, but errors need no ``data``, as in MCP."""
 ANSWERS = ("LEAGUE_ERROR", "LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE", "MATCH_RESULT_ACK")
 MCP_METHODS = (b"initialize", b"tools/list")
 """The ``messages.METHODS`` that are answered as MCP."""
@@ -143,24 +143,24 @@ def run(site: Site, world: World, count: int, shard: int = 0) -> int:
     return for_each_input(messages.requests(world), act, count, "agents", shard)
 
 
-def test_any_request_of_agents(site: Site, world: World) -> None:
+def test_any_request_of_an_agent_gets_a_well_formed_answer(site: Site, world: World) -> None:
     assert run(site, world, QUICK) >= QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_request_of_agents_at_length(
+def test_any_request_of_an_agent_gets_a_well_formed_answer_at_length(
     site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", run(site, world, long(LONG // SHARDS), shard))
+    record_property("inputs", run(site, world, long_count(LONG // SHARDS), shard))
 
 
 @pytest.mark.parametrize("request_", [Request("POST", "/mcp", body=b'{"method": "ping", "id": 1}')])
 def test_send_notices_a_failure_inside_the_site(
     site: Site, world: World, request_: Request, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A failure inside gets a well-formed answer, but is logged as an error; the tests above rely on that."""
+    """A failure inside gets a well-formed answer, but is logged as an error, which ``send`` has to notice."""
     check(request_, site.send(request_), world)
     fails = methods.Method(lambda call: {}[call.name], lenient=True)
     monkeypatch.setitem(methods.METHODS, "ping", fails)
@@ -169,7 +169,7 @@ def test_send_notices_a_failure_inside_the_site(
 
 
 def test_rolled_back_notices_a_change_by_a_refused_request(site: Site, world: World) -> None:
-    """It fails if a refused request has changed a row, and undoes every change."""
+    """``rolled_back`` fails if a refused request has changed a row, and undoes every change."""
 
     def act() -> str:
         world.player.agent.save()

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from leaguesite.asgi import application
 from matches.live.hub import Page, hub
 from tests.fuzz.messages import ODD
-from tests.fuzz.profile import long, many, seeded
+from tests.fuzz.profile import long_count, many, seeded
 from tests.fuzz.site import TIMEOUT_S, Site, noting
 from tests.fuzz.world import World
 from tests.sizes import examples
@@ -51,8 +51,8 @@ def frames() -> st.SearchStrategy[str | bytes]:
         ["ack", "resync", "ack", "resync", "ACK", "resume", "frame", "snapshot", "heartbeat", "", None, 0, [], {}]
     )
     more = st.sampled_from([{}, {"x": 1}, {"from": 1}, {"from": -1, "since": 10**9}, {"token": "1", "id": "0-0"}])
-    near = st.builds(lambda kind, seq, more: {"type": kind, "seq": seq, **more}, kind, odd, more)
-    text = (near | odd).map(json.dumps) | st.sampled_from(
+    nearly_valid = st.builds(lambda kind, seq, more: {"type": kind, "seq": seq, **more}, kind, odd, more)
+    text = (nearly_valid | odd).map(json.dumps) | st.sampled_from(
         ['{"type":', "[" * 190, "9" * 200, "\x00", "ping", " " * 70_000]
     )
     return text | text | text | st.text(max_size=300) | st.binary(max_size=300)
@@ -202,14 +202,14 @@ def run(site: Site, count: int, shard: int = 0) -> int:
     return sent
 
 
-def test_any_frames(site: Site, world: World) -> None:
+def test_any_frames_leave_every_browser_up_to_date(site: Site, world: World) -> None:
     assert run(site, QUICK) > QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_frames_at_length(
+def test_any_frames_leave_every_browser_up_to_date_at_length(
     site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", run(site, long(LONG // SHARDS), shard))
+    record_property("inputs", run(site, long_count(LONG // SHARDS), shard))

@@ -10,7 +10,7 @@ from django.urls import URLPattern, get_resolver
 from hypothesis import strategies as st
 
 from tests.fuzz.messages import ODD
-from tests.fuzz.profile import long
+from tests.fuzz.profile import long_count
 from tests.fuzz.site import Request, Site, for_each_input
 from tests.fuzz.world import LEAGUES, World
 from tests.fuzz.writes import rolled_back
@@ -159,14 +159,14 @@ def run(site: Site, count: int, shard: int = 0) -> int:
     return for_each_input(page_requests(), act, count, "pages", shard)
 
 
-def test_any_page(site: Site, world: World) -> None:
+def test_any_request_for_a_page_is_no_failure(site: Site, world: World) -> None:
     assert run(site, QUICK) >= QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_page_at_length(
+def test_any_request_for_a_page_is_no_failure_at_length(
     site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", run(site, long(LONG // SHARDS), shard))
+    record_property("inputs", run(site, long_count(LONG // SHARDS), shard))

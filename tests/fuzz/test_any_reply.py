@@ -1,4 +1,4 @@
-"""Any reply to the check of an agent, and any request to the check's ports: it ends with a storable report."""
+"""Any reply to the check of an agent, and any request to the check's ports: the check ends with a storable report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from league_sdk.protocol import rpc
 from league_sdk.simulated_league import Identity, Match
 from matches.checks.runs import storable
 from tests import leaping
-from tests.fuzz.profile import SEED, long
+from tests.fuzz.profile import SEED, long_count
 from tests.fuzz.replies import FaultyTransport, damaged, encoded
 from tests.places import sample
 from tests.sizes import examples
@@ -75,20 +75,20 @@ async def check_agents(count: int, share: object) -> int:
     return sent
 
 
-def test_any_reply_to_the_check_of_a_player() -> None:
+def test_any_reply_to_the_check_of_a_player_leads_to_a_report() -> None:
     assert leaping.run(check_agents(QUICK, "quick")) >= QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_any_reply_to_the_check_of_a_player_at_length(
+def test_any_reply_to_the_check_of_a_player_leads_to_a_report_at_length(
     shard: int, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", leaping.run(check_agents(long(LONG // SHARDS), shard)))
+    record_property("inputs", leaping.run(check_agents(long_count(LONG // SHARDS), shard)))
 
 
-async def test_any_reply_to_the_check_of_a_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_any_reply_to_the_check_of_a_league_manager_leads_to_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manager, "ANNOUNCEMENT_TIMEOUT_S", 0)
     rng, sent = random.Random(f"{SEED} league managers"), 0
     while sent < QUICK_POSTS:
@@ -99,7 +99,7 @@ async def test_any_reply_to_the_check_of_a_league_manager(monkeypatch: pytest.Mo
         sent += transport.sent
 
 
-async def test_any_callback_to_the_check_of_a_player(caplog: pytest.LogCaptureFixture) -> None:
+async def test_any_callback_to_the_check_of_a_player_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     rng, arrived = random.Random(f"{SEED} callbacks"), 0
     for _ in range(QUICK_POSTS):
         posts, kind = (
@@ -129,7 +129,7 @@ async def test_any_callback_to_the_check_of_a_player(caplog: pytest.LogCaptureFi
     assert failures(caplog) == []
 
 
-async def test_any_match_of_a_referee_under_check(caplog: pytest.LogCaptureFixture) -> None:
+async def test_any_messages_of_a_referee_under_check_lead_to_a_report(caplog: pytest.LogCaptureFixture) -> None:
     rng = random.Random(f"{SEED} referees")
     kinds = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR")
     for _ in range(QUICK_POSTS // 30):

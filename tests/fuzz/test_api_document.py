@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from leaguesite.api.routes import api
-from tests.fuzz.profile import long, many, seeded
+from tests.fuzz.profile import long_count, many, seeded
 from tests.fuzz.site import Answer, Request, Site, noting
 from tests.fuzz.world import LEAGUES, World
 from tests.fuzz.writes import rolled_back
@@ -123,4 +123,4 @@ def test_every_operation_conforms_to_the_document(site: Site, world: World, api_
 def test_an_operation_conforms_to_the_document_at_length(
     site: Site, world: World, api_key: str, operation: str, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", run(site, operation, api_key, long(LONG)))
+    record_property("inputs", run(site, operation, api_key, long_count(LONG)))

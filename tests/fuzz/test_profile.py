@@ -1,4 +1,4 @@
-"""Every run draws the same inputs, and different shares of a run draw different ones."""
+"""Every run draws the same inputs; different shares of a test's inputs are drawn differently."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from django.urls import resolve
 from hypothesis import strategies as st
 
 from matches.league import staffing
-from tests.fuzz.profile import long
+from tests.fuzz.profile import long_count
 from tests.fuzz.site import Answer, Header, Request, Site, for_each_input
 from tests.fuzz.test_any_page import CSRF, quoted, texts
 from tests.fuzz.world import World
@@ -29,7 +29,7 @@ QUICK, LONG = examples(40), 4_000
 SHARDS = 2
 BOUNDARY = "x-of-the-test"
 MAX_PAGES_OF_A_PATTERN = 2
-"""How many pages of one URL pattern are visited: more than one, as leagues are in different states."""
+"""How many pages of one URL pattern are visited: two, because leagues are in different states."""
 NOT_VISITED = ("logout", "autocomplete")
 
 Pair = tuple[str, str]
@@ -210,7 +210,7 @@ def run(site: Site, staff: Staff, count: int, shard: int = 0) -> int:
 
 
 @pytest.mark.exhaustive
-def test_any_form_of_the_staff(site: Site, staff: Staff) -> None:
+def test_any_values_in_a_staff_form_are_no_failure(site: Site, staff: Staff) -> None:
     assert len({one.action for one in staff.forms}) > 30
     assert run(site, staff, QUICK) >= QUICK
 
@@ -218,7 +218,7 @@ def test_any_form_of_the_staff(site: Site, staff: Staff) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_form_of_the_staff_at_length(
+def test_any_values_in_a_staff_form_are_no_failure_at_length(
     site: Site, staff: Staff, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("inputs", run(site, staff, long(LONG // SHARDS), shard))
+    record_property("inputs", run(site, staff, long_count(LONG // SHARDS), shard))

@@ -48,13 +48,13 @@ class World:
 
     @property
     def referee(self) -> make.Member:
-        """The one that judges R1M1 of ``winter``."""
+        """The referee that judges R1M1 of ``winter``."""
         return self.winter.referee_of("R1M1")
 
 
 @pytest.fixture
 def world(db: None) -> World:
-    """Made once for each test; the changes of each input are rolled back."""
+    """The leagues and agents, made anew for each test; the changes of each input are rolled back."""
     rich.begun()
     series.put(league_id="fall", series_id="evenings")
     make.open_league(settings.LEAGUE_DEFAULT_ID)

@@ -45,11 +45,11 @@ def rolled_back(act: Callable[[], T], *, refused: Callable[[T], bool]) -> T:
     """Do something in the database and roll it back, so that every input of a fuzz test finds the same data.
 
     Args:
-        act: does it, and returns its outcome.
+        act: does the work, and returns its outcome.
         refused: whether an outcome says that the request was refused, so that nothing may change.
 
     Raises:
-        AssertionError: it was refused, and yet rows were changed.
+        AssertionError: the request was refused, and yet rows were changed.
     """
     with transaction.atomic(), Writes() as writes:
         outcome = act()

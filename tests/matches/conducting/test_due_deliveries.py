@@ -16,7 +16,7 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from matches.league import outbox
 from matches.models import Match
 from tests import factories as make
-from tests.fuzz.profile import long, many, seeded
+from tests.fuzz.profile import long_count, many, seeded
 from tests.matches.deliveries import model_words as words
 from tests.matches.deliveries.model import World
 from tests.matches.deliveries.steps import OUTCOMES, PICKS, TIMES
@@ -141,5 +141,5 @@ def test_any_deliveries_in_any_order() -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.django_db
 def test_ten_thousand_deliveries_in_any_order(record_property: Callable[[str, object], None]) -> None:
-    record_property("deliveries", sent := deliver(long(220)))
-    assert sent >= long(10_000)
+    record_property("deliveries", sent := deliver(long_count(220)))
+    assert sent >= long_count(10_000)
