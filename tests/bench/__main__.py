@@ -41,7 +41,7 @@ def options() -> argparse.Namespace:
 
 
 async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[str, Any]:
-    """Play one league, from the request that starts it until it is COMPLETED; its figures."""
+    """Play one league, from the request that starts it until it is COMPLETED; returns its figures."""
     async with audience.watching(bench):
         cpu, begun = bench.cpu_s(), time.perf_counter()
         await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": True})
@@ -66,7 +66,7 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[s
 def play_in_turn(
     folder: Path, players: int, kinds: Sequence[str], times: int, *, checked: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
-    """Play leagues of several kinds of speakers in turn on one site; the figures of each kind, in order.
+    """Play leagues of several kinds of speakers in turn on one site; returns the figures of each kind, in order.
 
     The first league of each kind is not counted: the site is cold.
 
@@ -86,7 +86,7 @@ def play_in_turn(
 
 
 def quiet_run(folder: Path, players: int) -> dict[str, Any]:
-    """Play the league without an audience, then the floor with the same players; the figures of both."""
+    """Play the league without an audience, then the floor with the same players; returns the figures of both."""
     with running(folder, players) as bench:
         figures = asyncio.run(play(bench, Audience(0)))
         bench.stop_site()
@@ -100,7 +100,7 @@ def quiet_run(folder: Path, players: int) -> dict[str, Any]:
 
 
 def floor(bench: Bench, folder: Path) -> dict[str, Any]:
-    """Send the same calls without the site, then through the stack that the site is built on; the medians."""
+    """Send the same calls without the site, then through the stack that the site is built on; returns the medians."""
     script = Script(bench)
     walls, used = [], []
     for _ in range(FLOOR_RUNS):
@@ -123,7 +123,7 @@ def _through_the_stack(script: Script, folder: Path) -> float:
 
 
 def watched_run(folder: Path, players: int, sockets: int) -> dict[str, Any]:
-    """Play the league with an audience; its figures."""
+    """Play the league with an audience; returns its figures."""
     audience = Audience(sockets)
     with running(folder, players) as bench:
         figures = asyncio.run(play(bench, audience))
@@ -180,7 +180,7 @@ def show(name: str, run: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Run the bench; the exit code."""
+    """Run the bench; returns the exit code."""
     arguments = options()
     figures: dict[str, Any] = {"machine": machine(), "players": arguments.players}
     print(" ".join(f"{name} {value}" for name, value in figures["machine"].items()), flush=True)

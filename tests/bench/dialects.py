@@ -13,13 +13,13 @@ from tests.bench.part import command_line, scratch
 
 PLAYERS = 18
 PAIRS = 7
-"""How many leagues of each kind are measured, in turn; one of each is played before, as the site is cold."""
+"""How many leagues of each kind are measured, in turn; before them one of each is played to warm up the site."""
 MAX_RATIO = 1.1
 """How many times the processor time of one dialect a mixed league may take: the median of the pairs."""
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     command_line("dialects", __doc__).parse_args()
     with scratch() as folder:
         runs_by_kind = play_in_turn(folder, PLAYERS, ("plain", "mixed"), PAIRS, checked=True)

@@ -19,14 +19,14 @@ from tests.bench.processes import Bench, running
 
 PLAYERS = 30
 PAIRS = 7
-"""Measured leagues of each kind, after one of each that is not counted."""
+"""How many leagues of each kind are measured, after one of each that is not counted."""
 KINDS = ("plain", "websocket", "poll")
 IDLE_AGENTS, IDLE_S = 1000, 20.0
 """How many agents wait for messages, and how long they are observed."""
 
 
 def rounds_in_turn(folder: Path, players: int, rounds: int, times: int) -> dict[str, list[dict[str, Any]]]:
-    """Play some rounds of one league of each kind in turn; the figures of each kind, in order.
+    """Play some rounds of one league of each kind in turn; returns the figures of each kind, in order.
 
     The first round of each is not counted: in it the schedule is made, and the site finds out how agents speak.
     """
@@ -77,7 +77,7 @@ def _used(bench: Bench) -> float:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = command_line("dialling", __doc__)
     parser.add_argument("--players", type=int, default=PLAYERS)
     parser.add_argument("--pairs", type=int, default=PAIRS)

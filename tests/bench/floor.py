@@ -42,7 +42,7 @@ class Script:
         matches = self._matches(bench)
         broadcasts = self._broadcasts(bench)
         self.steps: list[tuple[bool, Step]] = []
-        """The steps in order; the flag is true for the matches of a round and false for broadcasts."""
+        """The steps in order, each with a flag: true for the matches of a round, false for broadcasts."""
         for number in sorted(matches):
             self.steps.append((False, broadcasts[number, "ROUND_ANNOUNCEMENT"]))
             self.steps.append((True, matches[number]))
@@ -90,7 +90,7 @@ class Script:
         return by_round_and_type
 
     async def play(self) -> float:
-        """Send all calls once; the seconds it took."""
+        """Send all calls once; returns the seconds it took."""
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(connector=connector, headers=HEADERS) as session:
 
@@ -101,7 +101,7 @@ class Script:
             return await self._send(post)
 
     async def play_by_httpx(self) -> float:
-        """Send all calls once by httpx, with one client and its default settings; the seconds it took."""
+        """Send all calls once by httpx, with one client and its default settings; returns the seconds it took."""
         async with httpx.AsyncClient(headers=HEADERS, trust_env=False) as client:
 
             async def post(call: Call) -> None:

@@ -105,7 +105,7 @@ async def measure(folder: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure and print; the exit code, 1 if the well-behaved agents were delayed by more than MAX_DELAY_MS."""
+    """Measure and print; returns the exit code: 1 if the delay of well-behaved agents exceeds MAX_DELAY_MS."""
     command_line("hostile", __doc__).parse_args()
     with scratch() as folder:
         measured = asyncio.run(measure(folder))

@@ -27,7 +27,7 @@ LIMIT_S = 240.0
 
 
 async def play_round(bench: Bench, league: str) -> dict[str, Any]:
-    """Play one round, from its start to its last result; its figures."""
+    """Play one round, from its start to its last result; returns its figures."""
     await asyncio.to_thread(bench.post, f"/leagues/{league}/close")
     cpu, begun = bench.cpu_s(), time.time()
     await asyncio.to_thread(bench.post, f"/leagues/{league}/start")
@@ -57,7 +57,7 @@ async def play_round(bench: Bench, league: str) -> dict[str, Any]:
 
 
 def measure(matches: int) -> dict[str, Any]:
-    """Play both rounds; the figures of each by the name of its league."""
+    """Play both rounds; returns the figures of each by the name of its league."""
     site = {"referees": 1, "matches_at_once": matches}
     with scratch() as folder, running(folder, 2 * matches, LEAGUES, **site) as bench:
         by_league = {league: asyncio.run(play_round(bench, league)) for league in LEAGUES}
@@ -74,7 +74,7 @@ def measure(matches: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = command_line("inflight", __doc__)
     parser.add_argument("--matches", type=within(2, 400), default=MATCHES, help="at once; 2 to 400")
     options = parser.parse_args()

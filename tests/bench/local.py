@@ -17,11 +17,11 @@ from league_sdk.strategies import Frequency, Random
 
 RUNS, MATCHES = 7, 300
 AIM_MATCHES_PER_S = 300
-"""For Even/Odd."""
+"""The aim for Even/Odd, in matches a second."""
 
 
 def rate(game_type: str, matches: int) -> float:
-    """Play a league of two; matches for each second of processor time."""
+    """Play a league of two; returns the matches for each second of processor time."""
     entrants = [
         Entrant.of(number, make.__name__, make, game_type) for number, make in enumerate((Random, Frequency), 1)
     ]
@@ -32,10 +32,10 @@ def rate(game_type: str, matches: int) -> float:
 
 
 def main() -> int:
-    """Measure every game; the exit code is 1 if Even/Odd misses the aim."""
+    """Measure every game; returns the exit code, which is 1 if Even/Odd misses the aim."""
     figures = {}
     for game_type, game in games().items():
-        # A game in turns has more messages.
+        # A game in turns has more messages, so fewer matches are played.
         matches = MATCHES if game.hidden else MATCHES // 5
         figures[game_type] = statistics.median(rate(game_type, matches) for _ in range(RUNS))
         print(f"{game_type}: {figures[game_type]:,.0f} matches a second (median of {RUNS})")

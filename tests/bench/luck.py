@@ -1,7 +1,7 @@
 """The figures of docs/luck.md: how often a league that is played again agrees with the prediction.
 
 A league of players whose strengths are known is played, its luck is computed from the results, and the same players
-play it again. Counted is how often their new place is within the interval, which nine of ten should be.
+play it again. The figure is how often a player's new place is within the predicted interval; nine of ten should be.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.bench.part import command_line, within
 
 SCORING = Scoring()
 MIN_COVERED = 0.87
-"""The share of places within their intervals that every scenario has to reach."""
+"""The aim: in every scenario at least this share of the places is within their intervals."""
 
 Match = tuple[str | None, Chances | None]
 """The winner's seat, ``a`` or ``b``, and the chances if they are known."""
@@ -41,7 +41,7 @@ class Scenario:
         players: the number of players.
         make: draws the players of one league and returns how a match of theirs is played.
         rounds: the number of rounds after which luck is computed; 0 for all.
-        lost: the share of matches that end with a technical loss, the same ones in both leagues.
+        lost: the share of matches that end with a technical loss; they are the same matches in both leagues.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Figures:
 
 
 class Davidson(NamedTuple):
-    """Matches by the model that the estimate assumes."""
+    """Matches by the model that the computation of luck assumes: Davidson's, of strengths and draws."""
 
     strengths: list[float]
     nu: float
@@ -92,8 +92,8 @@ class Thresholds(NamedTuple):
     close: float
 
     def __call__(self, rng: random.Random, a: int, b: int) -> Match:
-        by = self.strengths[a] - self.strengths[b] + rng.gauss(0, 1)
-        return ("a" if by > self.close else "b" if by < -self.close else None), None
+        lead = self.strengths[a] - self.strengths[b] + rng.gauss(0, 1)
+        return ("a" if lead > self.close else "b" if lead < -self.close else None), None
 
 
 class Parities(NamedTuple):
@@ -109,8 +109,8 @@ class Parities(NamedTuple):
         return rng.choice("ab"), chances
 
 
-def spread(by: float, nu: float, first: float = 0.0) -> Callable[[random.Random, int], Play]:
-    return lambda rng, players: Davidson([rng.gauss(0, by) for _ in range(players)], nu, first)
+def normal_strengths(deviation: float, nu: float, first: float = 0.0) -> Callable[[random.Random, int], Play]:
+    return lambda rng, players: Davidson([rng.gauss(0, deviation) for _ in range(players)], nu, first)
 
 
 def giant(rng: random.Random, players: int) -> Play:
@@ -133,11 +133,11 @@ SCENARIOS = (
     Scenario("Even/Odd, all choose at random", 30, random_parities),
     Scenario("Even/Odd, all choose at random", 6, random_parities),
     Scenario("Even/Odd, some always say the same", 30, own_parities),
-    Scenario("all equal, no draws", 30, spread(0, 0.0)),
-    Scenario("all equal, half are draws", 30, spread(0, 2.0)),
-    Scenario("small differences", 30, spread(0.4, 0.5)),
-    Scenario("middling differences", 30, spread(1.0, 0.5, 0.3)),
-    Scenario("large differences", 30, spread(2.5, 0.5)),
+    Scenario("all equal, no draws", 30, normal_strengths(0, 0.0)),
+    Scenario("all equal, half are draws", 30, normal_strengths(0, 2.0)),
+    Scenario("small differences", 30, normal_strengths(0.4, 0.5)),
+    Scenario("middling differences", 30, normal_strengths(1.0, 0.5, 0.3)),
+    Scenario("large differences", 30, normal_strengths(2.5, 0.5)),
     Scenario("one giant", 30, giant),
     Scenario("two groups", 30, two_groups),
     Scenario("another model, many draws", 30, lambda rng, n: Thresholds([rng.gauss(0, 0.6) for _ in range(n)], 0.7)),
@@ -146,12 +146,12 @@ SCENARIOS = (
         30,
         lambda rng, n: Thresholds([rng.gauss(0, 0.3) ** 3 * 40 for _ in range(n)], 0.2),
     ),
-    Scenario("middling differences, one in ten lost without play", 30, spread(1.0, 0.5), lost=0.1),
-    Scenario("middling differences, after 2 rounds", 30, spread(1.0, 0.5), rounds=2),
-    Scenario("middling differences", 4, spread(1.0, 0.5)),
-    Scenario("middling differences", 6, spread(1.0, 0.5)),
-    Scenario("middling differences", 13, spread(1.0, 0.5)),
-    Scenario("middling differences", 60, spread(1.0, 0.5)),
+    Scenario("middling differences, one in ten lost without play", 30, normal_strengths(1.0, 0.5), lost=0.1),
+    Scenario("middling differences, after 2 rounds", 30, normal_strengths(1.0, 0.5), rounds=2),
+    Scenario("middling differences", 4, normal_strengths(1.0, 0.5)),
+    Scenario("middling differences", 6, normal_strengths(1.0, 0.5)),
+    Scenario("middling differences", 13, normal_strengths(1.0, 0.5)),
+    Scenario("middling differences", 60, normal_strengths(1.0, 0.5)),
 )
 
 
@@ -178,7 +178,7 @@ def played(
     return results, known
 
 
-def ask(scenario: Scenario, results: list[Result], known: list[Chances | None], seed: str) -> Luck:
+def estimate_luck(scenario: Scenario, results: list[Result], known: list[Chances | None], seed: str) -> Luck:
     players = tuple(f"P{seat:02d}" for seat in range(scenario.players))
     luck = play_again(Question(players, tuple(results), SCORING, tuple(known), seed=seed))
     assert luck is not None
@@ -198,7 +198,7 @@ def run(scenario: Scenario, leagues: int, seed: int) -> Figures:
             if rng.random() < scenario.lost
         }
         started = time.process_time()
-        luck = ask(scenario, *played(scenario, play, rng, lost), seed=str(league))
+        luck = estimate_luck(scenario, *played(scenario, play, rng, lost), seed=str(league))
         found.cpu_s.append(time.process_time() - started)
         results, _ = played(scenario, play, rng, lost)
         rows = table({player_id: player_id for player_id in luck.players}, results, SCORING)

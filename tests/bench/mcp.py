@@ -30,14 +30,14 @@ PLAYERS, SUBSCRIPTIONS, PAIRS, CALLS = 30, 200, 7, 300
 MCP_PLAYERS = 18
 """How many players a league has in which all players are MCP servers."""
 MCP_CLIENTS = 4
-"""How many clients share the subscriptions: the site allows none of them to have all."""
+"""How many clients share the subscriptions: the site does not allow one client to have all of them."""
 HANDSHAKE = "2025-11-25"
 MAX_RATIOS = {"calls": 1.3, "players": 1.3, "subscriptions": 1.0}
-"""How many times the processor time of the same without MCP each may take."""
+"""How many times the processor time of the same work without MCP each kind may take."""
 
 
 class Asker:
-    """Asks the site for the table, in three ways over one kept connection each."""
+    """Asks the site for the table in three ways, each over a connection that stays open."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -61,18 +61,18 @@ class Asker:
         return self._http.post("/mcp", json=body, headers=headers or {}).raise_for_status()
 
     def plain(self) -> None:
-        """One call of league.v2."""
+        """Make one call of league.v2."""
         assert self._post(self._plain).json()["result"]["data"]["standings"]
 
     def stateless(self) -> None:
-        """One tools/call of 2026-07-28."""
+        """Make one ``tools/call`` as MCP 2026-07-28 has it, without a session."""
         version = STATELESS_VERSIONS[0]
         meta = {META_VERSION: version, META_CAPABILITIES: {}}
         headers = {"MCP-Protocol-Version": version, "Mcp-Method": "tools/call", "Mcp-Name": "league_query"}
         self._read_table(rpc.call("tools/call", self._call | {"_meta": meta}, 1), headers)
 
     def in_session(self) -> None:
-        """One tools/call in a session."""
+        """Make one ``tools/call`` in a session."""
         self._read_table(rpc.call("tools/call", self._call, 1), self._session)
 
     @property
@@ -83,7 +83,7 @@ class Asker:
         assert self._post(body, headers).json()["result"]["structuredContent"]["data"]["standings"]
 
     def cost_s(self, ask: Callable[[], None]) -> float:
-        """Processor seconds of the site for this many calls."""
+        """Returns the processor seconds of the site for this many calls."""
         before = self._bench.host.cpu_s()
         for _ in range(CALLS):
             ask()
@@ -94,7 +94,7 @@ CLIENT_INFO = {"name": "bench", "version": "1"}
 
 
 def calls(folder: Path, pairs: int) -> dict[str, list[float]]:
-    """The ratios of a call by MCP to one of league.v2, by the way it is made."""
+    """The ratios of processor time, a call by MCP to one of league.v2, by the way it is made."""
     ratios: dict[str, list[float]] = {"stateless": [], "in_session": []}
     with running(folder, PLAYERS) as bench:
         asyncio.run(play(bench, Audience(0)))
@@ -117,7 +117,7 @@ def players(folder: Path, pairs: int) -> list[float]:
 
 
 class Subscribers(Audience):
-    """Clients of MCP that listen to the table of a league, and read nothing else."""
+    """Clients of MCP that are subscribed to the table of a league, and ask for nothing else."""
 
     def __init__(self, count: int, league: str, tokens: list[str]) -> None:
         super().__init__(count, league)
@@ -137,7 +137,7 @@ class Subscribers(Audience):
         }
         body = rpc.call("subscriptions/listen", {"notifications": notifications, "_meta": meta}, 1)
         async with AsyncExitStack() as stack:
-            # The site has a queue of requests, which is not for two hundred at a time.
+            # One after the other: the site's queue of requests does not hold two hundred at once.
             async with self._opening:
                 stream = await stack.enter_async_context(session.post(url, json=body, headers=headers))
             stream.raise_for_status()
@@ -172,7 +172,7 @@ def subscriptions(folder: Path, pairs: int) -> list[float]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = command_line("mcp", __doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
     pairs = parser.parse_args().pairs

@@ -66,7 +66,7 @@ REQUESTS: dict[str, Ask] = {
 
 
 def fill(bench: Bench, players: int) -> float:
-    """Fill a league and close its registration; the seconds from closing until its whole schedule was made."""
+    """Fill a league and close its registration; returns the seconds until its whole schedule was made."""
     bench.create(LEAGUE)
     for number in range(players):
         request = wire.player_request(f"Crowd {number}", port=20_000 + number, league_id=LEAGUE)
@@ -75,7 +75,7 @@ def fill(bench: Bench, players: int) -> float:
             raise RuntimeError(f"a player was not accepted: {answer}")
     begun = time.perf_counter()
     bench.post(f"/leagues/{LEAGUE}/close")
-    # Asks the database, which costs the site nothing.
+    # The database is asked and not the site, so that the wait does not slow the site down.
     count = "SELECT count(*) FROM matches_match WHERE league_id = ?"
     all_pairs = [(players * (players - 1) // 2,)]
     wait_for("the schedule is made", lambda: bench.rows(count, LEAGUE) == all_pairs, PATIENCE_S)
@@ -95,7 +95,7 @@ async def log_in(client: httpx.AsyncClient, password: str) -> None:
 
 
 async def response_times_ms(client: httpx.AsyncClient, ask: Ask, until: float) -> list[float]:
-    """Ask again and again until a time; how long each answer took, in milliseconds."""
+    """Ask again and again until a time; returns how long each answer took, in milliseconds."""
     times_ms = []
     while time.perf_counter() < until:
         begun = time.perf_counter()
@@ -108,7 +108,7 @@ async def response_times_ms(client: httpx.AsyncClient, ask: Ask, until: float) -
 
 
 async def neighbour(url: str, ask: Ask, until: float) -> Counter[int]:
-    """Run the neighbour's loops until a time; how often each HTTP status was answered."""
+    """Run the neighbour's loops until a time; returns how often each HTTP status was answered."""
     statuses: Counter[int] = Counter()
 
     async def loop() -> None:
@@ -123,7 +123,7 @@ async def neighbour(url: str, ask: Ask, until: float) -> Counter[int]:
 
 
 async def measure(bench: Bench, names: list[str], for_s: float) -> int:
-    """Print a line for each kind of request; how many of them missed an aim."""
+    """Print a line for each kind of request; returns how many of them missed an aim."""
     over = 0
     transport = httpx.AsyncHTTPTransport(local_address=STUDENT)
     student = httpx.AsyncClient(base_url=bench.url, transport=transport, timeout=120)

@@ -32,7 +32,7 @@ CASES = REDIS_UP, REDIS_DOWN, MESSAGE_LOST = "with Redis", "Redis is down", "a m
 LOST_LOG_LINE = "the channel layer took no message"
 """What a process logs when it has lost a message."""
 ORDER = (REDIS_UP, REDIS_DOWN, REDIS_UP, MESSAGE_LOST)
-"""Repeated while there are matches. A process logs a lost message only if the one before it arrived."""
+"""Repeated while there are matches, because a process logs a lost message only if the one before it arrived."""
 SETTLED_S = 6.0
 """How long to wait after Redis is back: by then both processes have subscribed again."""
 AIM_S = 5.0
@@ -77,7 +77,7 @@ class Room:
         return sockets(url, watches, lambda: all(one.fragments for one in self.browsers))
 
     def expect(self, match_id: str) -> list[Browser]:
-        """From now on wait for the browsers that must show that a match was cancelled; these browsers."""
+        """Begin to watch for a cancelled match; returns the browsers that must show that it was cancelled."""
         board, page = f"/ws/leagues/{LEAGUE}/", f"/ws/leagues/{LEAGUE}/matches/{match_id}/"
         words = {board: f'id="result-{match_id}"', page: "cancelled by the instructor"}
         affected = [one for one in self.browsers if one.path in words]
@@ -87,13 +87,13 @@ class Room:
 
 
 async def all_shown(browsers: list[Browser]) -> float:
-    """Wait until every browser shows what is expected; when the last one did, in monotonic seconds."""
+    """Wait until every browser shows what is expected; returns when the last one did, in monotonic seconds."""
     await until(lambda: not any(one.expected for one in browsers), tick_s=0.01)
     return max(one.shown_at for one in browsers)
 
 
 async def cancel_match(web: WebProcess, redis: Redis, room: Room, match_id: str, case: str) -> float:
-    """Cancel a match in one of the cases; seconds until every browser showed it."""
+    """Cancel a match in one of the cases; returns the seconds until every browser showed it."""
 
     def cancel() -> float:
         web.post(f"/leagues/{LEAGUE}/matches/{match_id}/cancel")
@@ -136,7 +136,7 @@ async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, 
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = command_line("outage", __doc__)
     parser.add_argument("--pages", type=within(46, 466), default=300, help="different ones; 46 to 466")
     parser.add_argument("--crowd", type=within(0, 500), default=200, help="more browsers on the board; 0 to 500")

@@ -23,13 +23,13 @@ SOCKETS_PER_ADDRESS = 400
 """Fewer than the site lets one address have on one page (``matches.live.socket.Limits``)."""
 
 
-def command_line(name: str, says: str | None) -> argparse.ArgumentParser:
+def command_line(name: str, description: str | None) -> argparse.ArgumentParser:
     """The parser of ``tests.bench.NAME``.
 
     From this call on SIGTERM ends this process by SystemExit, so that the processes that it started are stopped too.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return argparse.ArgumentParser(prog=f"python -m tests.bench{name and '.' + name}", description=says)
+    return argparse.ArgumentParser(prog=f"python -m tests.bench{name and '.' + name}", description=description)
 
 
 def within(minimum: int, maximum: int) -> Callable[[str], int]:

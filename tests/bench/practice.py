@@ -38,7 +38,7 @@ AIM_P99 = 1.5
 
 
 def be_host(limit: int, *, threads: bool) -> None:
-    """Run ``manage.py`` with another limit, and house agents that think in threads."""
+    """Run ``manage.py`` with ``limit`` practice matches during a round, and house agents in threads if so wished."""
     export_data_folder(sys.argv)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
     import django  # noqa: PLC0415 - only this process is the site
@@ -55,18 +55,19 @@ def be_host(limit: int, *, threads: bool) -> None:
 
 
 class PracticeBench(Bench):
-    """A bench whose host lets so many practice matches run."""
+    """A bench whose host lets ``limit`` practice matches run at once while a round is played."""
 
     def __init__(self, folder: Path, players: int, limit: int, *, threads: bool) -> None:
         super().__init__(folder, players)
-        self.how = (str(max(limit, 1)), "threads" if threads else "apart")
+        self._host_options = (str(max(limit, 1)), "threads" if threads else "apart")
 
     def _run(self, name: str, *command: str, **environment: str) -> Process:
         if command[0] == "manage.py":
+            limit, thinking = self._host_options
             command = (
                 "-c",
-                f"from tests.bench.practice import be_host; be_host({self.how[0]}, threads={self.how[1] == 'threads'})",
-                *self.how,
+                f"from tests.bench.practice import be_host; be_host({limit}, threads={thinking == 'threads'})",
+                *self._host_options,
                 *command[1:],
             )
         return super()._run(name, *command, **environment)
@@ -74,7 +75,7 @@ class PracticeBench(Bench):
 
 @contextlib.asynccontextmanager
 async def sparring(bench: Bench, count: int) -> AsyncIterator[list[int]]:
-    """Keep ``count`` practice matches running until the block ends; the list grows by one for each that ended."""
+    """Keep ``count`` practice matches running until the block ends; the list gets an item for each that ended."""
     await asyncio.to_thread(bench.create, NEXT, "connect_four")
     servers, tokens = [], []
     async with httpx.AsyncClient(base_url=bench.url, timeout=30) as client:
@@ -114,7 +115,7 @@ async def _keep_practising(client: httpx.AsyncClient, tokens: list[str], ended: 
 
 
 async def measure(folder: Path, players: int, mode: str) -> dict[str, Any]:
-    """Play the league beside practice matches; its figures."""
+    """Play the league beside practice matches; returns the league's figures."""
     count, threads = MODES[mode]
     bench = PracticeBench(folder, players, count, threads=threads)
     try:

@@ -57,7 +57,7 @@ class Process:
         return word in text
 
     def cpu_s(self) -> float:
-        """Seconds of processor time so far, user and system, of the process and its children (a referee's door)."""
+        """Seconds of processor time so far, user and system, of the process and its children."""
         return _cpu_s(self._process.pid)
 
     def memory_mb(self) -> float:
@@ -147,7 +147,7 @@ class Bench(Instructor):
         wait_for("the players have registered", lambda: self.players.says(" are P"), REGISTERING_S)
 
     def wait_for_checks(self) -> dict[str, int]:
-        """Wait until every check is over; how many of the reports that the site has kept passed, and did not."""
+        """Wait until every check is over; returns how many of the kept ones passed, and how many did not."""
         sql = "SELECT count(*) FROM matches_check WHERE state IN ('WANTED', 'RUNNING')"
         wait_for("the players are checked", lambda: self.rows(sql) == [(0,)], CHECKING_S)
         counts = "SELECT CASE WHEN passed THEN 'passed' ELSE 'did not pass' END, count(*) FROM matches_check GROUP BY 1"

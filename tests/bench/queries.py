@@ -34,7 +34,7 @@ PATIENCE_S = 600.0
 
 
 def register(bench: Bench, port: int) -> dict[str, Any]:
-    """Register an agent that waits in the lobby: the answer."""
+    """Register an agent that waits in the lobby; returns the answer."""
     request = wire.request("register_player", wire.player_request(f"Asker {port}", port=port))
     answer: dict[str, Any] = httpx.post(f"{bench.url}/mcp", json=request, trust_env=False, timeout=60).json()["result"]
     return answer

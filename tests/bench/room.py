@@ -66,7 +66,7 @@ class Browsers:
                         self._all_arrived.set()
 
     async def last_arrival(self, text: str, begin: Callable[[], Awaitable[float]]) -> float:
-        """Begin something; milliseconds from then until the last browser got a frame that contains ``text``.
+        """Begin something; returns the milliseconds until the last browser got a frame that contains ``text``.
 
         Args:
             text: what to wait for.
@@ -115,7 +115,7 @@ class Cast:
         return await self.call(f"register_{kind}", fields)
 
     async def call(self, method: str, fields: dict[str, Any]) -> Any:
-        """Call the league manager; the result that it answers."""
+        """Call the league manager; returns the ``result`` of its answer."""
         async with self._session.post(f"{self._site.url}/mcp", json=words.rpc(method, fields)) as reply:
             answer = await reply.json()
         return answer["result"]
@@ -142,13 +142,13 @@ class Cast:
         await self.call("report_match_result", report)
 
     async def started_matches(self) -> list[str]:
-        """Wait until all matches of a round have been started; their ids."""
+        """Wait until all matches of a round have been started; returns their ids."""
         await until(lambda: len(self.started) >= PLAYERS // 2)
         return sorted(self.started)
 
 
 async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], list[bytes]]:
-    """Play ROUNDS rounds, one result after the other; the delays in milliseconds, and the frames."""
+    """Play ROUNDS rounds, one result after the other; returns the delays in milliseconds, and the frames."""
     delays, frames = [], []
     async with aiohttp.ClientSession() as session:
         cast = Cast(bench, session)
@@ -172,7 +172,7 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
 
 
 async def bare_run(url: str, frames: list[bytes], browsers: Browsers) -> list[float]:
-    """Send the same frames by a bare broadcast; the delays in milliseconds."""
+    """Send the same frames by a bare broadcast; returns the delays in milliseconds."""
     delays = []
     async with aiohttp.ClientSession() as session, browsers.watching(f"{url}/", url):
         for frame in frames:
@@ -187,7 +187,7 @@ async def bare_run(url: str, frames: list[bytes], browsers: Browsers) -> list[fl
 
 
 def measure(sockets: int) -> dict[str, Any]:
-    """Do both runs, one after the other; the figures."""
+    """Do both runs, one after the other; returns the figures."""
     with scratch() as folder:
         with running_site(folder) as bench:
             league, frames = asyncio.run(league_run(bench, Browsers(sockets)))

@@ -38,13 +38,13 @@ def used_s(pid: int) -> float:
 
 
 def machine_s() -> float:
-    """Processor seconds that this machine has worked so far, for all processes together."""
+    """Processor seconds that all processes of this machine have used so far, together."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     return (sum(fields) - fields[3] - fields[4]) / TICKS
 
 
 def play(folder: Path, web: int, players: int) -> dict[str, Any]:
-    """Play the leagues with ``web`` web processes, each with a referee; the figures."""
+    """Play the leagues with ``web`` web processes, each with a referee; returns the figures."""
     with ExitStack() as stack:
         site, _redis = stack.enter_context(scaled_site(folder))
         conductor = site.start_conductor()
@@ -105,7 +105,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure and print the curve; the exit code."""
+    """Measure and print the curve; returns the exit code."""
     parser = command_line("scale", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
     options = parser.parse_args()

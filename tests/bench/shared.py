@@ -17,17 +17,17 @@ from tests.bench.processes import running
 
 
 def league(players: int, *, shared: bool) -> dict[str, Any]:
-    """Play one league; its figures."""
+    """Play one league; returns its figures."""
     os.environ["LEAGUE_SHARED"] = "1" if shared else "0"
     with scratch() as folder, running(folder, players) as bench:
         return asyncio.run(play(bench, Audience(0)))
 
 
 def measure(players: int, pairs: int) -> dict[str, Any]:
-    """Play the pairs; the figures of both kinds, in order."""
+    """Play the pairs; returns the figures of both kinds, in the order of play."""
     figures: dict[str, list[dict[str, Any]]] = {"with": [], "without": []}
     for number in range(pairs):
-        # The first of a pair is not always the same: the machine may warm up or tire.
+        # The kinds take turns at being first in a pair, because the machine may become faster or slower meanwhile.
         for kind in ("with", "without") if number % 2 else ("without", "with"):
             one = league(players, shared=kind == "with")
             figures[kind].append(one)

@@ -23,7 +23,7 @@ LIMIT_S = 600.0
 
 
 async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
-    """Play some rounds of one league; the figures of all but the first round."""
+    """Play some rounds of one league; returns the figures of all but the first round."""
     done = "SELECT count(*) FROM matches_round WHERE league_id = ? AND state = 'COMPLETED'"
     cpu: dict[str, float] = {}
     begun = schedule_s = 0.0
@@ -49,7 +49,7 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
 
 
 def measure(players: int, rounds: int) -> dict[str, Any]:
-    """What a match costs in leagues of one size, in milliseconds."""
+    """Play leagues of one size; returns what a match costs, in milliseconds of processor time, with other figures."""
     names = {f"size_{number}": "plain" for number in range(LEAGUES[players])}
     with scratch() as folder, running(folder, players, names) as bench:
         runs = [asyncio.run(play(bench, league, rounds)) for league in names]
@@ -66,7 +66,7 @@ def measure(players: int, rounds: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = command_line("sizes", __doc__)
     parser.add_argument("--largest", type=int, choices=list(ROUNDS), default=1000)
     options = parser.parse_args()

@@ -36,7 +36,7 @@ LIMIT_S = 120.0
 
 
 def measure(script: Script, folder: Path) -> float:
-    """Send a run's calls through the stack alone; the seconds it took.
+    """Send a run's calls through the stack alone; returns the seconds it took.
 
     Args:
         script: what was sent to the players; these must still be running.

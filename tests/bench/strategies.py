@@ -40,7 +40,7 @@ PARITIES: dict[str, Make] = {
 
 @dataclass
 class Seat:
-    """A player with its history."""
+    """A player of a series, with what it remembers of its matches."""
 
     name: str
     strategy: Strategy
@@ -65,7 +65,7 @@ class Seat:
 
 
 def play(game: Game, seats: Sequence[Seat], rng: random.Random) -> str | None:
-    """Play a match; the name of the winner, or None."""
+    """Play a match; returns the name of the winner, or None for a draw."""
     by_name = {seat.name: seat for seat in seats}
     first, second = by_name
     state = game.new_state((first, second))
@@ -87,7 +87,7 @@ def play(game: Game, seats: Sequence[Seat], rng: random.Random) -> str | None:
 
 
 def series(game: Game, makes: dict[str, Make], matches: int, rng: random.Random) -> list[int]:
-    """How often the first one won, nobody did, and the second one won; each is PLAYER_A in half of the matches."""
+    """How many wins, draws and losses the first strategy has; each of the two is PLAYER_A in half of the matches."""
     seats = [Seat(name, make(rng)) for name, make in makes.items()]
     counts = {seats[0].name: 0, None: 0, seats[1].name: 0}
     for number in range(matches):
@@ -104,7 +104,7 @@ def percent(count: int, of: int) -> str:
 
 
 def show(title: str, heading: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
-    """Print a table as Markdown, each row as soon as it is there."""
+    """Print a table as Markdown, each row as soon as it is computed."""
     print(f"\n{title}\n\n| {' | '.join(heading)} |\n|{'---|' * len(heading)}", flush=True)
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
@@ -114,7 +114,7 @@ def duels(
     game_type: str, pairs: Sequence[tuple[tuple[str, Make], tuple[str, Make]]], matches: int, rng: random.Random
 ) -> Iterator[Sequence[str]]:
     for (first, make), (second, other) in pairs:
-        # A strategy may play against itself.
+        # The space makes the names differ when a strategy plays against itself.
         won, drawn, lost = series(get_game(game_type), {first: make, f"{second} ": other}, matches, rng)
         decided = percent(won, won + lost) if won + lost else "none"
         yield first, second, percent(won, matches), f"{100 * drawn / matches:.1f} %", percent(lost, matches), decided
@@ -170,7 +170,7 @@ def crowds(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
     for crowd, one in (("even", "odd"), ("even", "even"), ("even", "random"), ("random", "odd"), ("random", "random")):
         points: dict[bool, list[int]] = {True: [], False: []}
         while len(points[True]) < matches:
-            # The last one is the one that differs.
+            # The last player is the one that plays differently.
             names = [crowd] * 9 + [one]
             seats = [Seat(f"{name}{place}", PARITIES[name](rng)) for place, name in enumerate(names)]
             for pair in combinations(seats, 2):

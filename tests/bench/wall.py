@@ -44,7 +44,7 @@ class Watched:
 
 
 async def observe(bench: Bench, seconds: float) -> dict[str, Any]:
-    """Start the league and look at it for some seconds; the figures."""
+    """Start the league and measure it for some seconds; returns the figures."""
     watched = Watched()
     pages = [f"{bench.url}/ws/leagues/{LEAGUE}/{page}?packed=gzip" for page in ("screen/", "")]
     async with sockets(bench.url, [partial(watched.watch, url=url) for url in pages], lambda: watched.ready >= 2):
@@ -68,7 +68,7 @@ def _moves(bench: Bench) -> int:
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Start everything; the figures."""
+    """Start site and players, and measure; returns the figures."""
     with scratch() as folder:
         bench = Bench(folder, PLAYERS)
         try:

@@ -20,13 +20,13 @@ PAIRS = 7
 
 
 def measure(pairs: int, sockets: int, *, packed: bool) -> dict[str, Any]:
-    """Play a league without and a league with an audience ``pairs`` times; the figures."""
+    """Play a league without and a league with an audience ``pairs`` times; returns the figures."""
     names = [f"league_{number}" for number in range(2 * pairs + 1)]
     quiet, watched = [], []
     p50, p95 = [], []
     never_shown = frames = 0
     with scratch() as folder, running(folder, PLAYERS, dict.fromkeys(names, "plain")) as bench:
-        # The site is cold in its first league.
+        # The first league warms up the site, and is not counted.
         asyncio.run(play(bench, Audience(0), names[0]))
         for without, with_audience in zip(names[1::2], names[2::2], strict=True):
             quiet.append(asyncio.run(play(bench, Audience(0), without)))
