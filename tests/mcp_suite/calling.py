@@ -1,6 +1,6 @@
 """Our client as the official suite starts it, once for each scenario: ``python -m tests.mcp_suite.calling URL``.
 
-It does with the suite's server what the league does with a player: finds out what it is, and calls its tools.
+It does with the suite's server what the league does with a player: finds out how it is spoken to, and calls its tools.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MESSAGE = {
 
 
 async def main(url: str) -> None:
-    """Find out, and call each tool that may be called."""
+    """Find out how the server at ``url`` is spoken to, and call each tool that it lists."""
     client, memory, next_id = Client(agent_type="league_manager"), Memory(), partial(next, count(1))
     sessions = KeptSessions(partial(client.delete, limit_s=END_S))
     post = partial(client.post, url)

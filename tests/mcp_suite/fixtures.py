@@ -124,8 +124,8 @@ _CONFIRM = elicitation("Please confirm", {"ok": {"type": "boolean"}}, "ok")
 _ROOTS = Question("roots/list", {})
 
 
-def _asks(heading: str, *rounds: Mapping[str, Question], bound: bool = True) -> Work:
-    """A tool that asks round after round, and then says something with the answers."""
+def _tool_that_asks(heading: str, *rounds: Mapping[str, Question], bound: bool = True) -> Work:
+    """A tool that asks one round of questions after the other, and then returns the client's answers."""
 
     async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
         answers: dict[str, Any] = {}
@@ -136,8 +136,8 @@ def _asks(heading: str, *rounds: Mapping[str, Question], bound: bool = True) -> 
     return work
 
 
-async def _either(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    """Asks what the client can answer, and nothing else."""
+async def _asks_what_the_client_can(context: Context, arguments: dict[str, Any]) -> ToolResult:
+    """Asks those questions for which the client has the capability, and no others."""
     can = {"ask": _NAME_FORM, "sample": _sample("Say hello", 50)}
     questions = {name: one for name, one in can.items() if one.capability in context.capabilities}
     return ToolResult([text(f"Answers: {await context.ask(questions)}")])
@@ -160,25 +160,25 @@ _WORKS: dict[str, Work] = {
     "test_sampling": _sampling,
     "test_missing_capability": _sampling,
     "test_elicitation": _user,
-    "test_streaming_elicitation": _asks("Streamed", {"user_name": _NAME_FORM}),
+    "test_streaming_elicitation": _tool_that_asks("Streamed", {"user_name": _NAME_FORM}),
     "test_elicitation_sep1034_defaults": _DEFAULTS,
     "test_elicitation_sep1330_enums": _ENUMS,
-    "test_input_required_result_elicitation": _asks("Hello", {"user_name": _NAME_FORM}, bound=False),
-    "test_input_required_result_sampling": _asks(
+    "test_input_required_result_elicitation": _tool_that_asks("Hello", {"user_name": _NAME_FORM}, bound=False),
+    "test_input_required_result_sampling": _tool_that_asks(
         "Said", {"capital_question": _sample("What is the capital of France?", 100)}
     ),
-    "test_input_required_result_list_roots": _asks("Roots", {"client_roots": _ROOTS}),
-    "test_input_required_result_request_state": _asks("state-ok", {"confirm": _CONFIRM}),
-    "test_input_required_result_tampered_state": _asks("state-ok", {"confirm": _CONFIRM}),
-    "test_input_required_result_multiple_inputs": _asks(
+    "test_input_required_result_list_roots": _tool_that_asks("Roots", {"client_roots": _ROOTS}),
+    "test_input_required_result_request_state": _tool_that_asks("state-ok", {"confirm": _CONFIRM}),
+    "test_input_required_result_tampered_state": _tool_that_asks("state-ok", {"confirm": _CONFIRM}),
+    "test_input_required_result_multiple_inputs": _tool_that_asks(
         "All", {"user_name": _NAME_FORM, "greeting": _sample("Generate a greeting", 50), "client_roots": _ROOTS}
     ),
-    "test_input_required_result_multi_round": _asks(
+    "test_input_required_result_multi_round": _tool_that_asks(
         "Rounds",
         {"step1": elicitation("Step 1: What is your name?", {"name": {"type": "string"}}, "name")},
         {"step2": elicitation("Step 2: What is your favorite color?", {"color": {"type": "string"}}, "color")},
     ),
-    "test_input_required_result_capabilities": _either,
+    "test_input_required_result_capabilities": _asks_what_the_client_can,
     "json_schema_2020_12_tool": _constant(text("The schema is what is tested.")),
     "test_header_param": _constant(text("The header is what is tested.")),
 }
@@ -203,29 +203,29 @@ def _resource(uri: str, **content: str) -> Resource:
 
 
 async def _simple(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
-    return [_said(text("This is a simple prompt for testing."))]
+    return [_user_message(text("This is a simple prompt for testing."))]
 
 
 async def _with_arguments(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
-    return [_said(text(f"Prompt with arguments: arg1='{arguments['arg1']}', arg2='{arguments['arg2']}'"))]
+    return [_user_message(text(f"Prompt with arguments: arg1='{arguments['arg1']}', arg2='{arguments['arg2']}'"))]
 
 
 async def _with_resource(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
     embedded = _embedded(arguments["resourceUri"], "Embedded resource content for testing.")
-    return [_said(embedded), _said(text("Please process the embedded resource above."))]
+    return [_user_message(embedded), _user_message(text("Please process the embedded resource above."))]
 
 
 async def _with_image(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
-    return [_said(_IMAGE), _said(text("Please analyze the image above."))]
+    return [_user_message(_IMAGE), _user_message(text("Please analyze the image above."))]
 
 
-async def _asking(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
+async def _prompt_that_asks(context: Context, arguments: dict[str, str]) -> list[dict[str, Any]]:
     question = elicitation("What context should the prompt use?", {"context": {"type": "string"}}, "context")
     answer = await context.ask({"user_context": question})
-    return [_said(text(f"Use this context: {answer['user_context'].get('content')}"))]
+    return [_user_message(text(f"Use this context: {answer['user_context'].get('content')}"))]
 
 
-def _said(content: Content) -> dict[str, Any]:
+def _user_message(content: Content) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
@@ -262,13 +262,13 @@ def fixture_registry() -> Registry:
             [PromptArgument("resourceUri", "An address.", required=True)],
         ),
         Prompt("test_prompt_with_image", "Image", "For the suite.", _with_image),
-        Prompt("test_input_required_result_prompt", "Asking", "For the suite.", _asking),
+        Prompt("test_input_required_result_prompt", "Asking", "For the suite.", _prompt_that_asks),
     )
     return registry
 
 
 def add_triggers(registry: Registry, listeners: Listeners) -> None:
-    """Offer the tools that make the server tell of changed lists."""
+    """Add the tools that make the server announce a changed list of tools or prompts."""
 
     def trigger(kind: Any) -> Work:
         async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:

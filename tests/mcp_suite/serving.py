@@ -1,4 +1,4 @@
-"""Our core with the suite's fixtures at a port: ``python -m tests.mcp_suite.serving [PORT]``."""
+"""Our server core with the suite's fixtures, at a port: ``python -m tests.mcp_suite.serving [PORT]``."""
 
 from __future__ import annotations
 

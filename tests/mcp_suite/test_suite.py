@@ -20,11 +20,11 @@ pytestmark = [pytest.mark.long, pytest.mark.e2e]
 
 MISSING = Path(__file__).with_name("missing_fixtures.txt")
 """The checks that fail at a server because it does not have the fixture that they call, or, at the referee, because it
-has neither resources nor prompts: server or ``all``, version, scenario, check. A line that is not needed any more fails
-the test, too."""
+has neither resources nor prompts: server or ``all``, version, scenario, check. The test also fails for a line whose
+check passes."""
 GOOD = {"SUCCESS", "INFO"}
 SCORED_PENDING = {"http-header-validation", "http-custom-header-server-validation", "json-schema-2020-12"}
-"""Not required yet by the suite; we hold them all the same."""
+"""Scenarios that the suite does not require yet; this test does."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def required(tools: Path, version: str) -> set[str]:
 
 
 async def run(tools: Path, version: str, url: str, out: Path) -> dict[str, list[dict[str, str]]]:
-    """Run the suite: by scenario, its checks with their ids and statuses."""
+    """Run the suite; returns by scenario its checks with their ids and statuses."""
     program = tools / "@modelcontextprotocol/conformance/dist/index.js"
     arguments = ["server", "--url", url, "--requirements", version, "-o", str(out)]
     command = [node(tools), str(program), *arguments]
@@ -62,9 +62,9 @@ def checks_in(out: Path) -> dict[str, list[dict[str, str]]]:
     return checks
 
 
-@pytest.mark.parametrize(("version", "least"), [("2025-11-25", 30), ("2026-07-28", 37)])
+@pytest.mark.parametrize(("version", "scenario_count"), [("2025-11-25", 30), ("2026-07-28", 37)])
 async def test_our_core_passes_every_scenario_that_a_version_requires(
-    tools: Path, version: str, least: int, tmp_path: Path
+    tools: Path, version: str, scenario_count: int, tmp_path: Path
 ) -> None:
     server = fixture_server()
     port = fixture_port(server)
@@ -75,7 +75,7 @@ async def test_our_core_passes_every_scenario_that_a_version_requires(
         server.close()
         await port.close()
     names = required(tools, version)
-    assert len(names) == least
+    assert len(names) == scenario_count
     names |= SCORED_PENDING & checks.keys()
     counts = {name: Counter(check["status"] for check in checks.get(name, [])) for name in sorted(names)}
     wrong = {name: dict(count) for name, count in counts.items() if not count["SUCCESS"] or set(count) - GOOD}
@@ -83,7 +83,7 @@ async def test_our_core_passes_every_scenario_that_a_version_requires(
 
 
 async def failed(tools: Path, version: str, url: str, out: Path) -> list[str]:
-    """Run the suite against a server without fixtures: the checks that a version requires and that fail."""
+    """Run the suite against a server without fixtures; returns the checks that a version requires and that fail."""
     checks = await run(tools, version, url, out)
     wrong = {
         f"{version} {scenario} {check['id']}"
@@ -101,7 +101,7 @@ def excused(server: str, version: str) -> list[str]:
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-async def test_the_league_manager_fails_only_where_the_suite_calls_a_fixture(
+async def test_the_league_manager_fails_only_checks_that_need_a_fixture(
     tools: Path, version: str, tmp_path: Path
 ) -> None:
     with site_with_players(tmp_path, 2) as (site, _players):
@@ -110,7 +110,7 @@ async def test_the_league_manager_fails_only_where_the_suite_calls_a_fixture(
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-async def test_the_player_fails_only_where_the_suite_calls_a_fixture(tools: Path, version: str, tmp_path: Path) -> None:
+async def test_the_player_fails_only_checks_that_need_a_fixture(tools: Path, version: str, tmp_path: Path) -> None:
     server = PlayerServer({"/mcp": Player("Alpha")})
     try:
         url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}/mcp"
@@ -121,9 +121,7 @@ async def test_the_player_fails_only_where_the_suite_calls_a_fixture(tools: Path
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-async def test_the_referee_fails_only_where_the_suite_calls_a_fixture(
-    tools: Path, version: str, tmp_path: Path
-) -> None:
+async def test_the_referee_fails_only_checks_that_need_a_fixture(tools: Path, version: str, tmp_path: Path) -> None:
     async with refereed(tmp_path / "referee.log") as referee:
         wrong = await failed(tools, version, referee.league.endpoint, tmp_path / "out")
     assert wrong == excused("referee", version)

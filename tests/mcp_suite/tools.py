@@ -10,11 +10,11 @@ from typing import NoReturn
 import pytest
 
 FOLDER = "LEAGUE_TEST_MCP_TOOLS"
-"""The variable that names the folder in which ``npm install`` put the tools and a Node that they run on."""
+"""The variable that names the folder into which ``npm install`` put the tools, and a Node to run them on."""
 
 
 def absent(what: str) -> NoReturn:
-    """Skip a test whose tools are not there; in CI, where they have to be, fail it."""
+    """Skip a test whose tools are not installed; fail it in CI, where they have to be."""
     (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(what)
 
 
