@@ -1,4 +1,4 @@
-"""The files in deploy/ start commands that exist, with arguments and variables that these know."""
+"""The files in deploy/ start commands that exist, with arguments and variables that these commands know."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def options_of(command: str) -> Any:
 
 
 def options(words: list[str]) -> dict[str, Any]:
-    """The options of a ``manage.py`` command line; a CommandError where it is not understood."""
+    """The options of a ``manage.py`` command line; raises CommandError if the command does not know them."""
     return vars(options_of(words[0]).parse_args(words[1:]))
 
 
@@ -49,7 +49,7 @@ def read_by_the_site() -> set[str]:
 def test_a_container_runs_a_command_that_exists(name: str) -> None:
     arguments = options(OURS[name]["command"])
     if name.startswith("referee"):
-        # Its port is what it is called at, and with the address what fixes its id.
+        # It must be reachable at its endpoint. Its id depends on that endpoint as well.
         port = arguments["port"]
         assert OURS[name]["ports"] == [f"{port}:{port}"]
         assert arguments["endpoint"].endswith(f":{port}/mcp")
@@ -127,12 +127,12 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False, timeout=60
     )
-    # It also reports units of this machine, which are not tested here.
+    # systemd-analyze also reports units of this machine, which are not tested here.
     assert [line for line in done.stderr.splitlines() if "leaguesite" in line and "Failed to prepare" not in line] == []
 
 
 def limits_of_nginx() -> dict[str, tuple[str, str]]:
-    """The largest body and the time it may take, in each location that is a path or a pattern of paths."""
+    """By location (a path or a pattern of paths): the largest body that it takes, and how long sending may take."""
     everywhere = _limits(NGINX.partition("location")[0], ("", ""))
     matched = re.findall(r"location (?:~\*? |= )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
     return {path: _limits(inside, everywhere) for path, inside in matched}
@@ -166,7 +166,7 @@ def test_nginx_has_the_paths_and_the_limits_of_the_site() -> None:
 
 @pytest.mark.parametrize("upstream", ["upstream-local.conf"])
 def test_nginx_understands_the_site(upstream: str, tmp_path: Path) -> None:
-    """Not the file for compose: it needs a newer nginx than distributions have."""
+    """Only the upstream on the same machine: that for compose needs a newer nginx than distributions have."""
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     if nginx is None:
         pytest.skip("nginx is not installed")
@@ -186,14 +186,14 @@ def test_the_image_is_built_from_files_that_exist() -> None:
     ignore = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8")
     paths = re.findall(r"^!(\S+)$", ignore, re.MULTILINE)
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    # Every package that the site imports, and what it reads beside them.
+    # The image needs every package that the site imports, and the other files that it reads.
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
         "wheel"
     ]
     resources = set(wheel["force-include"])
     assert {*packages, "manage.py", "docs", *resources} - {"docs/protocol.md"} <= set(paths)
-    # What the documentation is built with and from: its stage is the same context.
+    # The stage that builds the documentation has the same context, so its files must be let in, too.
     assert {"mkdocs.yml", "deploy/docs", "requirements/docs.txt", *ELSEWHERE} <= set(paths)
     assert {*wheel["packages"], "league_sdk"} == packages
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
@@ -201,7 +201,7 @@ def test_the_image_is_built_from_files_that_exist() -> None:
     assert "\nUSER league\n" in dockerfile
 
 
-def test_neither_wheel_nor_image_has_what_a_starter_kit_left_behind(tmp_path: Path) -> None:
+def test_files_that_a_started_kit_leaves_behind_get_into_neither_wheel_nor_image(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("hatch_build", DEPLOY / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -219,7 +219,7 @@ def test_neither_wheel_nor_image_has_what_a_starter_kit_left_behind(tmp_path: Pa
         assert {f"examples/kit/*/{name}" for name in module.LEFT_BY_KITS} <= set(lines)
 
 
-def test_the_page_about_deployment_names_commands_and_files_that_exist() -> None:
+def test_deployment_md_names_only_commands_and_files_that_exist() -> None:
     text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"manage\.py (\w+)", text))
     assert {"web", "conductor", "referee", "prepare", "backup"} <= commands

@@ -19,12 +19,12 @@ KINDS = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.LeagueError)
 }
 ANY = "…"
-TOO_MANY = ("E002", "E003")
-"""Their sentences are legion, and say for themselves which field is meant: the page has the usual ones only."""
+WITH_MANY_SENTENCES = ("E002", "E003")
+"""Codes with very many sentences, which name the field that they mean: the page quotes only the usual ones."""
 
 
 def words(node: ast.expr) -> str:
-    """A sentence in the source, with … for what is filled in; nothing if it is made elsewhere."""
+    """A sentence as the source has it, with … for each value filled in; empty if it is written elsewhere."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -49,7 +49,7 @@ def sentences() -> frozenset[tuple[str, str]]:
 
 
 def quoted(section: str) -> list[str]:
-    """The sentences of the first column: those that begin as one and end as one."""
+    """The sentences in the first column of the section's table."""
     cells = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
     return [cell for cell in cells if cell not in ("it says", "---") and cell.endswith((".", ANY))]
 
@@ -68,19 +68,19 @@ def test_a_section_says_who_gets_it_and_what_to_do(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", errors.NAMES)
-def test_what_a_section_quotes_is_what_the_code_says(code: str) -> None:
+def test_every_sentence_that_a_section_quotes_is_in_the_code(code: str) -> None:
     in_code = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
     assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in in_code] == []
 
 
-@pytest.mark.parametrize("code", [code for code in errors.NAMES if code not in TOO_MANY])
+@pytest.mark.parametrize("code", [code for code in errors.NAMES if code not in WITH_MANY_SENTENCES])
 def test_every_sentence_of_a_code_is_quoted(code: str) -> None:
     in_docs = {sentence.rstrip(f"{ANY}. ") for sentence in quoted(SECTIONS[code][1])}
     in_code = {sentence for of, sentence in sentences() if of == code}
     assert sorted(sentence for sentence in in_code if sentence.rstrip(f"{ANY}. ") not in in_docs) == []
 
 
-def test_codes_of_refused_registrations_exist() -> None:
+def test_codes_of_refused_registrations_and_retryable_codes_are_right() -> None:
     names = dict(re.findall(r"^\| ([LG]\d{3}) (\w+) \|", TEXT, re.MULTILINE))
     assert names.items() <= errors.LEGACY_NAMES.items()
     assert len(names) == 3

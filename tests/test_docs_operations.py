@@ -1,4 +1,4 @@
-"""``docs/operations.md`` says how long a league takes: its table is the formula beside it."""
+"""``docs/operations.md`` says how long a league takes: its table has the figures of the formula beside it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.places import ROOT
 
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 PLAYERS = (10, 20, 30, 60, 100)
-AT_LEAST_S, PER_MATCH_S = 0.15, 0.01
-"""The measured time of a round at this site (docs/performance.md)."""
+MIN_ROUND_S, PER_MATCH_S = 0.15, 0.01
+"""What the site itself needs for a round, as measured: for the whole round at least, and per match."""
 QUESTIONS = {"Even/Odd": 1, "Tic-Tac-Toe": 9, "Connect Four": 42}
 """How many moves the longest match of a round has, one after the other."""
 
@@ -25,8 +25,8 @@ def in_words(seconds: float) -> str:
 
 def league_s(players: int, questions: int, think_s: float) -> float:
     """How long all rounds of a league take."""
-    together = len(planned_round(players, 1).pairings)
-    return rounds_of(players) * (max(AT_LEAST_S, PER_MATCH_S * together) + questions * think_s)
+    matches_of_round = len(planned_round(players, 1).pairings)
+    return rounds_of(players) * (max(MIN_ROUND_S, PER_MATCH_S * matches_of_round) + questions * think_s)
 
 
 @pytest.mark.parametrize("players", PLAYERS)
@@ -36,8 +36,8 @@ def test_a_row_is_what_the_formula_says(players: int) -> None:
     assert f"| {' | '.join(map(str, cells))} |\n" in TEXT
 
 
-def test_the_formula_on_the_page_has_these_figures() -> None:
+def test_the_formula_on_the_page_is_the_one_of_this_test() -> None:
     [formula] = re.findall(r"^    seconds = .*$", TEXT, re.MULTILINE)
-    expected = f"rounds x (max({AT_LEAST_S}, {PER_MATCH_S} x matches of a round) + moves x seconds an answer takes)"
+    expected = f"rounds x (max({MIN_ROUND_S}, {PER_MATCH_S} x matches of a round) + moves x seconds an answer takes)"
     assert formula.partition("= ")[2] == expected
     assert QUESTIONS["Connect Four"] == ROWS * COLUMNS

@@ -1,7 +1,7 @@
 """What the documents name exists: files, links, modules, commands, make targets, variables and names in the code.
 
-Only words in back quotes and in code blocks are checked. Dated records (the changelog, the decisions) name what stood
-there when they were written, so of these only the links are checked.
+Only words in back quotes and in code blocks are checked. Dated records (the changelog, the decisions) name what existed
+when they were written, so of these only the links are checked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ LINKING = [*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 
 SUFFIXES = "py|md|toml|conf|html|js|mjs|yaml|service|in|po"
 MADE_LATER = ("data/", "dist/", "restored/", "keys/", "league/", "SHARED/", "requirements/…", "deploy/.env")
-"""Beginnings of paths that exist on a running site only."""
+"""Beginnings of paths that exist only on a running site or after a build."""
 ELSEWHERE = {"FILE.py", "bot.py", "league.json", "ledger.json", "league.zip", "ports.json", "figures.json"}
-OTHERS = {"URL_OF_THE_BOARD", "HASH_THAT_YOU_KEPT", "my_games", "static_configs", "scrape_configs"}
-OTHERS |= {
+FOREIGN_NAMES = {"URL_OF_THE_BOARD", "HASH_THAT_YOU_KEPT", "my_games", "static_configs", "scrape_configs"}
+FOREIGN_NAMES |= {
     "league_restored",
     "pg_restore",
     "http_code",
@@ -33,7 +33,7 @@ OTHERS |= {
     "TestRaceToTen",
     "race_to_ten",
 }
-"""Names of other programs, and of what a reader makes."""
+"""Names that belong to other programs, or that a reader makes up; they need not be in the code."""
 SOURCES = {".py", ".html", ".js", ".mjs", ".toml", ".conf", ".yaml", ".service", ".sh", ".example", ".txt", ".in", ""}
 
 
@@ -47,7 +47,7 @@ def code_of(page: Path) -> list[str]:
 
 @cache
 def repository_files() -> list[str]:
-    """Every file below the root that is ours, as a path with slashes before its first part."""
+    """Every file of the repository: its path from the root, with a slash in front."""
     skipped = {".venv", ".git", "data", "build", "dist", "staticfiles", "__pycache__"}
     names = []
     for top in sorted(ROOT.iterdir()):
@@ -126,16 +126,16 @@ def test_every_command_in_a_page_exists(page: Path) -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name not in ("ruling.md", "messages.md")], ids=page_name
 )
-def test_every_name_in_a_page_stands_in_the_code(page: Path) -> None:
+def test_every_name_in_a_page_is_in_the_code(page: Path) -> None:
     """Settings, functions, classes, fields: words with an underscore, or with capitals inside."""
     words = {word for code in code_of(page) for word in re.findall(r"\b\w+\b", code)}
     names = {word for word in words if re.fullmatch(r"_?[A-Za-z]+(_[A-Za-z]+)+|_[a-z]+|[A-Z][a-z]+[A-Z]\w*", word)}
-    unknown = names - words_of_the_sources() - OTHERS
+    unknown = names - words_of_the_sources() - FOREIGN_NAMES
     assert sorted(name for name in unknown if not is_a_metric(name)) == []
 
 
 def is_a_metric(name: str) -> bool:
-    """Whether the code has this metric: it adds the prefix of a referee's, and Prometheus adds the ending."""
+    """Whether the code has this metric, there without the prefix of referees and the ending of Prometheus."""
     bare = re.sub(r"^(league|process)_(referee_)?", "", name)
     short = re.sub(r"_(total|bucket)$", "", bare)
     return bool({bare, short, f"league_{short}"} & words_of_the_sources())

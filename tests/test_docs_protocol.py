@@ -34,7 +34,7 @@ TOKENS = {word for span in CODE for word in re.findall(r"[\w.*/-]+", span)} | CO
 
 
 def rows(first: str) -> list[list[str]]:
-    """The table whose header begins with that cell, without the header; cells without their back quotes."""
+    """The rows of the table whose header begins with the cell ``first``, without back quotes."""
     matched = re.search(rf"^\| {re.escape(first)} \|.*\n\|[-|]+\|\n((?:\|.*\|\n)+)", PROSE, re.MULTILINE)
     assert matched is not None, f"there is no table that begins with {first}"
     return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in matched[1].splitlines()]
@@ -59,10 +59,10 @@ def words_of(module: ModuleType) -> set[str]:
     return {word for value in constants.values() if not isinstance(value, str) for word in texts(value) if word}
 
 
-# -- everything is in it ----------------------------------------------------------------------------------
+# -- everything is on the page ----------------------------------------------------------------------------------
 
 
-def test_the_table_of_messages() -> None:
+def test_the_table_of_messages_is_that_of_the_models() -> None:
     assert rows("message") and [row[0] for row in rows("message")][:20] == list(schemas.MODELS)[:20]
     table = {row[0]: tuple(row[1:]) for row in rows("message")}
     assert table == {
@@ -77,7 +77,7 @@ def test_the_table_of_messages() -> None:
     }
 
 
-def test_the_table_of_errors() -> None:
+def test_the_table_of_errors_is_that_of_the_code() -> None:
     table = {row[0]: row[1:5] for row in rows("code")}
     assert table == {
         line["error_code"]: [
@@ -90,13 +90,13 @@ def test_the_table_of_errors() -> None:
     }
 
 
-def test_the_tables_of_002s_codes_and_of_json_rpc() -> None:
+def test_the_tables_of_legacy_codes_and_json_rpc_codes_are_those_of_the_code() -> None:
     assert dict(re.findall(r"^\| ([LG]\d{3}) \| (\w+) \|", PROSE, re.MULTILINE)) == errors.LEGACY_NAMES
     codes = {int(row[0]) for row in rows("JSON-RPC code")}
     assert codes == {code for codes_of_kind in errors.rpc_codes().values() for code in codes_of_kind}
 
 
-def test_the_table_of_settings() -> None:
+def test_the_table_of_settings_has_the_defaults_and_ranges_of_the_code() -> None:
     table = [{"name": row[0], "default": row[1], "range": row[2]} for row in rows("setting")]
     assert table == [line | {"default": _in_words(line["default"])} for line in league_settings()]
 
@@ -105,21 +105,21 @@ def _in_words(value: object) -> str:
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_the_tables_of_states() -> None:
+def test_the_tables_of_states_are_those_of_the_code() -> None:
     assert {row[0]: row[2] for row in rows("agent")} == {
         str(state): ", ".join(sorted(to)) for state, to in AGENT_ARROWS.items()
     }
     assert [name for row in rows("match") for name in row[0].split(", ")] == list(MatchState)
 
 
-def test_the_tables_of_queries_and_games() -> None:
+def test_the_tables_of_queries_and_games_are_those_of_the_code() -> None:
     assert {row[1]: row[0] for row in rows("query type")} == messages.QUERY_TYPES
     assert [row[0] for row in rows("game")] == list(describe())
     table = {row[0]: row[2].partition(":")[0] for row in rows("game")}
     assert table == {name: game["move_types"][0] for name, game in describe().items()}
 
 
-def test_the_tables_of_shapes() -> None:
+def test_the_tables_of_shapes_list_every_shape() -> None:
     into, out = (
         [row[0] for row in re.findall(r"^\| `(\w+)` \|(.*)", part, re.MULTILINE)]
         for part in (
@@ -128,10 +128,10 @@ def test_the_tables_of_shapes() -> None:
         )
     )
     assert out == list(shapes.SHAPES)
-    # Some shapes differ for other messages, or are found out only by trying; and there is a path of its own.
-    only_out = {"parity_choose", *shapes.OF_TOOLS, "protocol_canonical", "handle_legacy", "camel"}
-    only_out |= {shapes.MOVES_HANDLE, *shapes.GUESSES}
-    assert set(into) == set(shapes.SHAPES) - only_out | {inbound.REGISTER_PATH}
+    # Some shapes exist only in calls to agents; registrations have one more, a path of its own.
+    only_to_agents = {"parity_choose", *shapes.OF_TOOLS, "protocol_canonical", "handle_legacy", "camel"}
+    only_to_agents |= {shapes.MOVES_HANDLE, *shapes.GUESSES}
+    assert set(into) == set(shapes.SHAPES) - only_to_agents | {inbound.REGISTER_PATH}
 
 
 LISTS = {
@@ -149,28 +149,28 @@ LISTS = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_every_accepted_word_is_in_it(name: str) -> None:
+def test_every_accepted_word_is_on_the_page(name: str) -> None:
     everywhere = TOKENS | {row[0] for row in rows("message")}
     assert sorted(word for word in LISTS[name] if word not in everywhere) == []
 
 
-def test_numbers_are_those_of_the_code() -> None:
+def test_limits_and_version_are_those_of_the_code() -> None:
     assert f"at most {limits.MAX_BODY_BYTES // 1024} KiB a body" in PROSE
     assert f"at most {limits.MAX_JSON_DEPTH} levels" in PROSE
     assert f"The protocol is `{PROTOCOL}`, its version here {PROTOCOL_VERSION}" in PROSE
 
 
-# -- nothing else is in it --------------------------------------------------------------------------------
+# -- nothing else is on the page -----------------------------------------------------------------------------
 
 
-def test_every_code_in_it_exists() -> None:
+def test_every_code_on_the_page_exists() -> None:
     assert set(re.findall(r"\bE\d{3}\b", TEXT)) == set(errors.NAMES)
     assert set(re.findall(r"\b[LG]\d{3}\b", TEXT)) == set(errors.LEGACY_NAMES)
     codes = {code for codes_of_kind in errors.rpc_codes().values() for code in codes_of_kind}
     assert {int(code) for code in re.findall(r"-32\d{3}", TEXT)} == codes
 
 
-def test_every_name_in_capitals_exists() -> None:
+def test_every_name_in_capitals_on_the_page_exists() -> None:
     known = {
         *schemas.MODELS,
         *messages.QUERY_TYPES.values(),
@@ -199,13 +199,13 @@ def test_every_name_in_capitals_exists() -> None:
     assert sorted(matched - known) == []
 
 
-def test_every_setting_in_it_exists() -> None:
+def test_every_setting_on_the_page_exists() -> None:
     known = {line["name"] for line in league_settings()} | set(Fault.model_fields)
     named = {word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word)}
     assert sorted(named - known) == []
 
 
-def test_causes_of_faults() -> None:
+def test_the_table_of_causes_has_every_cause_of_a_fault() -> None:
     assert [row[0] for row in rows("cause")] == list(faults.Cause)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.places import ROOT
 
 WORDS_PER_MINUTE = 230
-"""At which adults read plain prose."""
+"""The speed at which adults read plain prose."""
 LOOKED_UP = {"CHANGELOG.md", "messages.md", "errors.md"}
 INDEX = ROOT / "docs" / "README.md"
 
@@ -36,6 +36,6 @@ def test_the_pages_for_a_kind_of_reader_take_at_most_an_hour(who: str) -> None:
     assert 0 < sum(read.values()) <= 60 * WORDS_PER_MINUTE, read
 
 
-def test_every_page_is_in_a_list() -> None:
+def test_every_page_is_in_the_list_of_a_kind_of_reader() -> None:
     listed = {page.resolve() for pages in lists().values() for page in pages}
     assert {page for page in (ROOT / "docs").glob("*.md") if page.resolve() not in listed} == {INDEX}

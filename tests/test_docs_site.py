@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds strict, asks no other host for anything, and has every page in its list.
+"""The documentation as a site: it builds without warnings, loads nothing from other hosts, and lists every page.
 
 It is compared with the Markdown as ``/docs/`` renders it without a built site, so both show the same.
 """
@@ -26,7 +26,7 @@ PARTS = ("h2", "h3", "h4", "table", "tr", "pre", "ol", "ul", "li", "img")
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strict."""
+    """The folder of the site, built by ``mkdocs build --strict``."""
     if importlib.util.find_spec("material") is None:
         (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)("mkdocs-material is not installed: make setup")
     folder = tmp_path_factory.mktemp("docs") / "site"
@@ -42,11 +42,11 @@ def html_of(site: Path, page: str) -> str:
 
 
 def parts(html: str) -> dict[str, int]:
-    """How many of each part there are."""
+    """How many elements of each of the kinds in ``PARTS`` there are."""
     return {part: len(re.findall(rf"<{part}[ >]", html)) for part in PARTS}
 
 
-def test_no_page_asks_another_host_for_anything(built: Path) -> None:
+def test_no_page_loads_anything_from_another_host(built: Path) -> None:
     foreign = []
     for page in PAGES:
         for tag in re.findall(r"<(?:link|script|img|iframe|source|object|embed)\b[^>]*>", html_of(built, page)):
@@ -58,7 +58,7 @@ def test_no_page_asks_another_host_for_anything(built: Path) -> None:
     assert [path.name for path in built.rglob("*") if path.suffix in (".woff", ".woff2", ".ttf", ".map")] == []
 
 
-def test_what_a_page_runs_is_allowed_by_its_hashes_alone(built: Path) -> None:
+def test_every_script_of_a_page_can_be_allowed_by_its_hash(built: Path) -> None:
     """The browser would refuse anything that needs 'unsafe-inline': handlers and styles in attributes, <style>."""
     for page in PAGES:
         html = html_of(built, page)
@@ -69,7 +69,7 @@ def test_what_a_page_runs_is_allowed_by_its_hashes_alone(built: Path) -> None:
         assert hashes(html.encode()) != []
 
 
-def test_every_page_is_in_the_list(built: Path) -> None:
+def test_every_page_is_in_the_navigation(built: Path) -> None:
     html = html_of(built, "chaos.md")
     listed = set(re.findall(r'class="md-nav__link[^"]*"[^>]*href="([^"#]*)"', html.replace("\n", " ")))
     listed |= set(re.findall(r'href="([^"#]*)"[^>]*class="md-nav__link', html))
@@ -79,7 +79,7 @@ def test_every_page_is_in_the_list(built: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_built_as_it_is_shown_without(built: Path, page: str) -> None:
+def test_a_built_page_has_the_same_parts_as_without_a_built_site(built: Path, page: str) -> None:
     [content] = re.findall(r'<article class="md-content__inner.*?</article>', html_of(built, page), re.DOTALL)
     assert parts(content) == parts(plain.text(ROOT, page, "/docs/").html)
 
@@ -90,11 +90,11 @@ def test_search_finds_every_page(built: Path) -> None:
     assert found == {sources.address(page) for page in PAGES}
 
 
-def test_the_built_site_says_which_sources_it_is_of(built: Path) -> None:
+def test_the_built_site_has_the_digest_of_its_sources(built: Path) -> None:
     assert (built / sources.DIGEST).read_text(encoding="ascii") == sources.digest(ROOT)
 
 
-def test_every_decision_is_in_their_list() -> None:
+def test_every_decision_is_in_the_list_of_decisions() -> None:
     listed = re.findall(r"^- \[(.+)\]\((.+)\)$", PAGES["decisions/README.md"].read_text(encoding="utf-8"), re.MULTILINE)
     decisions = sorted(page for page in PAGES if re.match(r"decisions/\d", page))
     titles = [sources.title(PAGES[page].read_text(encoding="utf-8"), page) for page in decisions]

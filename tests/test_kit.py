@@ -1,4 +1,4 @@
-"""The starter kit in Python: how it answers, says that it is up, and fetches its messages."""
+"""The starter kit in Python: how it answers calls and /health, and fetches its messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kit() -> ModuleType:
 
 
 class Writes(io.RawIOBase):
-    """Keeps each write by itself."""
+    """A raw stream that keeps the chunks of its writes apart."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -39,7 +39,7 @@ class Writes(io.RawIOBase):
 
 
 class Connection:
-    """A connection with one request on it."""
+    """Stands in for a socket on which one request comes in."""
 
     def __init__(self, request: bytes) -> None:
         self.request, self.writes = request, Writes()
@@ -58,7 +58,7 @@ class Connection:
 
 
 def ask(verb: str, path: str, body: bytes = b"") -> tuple[Connection, dict[str, Any]]:
-    """One request to the kit; its connection, and the answer's JSON."""
+    """Send one request to the kit; returns its connection, and the answer's JSON."""
     head = f"{verb} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     connection = Connection(head.encode() + body)
     kit().Handler(connection, ("127.0.0.1", 1), None)
@@ -74,13 +74,13 @@ def test_the_kit_answers_in_one_write_without_delay() -> None:
     assert connection.options == [(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)]
 
 
-def test_the_kit_says_whether_it_is_up() -> None:
+def test_the_kit_answers_health_and_refuses_other_paths() -> None:
     _, health = ask("GET", "/health")
     assert (health["status"], health["agent_id"], health["uptime"] >= 0) == ("starting", None, True)
     assert ask("GET", "/other")[1] == {"error": "POST to /mcp"}
 
 
-def test_the_kit_knows_a_call_of_the_league_by_its_token() -> None:
+def test_the_kit_recognises_a_call_of_the_league_by_its_token() -> None:
     player = kit()
     player.ME.update(player_id="P01", auth_token="tok_a", league_token="tok_l")
     for token, called in (("tok_other", False), ("tok_l", True)):
@@ -91,7 +91,7 @@ def test_the_kit_knows_a_call_of_the_league_by_its_token() -> None:
 
 
 @pytest.mark.parametrize(("status", "says"), [(401, "does not know our auth_token"), (409, "Another program")])
-def test_the_kit_stops_when_it_is_not_wanted_any_more(
+def test_the_kit_stops_when_its_token_is_refused_or_another_program_has_its_place(
     monkeypatch: pytest.MonkeyPatch, status: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     player, waited = kit(), []
@@ -105,12 +105,12 @@ def test_the_kit_stops_when_it_is_not_wanted_any_more(
     monkeypatch.setattr(player.time, "sleep", waited.append)
     with pytest.raises(SystemExit, match=says):
         player.fetch("http://league/inbox")
-    # A league that is away is asked again, each time after a pause.
+    # A league that cannot be reached is asked again, each time after a pause.
     assert [1 <= seconds <= 3 for seconds in waited] == [True, True]
     assert capsys.readouterr().out.count("trying again") == 2
 
 
-def test_an_answer_that_could_not_be_brought_is_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_could_not_be_delivered_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     player, cursors, answer_ids = kit(), [], []
     request = {"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"message_type": "PING"}}
 
@@ -129,5 +129,5 @@ def test_an_answer_that_could_not_be_brought_is_given_again(monkeypatch: pytest.
     monkeypatch.setattr(player.time, "sleep", lambda _: None)
     with pytest.raises(SystemExit):
         player.fetch("http://league/inbox")
-    # The cursor says what we have answered: it stays until the answer is there.
+    # The cursor tells the league what was answered, so it stays the same until the answer has been delivered.
     assert (cursors, answer_ids) == (["", "", "c1"], [5, 5])

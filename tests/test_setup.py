@@ -12,7 +12,7 @@ from tests.places import ROOT
 
 RUN = ["base.txt", "scale.txt"]
 DEV = [*RUN, "telemetry.txt", "dev.txt"]
-# Stands in for Python: `-m venv DIR` copies it there, `-m pip install` notes which files it was given.
+# Stands in for Python: `-m venv DIR` copies this script there, `-m pip install` logs the files it was given.
 INTERPRETER = """#!/bin/sh
 case "$*" in
     "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
@@ -34,7 +34,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def installed(checkout: Path, requirements: str) -> list[str]:
-    """Set up; the files of requirements that were installed for it."""
+    """Run the script; returns the requirements files that it installed."""
     log = checkout / "pip.log"
     log.unlink(missing_ok=True)
     command = [checkout / "deploy" / "setup-venv.sh", requirements]
@@ -56,7 +56,7 @@ def test_the_command_line_of_the_checkout_is_installed(checkout: Path) -> None:
     assert done.stdout == "-P -m league_sdk local my file.py\n"
 
 
-def test_another_lock_is_installed_anew(checkout: Path) -> None:
+def test_a_changed_requirements_file_is_installed_anew(checkout: Path) -> None:
     installed(checkout, "dev")
     (checkout / "requirements" / "base.txt").write_text("django==5.2.99\n", encoding="utf-8")
     assert [installed(checkout, wanted) for wanted in ("run", "run", "dev", "run")] == [RUN, [], DEV, []]
@@ -69,7 +69,7 @@ def test_an_environment_copied_from_elsewhere_is_made_again(checkout: Path) -> N
     assert installed(moved, "run") == RUN
 
 
-def test_an_installation_that_was_broken_off_is_done_again(checkout: Path) -> None:
+def test_an_interrupted_installation_is_done_again(checkout: Path) -> None:
     installed(checkout, "run")
     (checkout / ".venv" / ".unfinished").touch()
     (checkout / ".venv" / ".installed").unlink()

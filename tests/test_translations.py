@@ -33,7 +33,7 @@ def test_placeholders_are_those_of_the_text(entries: list[polib.POEntry]) -> Non
         allowed = set(_PLACEHOLDER.findall(entry.msgid)) | set(_PLACEHOLDER.findall(entry.msgid_plural))
         for text in [entry.msgstr, *entry.msgstr_plural.values()]:
             placeholders = set(_PLACEHOLDER.findall(text))
-            # Hebrew has words for one and two: a plural form may do without its number.
+            # Hebrew has words for one and two, so a plural form may leave out its number.
             if placeholders - allowed or (not entry.msgid_plural and placeholders != allowed):
                 wrong.append(entry.msgid)
     assert wrong == []
@@ -97,7 +97,9 @@ def test_the_compiled_file_is_up_to_date(entries: list[polib.POEntry]) -> None:
     assert {(entry.msgctxt, entry.msgid): (entry.msgstr, entry.msgstr_plural) for entry in compiled} == written
 
 
-def test_no_text_is_missing(tmp_path: Path, entries: list[polib.POEntry]) -> None:
+def test_the_translation_has_every_text_of_the_sources_and_no_others(
+    tmp_path: Path, entries: list[polib.POEntry]
+) -> None:
     if shutil.which("xgettext") is None:
         unable = pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip
         unable("xgettext is not installed (apt-get install gettext)")

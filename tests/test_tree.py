@@ -21,7 +21,7 @@ def subjects(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_test_lies_where_its_subject_does(package: str) -> None:
+def test_every_test_file_is_in_the_folder_of_what_it_tests(package: str) -> None:
     wrong = []
     tests = sorted((ROOT / "tests" / package).rglob("test_*.py"))
     assert tests
