@@ -39,17 +39,17 @@ hypothesis.settings.load_profile("tests")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse end-to-end tests that `make test` would not run: it looks for them in ``tests/e2e`` only."""
     folder = ROOT / "tests" / "e2e"
-    lost = [
+    outside = [
         item.nodeid
         for item in items
         if item.get_closest_marker("e2e") and not item.get_closest_marker("long") and folder not in item.path.parents
     ]
-    if lost:
-        raise pytest.UsageError(f"move these end-to-end tests into tests/e2e, or mark them long: {', '.join(lost)}")
+    if outside:
+        raise pytest.UsageError(f"move these end-to-end tests into tests/e2e, or mark them long: {', '.join(outside)}")
 
 
 def pytest_collection() -> None:
-    """Collect no garbage while tests are collected: all that is made then stays."""
+    """Turn the garbage collector off while tests are collected, because hardly anything becomes garbage then."""
     gc.disable()
 
 
@@ -92,7 +92,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 @pytest.fixture(autouse=True)
 def forget_what_other_tests_left() -> None:
-    """Clear the memory that tests of one process share, such as rate limits by address."""
+    """Clear what the product keeps in memory, such as rate limits by address: tests of one process share it."""
     attempts.forget_all()
     known_tokens.forget_all()
     VISITS.forget_all()
@@ -115,7 +115,7 @@ def language_of_the_site() -> None:
 
 @pytest.fixture
 def hunts_without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hunts for a dialect send one request after the other without a pause, to agents on real sockets."""
+    """Make hunts for a dialect send their requests without pauses, in tests with agents on real sockets."""
     monkeypatch.setattr(memory, "BURST_S", 0.0)
     monkeypatch.setattr(memory, "SEARCH_GAP_S", 0.0)
 
@@ -152,11 +152,11 @@ def api_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def script(api_key: str) -> Script:
-    """Someone with the instructor's API key."""
+    """A caller of the API who sends the instructor's API key."""
     return Script(api_key)
 
 
 @pytest.fixture
 def public() -> Script:
-    """Someone without a key."""
+    """A caller of the API who sends no key."""
     return Script("")

@@ -26,7 +26,7 @@ from tests import wire
 
 
 def signed(who: Member, message_type: str, **fields: Any) -> dict[str, Any]:
-    """A message of a registered agent."""
+    """A message of a registered agent, with its auth_token."""
     return {
         "protocol": "league.v2",
         "message_type": message_type,
@@ -39,7 +39,7 @@ def signed(who: Member, message_type: str, **fields: Any) -> dict[str, Any]:
 
 @contextmanager
 def counting(counts: list[int]) -> Iterator[None]:
-    """Append the number of queries that the block makes."""
+    """Append to ``counts`` the number of database queries that the block makes."""
     with CaptureQueriesContext(connection) as seen:
         yield
     counts.append(len(seen))
@@ -50,13 +50,13 @@ def counting(counts: list[int]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Member:
-    """An agent and the auth_token it was given."""
+    """An agent and the auth_token that it got when it registered."""
 
     agent: Agent
     token: str
 
     def fresh(self) -> Agent:
-        """The row, read again."""
+        """The row, read anew from the database."""
         return Agent.objects.get(pk=self.agent.pk)
 
 
@@ -95,7 +95,7 @@ def open_league(league_id: str = "fall", **settings_: Any) -> League:
 
 
 def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
-    """Insert many players directly into the database, for tests that cost must not grow with their number."""
+    """Insert many players directly into the database, for tests that a cost does not grow with their number."""
     now = timezone.now()
     return Agent.objects.bulk_create(
         Agent(
@@ -122,7 +122,7 @@ class Setting:
 
     @property
     def league(self) -> League:
-        """The row, read again."""
+        """The row, read anew from the database."""
         return League.objects.get(pk=self.league_id)
 
     def match(self, match_id: str) -> Match:
@@ -168,7 +168,7 @@ def playing_on(place: Setting) -> None:
 
 
 def veiled() -> Setting:
-    """Four players; round 1 is played, and the board is frozen since."""
+    """A league of four in which round 1 has been played, with the board frozen from round 2 on."""
     place = playing(players=4)
     freeze.plan(league_id=place.league_id, from_round=2)
     finish_round(place)
@@ -176,12 +176,12 @@ def veiled() -> Setting:
 
 
 def open_current(league_id: str) -> None:
-    """The announcements of the current round are settled."""
+    """Open the current round, as when all its announcements have been delivered or have failed."""
     lifecycle.open_round(round_pk=Round.objects.get(league_id=league_id, state="ANNOUNCING").pk)
 
 
 def look() -> due.Plan:
-    """One look of the conductor."""
+    """Have the conductor look once for what is due."""
     return due.look(busy_agents=(), draining=False)
 
 
@@ -204,7 +204,7 @@ def result_fields(match: Match, winner: str | None, **changes: Any) -> dict[str,
 
 
 def silent(match: Match, *player_ids: str) -> dict[str, Any]:
-    """Changes to a report: these players never answered."""
+    """The changes to a report that say that these players never answered."""
     others = [code for code in (match.player_a.code, match.player_b.code) if code not in player_ids]
     winner = others[0] if others else None
     return {
@@ -218,7 +218,7 @@ def silent(match: Match, *player_ids: str) -> dict[str, Any]:
 
 
 def report(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
-    """Have the match's referee report; the fields of the answer."""
+    """Have the match's referee report the result; returns the fields of the answer."""
     fields = result_fields(match, winner, **changes)
     assert match.referee is not None
     return reporting.report(
@@ -232,7 +232,7 @@ def report(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
 
 
 def finish_round(place: Setting, winner: int | None = 0) -> None:
-    """Hand out what is left of the running round and let PLAYER_A (0), PLAYER_B (1) or nobody win every match."""
+    """Assign the rest of the running round, and let PLAYER_A (0), PLAYER_B (1) or nobody (None) win every match."""
     look()
     for match_id, state in place.states().items():
         if state == "ASSIGNED":
@@ -242,7 +242,7 @@ def finish_round(place: Setting, winner: int | None = 0) -> None:
 
 
 def finished(league_id: str) -> None:
-    """A league is over at a stroke, past the verbs: for what must not cost more with many results."""
+    """Set a league to COMPLETED directly in the database, for tests that a cost does not grow with many results."""
     League.objects.filter(pk=league_id).update(state="COMPLETED", completed_at=timezone.now())
     record(league_id, EventKind.LEAGUE_COMPLETED, champion={}, champions=[])
 
@@ -259,7 +259,7 @@ def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
 
 
 def progress(match: Match, **changes: Any) -> str:
-    """Have the match's referee report progress; ``ok`` or ``lost``."""
+    """Have the match's referee report progress; returns the status of the answer, ``ok`` or ``lost``."""
     assert match.referee is not None
     return heartbeat.progress(referee=match.referee, items=[progress_of(match, **changes)])[0]["status"]
 

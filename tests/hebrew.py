@@ -11,7 +11,7 @@ from django.utils import translation
 from league_sdk.protocol.sentences import Sentence
 
 SAME = frozenset(("player:{id}.", 'protocol: "league.v2".', "Content-Type: application/json.", "application/json.", ""))
-"""Texts that are code, and the same in every language."""
+"""Texts that are code, and so the same in every language."""
 _WORD = re.compile(r"[a-z]{2}")
 _CODE = re.compile(r"\{\w+\}|\b\w*_\w*\b")
 

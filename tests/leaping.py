@@ -1,4 +1,4 @@
-"""An event loop in which nobody waits: when every task sleeps, time goes on to the first that is due."""
+"""An event loop without real waits: when every task sleeps, its clock leaps to the time when the first one wakes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Returns at once what is ready; if nothing is, counts the seconds that it would have waited."""
+    """Returns what is ready; instead of waiting for a timer it counts the seconds that it would have waited."""
 
     leapt_s = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        # Without a timer only an event from outside can wake the loop.
+        # Without a timer only an event from outside can wake the loop, so it has to be waited for.
         ready = super().select(None if timeout is None else 0)
         if not ready and timeout is not None:
             self.leapt_s += max(timeout, 0.0)

@@ -33,14 +33,14 @@ The documents name none of these; players never see them.
 
 
 def text() -> str:
-    """The whole page."""
+    """The text of the whole page."""
     course = [name for name in schemas.MODELS if name not in OURS]
     parts = [HEAD, *(section(name) for name in course), OF_OURS, *(section(name, "###") for name in OURS)]
     return "".join(parts)
 
 
 def section(name: str, level: str = "##") -> str:
-    """A message: its way, and its sample."""
+    """The section of a message: from whom to whom it goes, and its sample."""
     model = schemas.MODELS[name]
     way = f"{' or '.join(model.sent_by)} → {' or '.join(model.sent_to)}".replace("_", " ")
     facts = [way, f"method `{model.method}`" if model.method else "an answer"]
@@ -49,7 +49,7 @@ def section(name: str, level: str = "##") -> str:
 
 
 def written(value: Any, indent: int = 0) -> str:
-    """JSON with as much in a line as there is room for."""
+    """The value as JSON, with as much in each line as there is room for."""
     flat = json.dumps(value, ensure_ascii=False)
     if len(flat) + indent <= WIDTH or not isinstance(value, (dict, list)):
         return flat

@@ -33,7 +33,7 @@ REGISTRATION_CODE = "geheim-letmein"
 
 
 def secrets() -> list[str]:
-    """Texts that only the instructor may read."""
+    """The texts of the league that only the instructor may read; no public page may contain one."""
     rows = RosterEntry.objects.values_list("name", "email", "code")
     values = [one for row in rows for one in row]
     return [*values, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
@@ -60,7 +60,7 @@ def begun(**settings: Any) -> make.Setting:
 
 
 def over(*, frozen: bool = False) -> make.Setting:
-    """The league played to its end, with a match set by hand, another voided and given back, an old notice."""
+    """The league played to its end, with a match set by hand, another voided and given back, a notice withdrawn."""
     place = begun()
     if frozen:
         freeze.plan(league_id="fall", from_round=3)
@@ -107,7 +107,7 @@ def check(agent: Agent, *, passed: bool) -> Check:
 
 
 def play(place: make.Setting) -> None:
-    """Play what is left of the running round: PLAYER_A wins, but in the last match PLAYER_B never answers."""
+    """Play what is left of the running round: PLAYER_A wins each match, but in the last one PLAYER_B never answers."""
     while True:
         make.look()
         open_ = [match_id for match_id, state in place.states().items() if state == "ASSIGNED"]
@@ -123,7 +123,7 @@ def play(place: make.Setting) -> None:
 
 
 def transcript(match: Match) -> list[dict[str, Any]]:
-    """What was said in a match: how agents were called is in it, too."""
+    """The transcript of a match; its first answer also records in which way the player was called."""
     way = {
         "path": "/geheim-path/mcp",
         "shape": "canonical",

@@ -1,4 +1,4 @@
-"""How much a test tries: all of it in CI, a sample at a developer's desk, where `make test` may take six minutes.
+"""How many cases a test tries: all in CI, a sample on a developer's machine, where `make test` may take six minutes.
 
 ``LEAGUE_CI`` is set by ``.ci/run``. A test that tries a list of cases keeps representative ones in `make test` and
 marks the others ``exhaustive``; one that draws its cases, or makes many rows, has its number from here.
@@ -15,7 +15,7 @@ import pytest
 CI = bool(os.environ.get("LEAGUE_CI"))
 
 MANY_ROWS = 300 if CI else 30
-"""How many rows a page has that must cost as many queries as one with a few."""
+"""The number of rows with which a page must not need more database queries than with a few rows."""
 
 
 def examples(count: int) -> int:
@@ -24,13 +24,13 @@ def examples(count: int) -> int:
 
 
 def sampled(cases: Iterable[Any], every: int = 4) -> list[Any]:
-    """Cases to parametrize a test with; `make test` tries the first and every so many after it.
+    """Cases to parametrize a test with; `make test` tries the first and every ``every``-th after it.
 
     Args:
         cases: what a test has as its argument, or tuples of its arguments.
 
     Returns:
-        All of them, and those between marked ``exhaustive``.
+        All cases; those that `make test` leaves out are marked ``exhaustive``.
     """
     return [
         pytest.param(

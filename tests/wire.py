@@ -1,4 +1,4 @@
-"""Messages to the site's endpoint as 004 chapter 8 writes them, and their answers."""
+"""Messages to the site's endpoint as document 004 has them in chapter 8, and their answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def context_of(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A message with what differs from run to run replaced: our timestamps and tokens."""
+    """A message with its timestamps and tokens, which differ from run to run, replaced."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
