@@ -18,4 +18,4 @@ def assert_fits(name: str, answer: Any, *, strict: bool = False) -> None:
         ValidationError: the answer does not fit.
     """
     refusal = isinstance(answer, dict) and answer.get("message_type") == "LEAGUE_ERROR"
-    holding.hold(SCHEMAS[name], answer, refusal=refusal, strict=strict)
+    holding.assert_fits(SCHEMAS[name], answer, refusal=refusal, strict=strict)
