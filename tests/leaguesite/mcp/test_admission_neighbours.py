@@ -19,7 +19,7 @@ CODE = "cs101"
 
 
 def status_of(answer: Any) -> Any:
-    return answer.status_code, answer.json().get("result", {}).get("status_of")
+    return answer.status_code, answer.json().get("result", {}).get("status")
 
 
 def test_a_league_code_sent_as_a_personal_code_locks_nobody_out(client: Client) -> None:

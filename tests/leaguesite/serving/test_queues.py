@@ -48,7 +48,7 @@ async def status_of(talk: ApplicationCommunicator) -> int:
 
 
 async def result_of(talk: ApplicationCommunicator) -> Any:
-    return (await answer_of(talk)).json["result_of"]
+    return (await answer_of(talk)).json["result"]
 
 
 async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
@@ -71,7 +71,7 @@ async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents
         assert await result_of(await heartbeat(referee, bearer=bearer)) == {"matches": []}
     finally:
         held.end()
-    assert await result_of(waiting[0]) == {"status_of": "ok"}
+    assert await result_of(waiting[0]) == {"status": "ok"}
 
 
 async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
