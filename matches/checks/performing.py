@@ -35,12 +35,19 @@ async def check(job: Job, client: Caller, on_clause: OnClause) -> Report:
     return await check_agent(await _subject(job, Limits.of_league(job.rules)), client, on_clause)
 
 
-async def play(job: Job, client: Caller, on_report: OnReport) -> dict[str, Any]:
-    """Play a practice match; its report, of which an agent decides the content but not the size."""
+async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int = MAX_STEPS_CHARS) -> dict[str, Any]:
+    """Play a practice match; its report, of which an agent decides the content but not the size.
+
+    Args:
+        job: the practice match.
+        client: calls the agent.
+        on_report: told of the report as far as the match is played.
+        max_chars: the limit for all bodies, as JSON.
+    """
     [game_type] = job.game_types
     limits = replace(Limits.of_league(job.rules), overall_s=MAX_PRACTICE_S)
     house = HouseApart(job.opponent, house_agent(job.opponent, game_type))
-    steps, room = list[dict[str, Any]](), MAX_STEPS_CHARS
+    steps, room = list[dict[str, Any]](), max_chars
 
     def on_step(step: Step, view: Mapping[str, Any]) -> None:
         nonlocal room

@@ -23,6 +23,7 @@ from league_sdk.transport.client import Client
 from matches.checks.carrying_out import Checker
 from matches.conducting import due, trials
 from matches.conducting.sender import Outcomes, Sender
+from matches.conducting.sending import Patience
 from matches.conducting.waking import MIN_SUSPENSION_S, TICK_S, Looks, Waker
 from matches.league import play
 from matches.league.leading import Claim
@@ -42,17 +43,27 @@ class Conductor:
         take_over: take the lead from any other conductor: for the only conductor of a site, which must not wait for
             the lead of an earlier one that was killed.
         looks: the time of this conductor's last look, by two clocks.
+        client: calls agents, with the endpoint policy.
+        patience: how long it waits for agents.
 
     Attributes:
         trouble: why the last look failed, in words that everybody may read; empty if it did not fail.
     """
 
-    def __init__(self, executor: Executor, *, take_over: bool = False, looks: Looks | None = None) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        take_over: bool = False,
+        looks: Looks | None = None,
+        client: Client | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self.trouble = ""
         self._executor = executor
-        self._client = Client(agent_type="league_manager", policy=endpoint_policy())
+        self._client = client or Client(agent_type="league_manager", policy=endpoint_policy())
         self._waker = Waker()
-        self._sender = Sender(self._client, self._in_thread, self._waker)
+        self._sender = Sender(self._client, self._in_thread, self._waker, patience)
         self._lead = Claim(force=take_over)
         self._looks = looks or Looks()
         self._looked_around_at = 0.0

@@ -33,16 +33,10 @@ from matches.view.recent import Recent
 
 logger = logging.getLogger(__name__)
 
-RETRY_BACKOFF_S = 1.0
-LINE_PATIENCE_S = 15.0
-"""How long a broadcast waits for a player whose line was open a moment ago. A web process that stalls or is started
-again takes the lines of its players along; they are back within this time."""
 MAX_UNREACHED = 10_000
 """Deliveries that failed to reach their agents of which a conductor remembers that they did."""
 MAX_PLAN_AGE_S = 1.0
 """Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
-PING_TIMEOUT_S = 2.0
-"""The limit of a ping: a hundred agents are pinged at once, and a person waits for the result."""
 
 
 @dataclass(slots=True)
@@ -95,9 +89,13 @@ class Sender:
         client: a client with the endpoint policy.
         in_thread: runs database work in the conductor's thread.
         waker: woken when an outcome waits to be stored.
+        patience: how long it waits.
     """
 
-    def __init__(self, client: Client, in_thread: InThread, waker: Waker) -> None:
+    def __init__(
+        self, client: Client, in_thread: InThread, waker: Waker, patience: sending.Patience | None = None
+    ) -> None:
+        self._patience = patience or sending.Patience()
         self._client = client
         self._in_thread = in_thread
         self._waker = waker
@@ -229,7 +227,7 @@ class Sender:
                 if problem is None:
                     # The next look plans it again, unless a newer table has overtaken it or another conductor leads.
                     metrics.DELIVERY_RETRIES.inc()
-                    await asyncio.sleep(RETRY_BACKOFF_S)
+                    await asyncio.sleep(self._patience.retry_s)
                     break
                 # Read self._outcomes only now: a look may have taken the earlier object.
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))
@@ -276,14 +274,14 @@ class Sender:
         if failed_at is None:
             self._unreached[delivery_pk] = now
             return True
-        return patient and hub.dials_out(agent_pk) and now - failed_at < LINE_PATIENCE_S
+        return patient and hub.dials_out(agent_pk) and now - failed_at < self._patience.line_s
 
     async def _ping(self, ping: Ping) -> None:
         line, problem = AgentLine(self._client, ping.agent_pk), ""
         outcome: Reply | CallFailed
         try:
             with telemetry.sending({"message_type": "ping"}):
-                outcome = await line.post(ping.endpoint, ping.body, limit_s=PING_TIMEOUT_S)
+                outcome = await line.post(ping.endpoint, ping.body, limit_s=self._patience.ping_s)
         except CallFailed as error:
             outcome, problem = error, str(error)
         finally:

@@ -30,6 +30,22 @@ from matches.conducting.parcels import Parcel
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a conductor waits, in seconds.
+
+    Attributes:
+        retry_s: before it tries a message again.
+        line_s: with a broadcast for a player whose line was open a moment ago. A web process that stalls or is started
+            again takes the lines of its players along; they are back within this time.
+        ping_s: for the answer to a ping: a hundred agents are pinged at once, and a person waits for the result.
+    """
+
+    retry_s: float = 1.0
+    line_s: float = 15.0
+    ping_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
 class StartResult:
     """The outcome of a start.
 

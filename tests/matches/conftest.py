@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 from channels.layers import channel_layers, get_channel_layer
 
 from agents_registry.addresses import programs
-from matches.conducting import conductor, due, sender
+from matches.conducting import conductor, due
+from matches.conducting.sending import Patience
 from matches.push import notify
 from tests.matches.agent_server import Agents, serving
 
@@ -34,11 +35,15 @@ def on_layer(layer: Any) -> Iterator[None]:
         channel_layers.set("default", before)
 
 
+def look_by(monkeypatch: pytest.MonkeyPatch, look: Callable[..., due.Plan]) -> None:
+    """Conductors look at the rows by this function from now on."""
+    monkeypatch.setattr(due, "look", look)
+
+
 @pytest.fixture
 async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
     """A port with agents."""
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(sender, "RETRY_BACKOFF_S", 0)
     # All agents share one port, and are told apart by the path, as behind a gateway.
     monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))
     look = due.look
@@ -49,15 +54,15 @@ async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             loop.call_soon_threadsafe(agents.news.set)
             return plan
 
-        monkeypatch.setattr(due, "look", watched)
+        look_by(monkeypatch, watched)
         yield agents
 
 
 @asynccontextmanager
-async def conducting() -> AsyncIterator[conductor.Conductor]:
-    """A conductor at work."""
+async def conducting(**how: Any) -> AsyncIterator[conductor.Conductor]:
+    """A conductor at work that tries again without a pause."""
     with ThreadPoolExecutor(1) as thread:
-        running = conductor.Conductor(thread, take_over=True)
+        running = conductor.Conductor(thread, take_over=True, **{"patience": Patience(retry_s=0)} | how)
         task = asyncio.create_task(running.run())
         try:
             yield running

@@ -16,6 +16,7 @@ from matches.models import Check, CheckState
 from tests import factories as make
 from tests.leaguesite.mcp.test_mounting import ask, call
 from tests.leaguesite.mcp.test_mounting_hostile import HOSTILE
+from tests.matches.checks.asks import fill
 
 pytestmark = pytest.mark.django_db
 CLAUSE = {
@@ -96,12 +97,12 @@ def test_no_check_is_made_without_a_valid_token(client: Client, token: str) -> N
     assert not Check.objects.exists()
 
 
-def test_an_agent_that_asks_too_often_has_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    token = make.setting(players=2).players[0].token
-    monkeypatch.setattr(asking, "MAX_CHECKS_PER_MINUTE", 0)
-    data = refusal(client, token)
+def test_an_agent_that_asks_too_often_has_to_wait(client: Client) -> None:
+    player = make.setting(players=2).players[0]
+    fill(asking.MAX_CHECKS_PER_MINUTE, "192.0.2.7", agent=player.agent, now=timezone.now())
+    data = refusal(client, player.token)
     assert (data["error_code"], data["context"]["retry_after_s"]) == ("E009", 60)
-    assert not Check.objects.exists()
+    assert Check.objects.count() == asking.MAX_CHECKS_PER_MINUTE
 
 
 def test_an_invalid_check_id_is_refused(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,16 @@ def after(seconds: float) -> datetime:
 
 def ask(endpoint: str = URL, caller: Caller = HERE, **how: Any) -> Check:
     return asking.ask(endpoint=endpoint, caller=caller, now=how.pop("now", NOW), **how)
+
+
+def fill(number: int, *machines: str, asked_by: str = "192.0.2.99", now: datetime = NOW, **how: Any) -> None:
+    """Have so many checks wait, of other ports on these machines in turn."""
+    places = itertools.islice(itertools.cycle(machines), number)
+    checks = [
+        Check(address=f"{machine}|{port}", asked_by=asked_by, due_at=now, created_at=now, **how)
+        for port, machine in enumerate(places, 20_000)
+    ]
+    Check.objects.bulk_create(checks)
 
 
 def run(check: Check, *, passed: bool = True, found: Note | str | None = None, now: datetime = NOW, **how: Any) -> None:

@@ -8,9 +8,20 @@ from typing import Any
 
 import pytest
 
+from agents_registry.addresses import programs
 from matches.live import hub as hubs
 from matches.push import notify
 from tests.matches.agent_server import Agents
+
+LeadsTo = dict[str, tuple[str, ...]]
+
+
+@pytest.fixture
+def leads_to(monkeypatch: pytest.MonkeyPatch) -> LeadsTo:
+    """Where host names in the addresses of agents lead; what a test does not add is being looked up."""
+    known: LeadsTo = {}
+    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: known.get(host))
+    return known
 
 
 @pytest.fixture

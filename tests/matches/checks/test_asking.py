@@ -13,7 +13,7 @@ from matches.league import opening
 from matches.league.errors import Invalid
 from matches.models import Check
 from tests import factories as make
-from tests.matches.checks.asks import FAR, HERE, TEACHER, after, ask
+from tests.matches.checks.asks import FAR, HERE, TEACHER, after, ask, fill
 
 pytestmark = pytest.mark.django_db
 
@@ -97,17 +97,19 @@ def test_the_sites_own_port_is_not_called(settings: Any) -> None:
         ask()
 
 
-def test_one_place_cannot_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MAX_QUEUED", 6)
-    monkeypatch.setattr(asking, "RESERVED_FOR_OTHER_PLACES", 2)
-    monkeypatch.setattr(asking, "MAX_QUEUED_PER_PLACE", 3)
-    monkeypatch.setattr(asking, "MAX_CHECKS_PER_MINUTE", 100)
-    for number in range(4):
-        ask(f"http://192.0.2.7:{9000 + number}/mcp", FAR)
+OTHERS = [f"198.51.100.{number}" for number in range(1, 21)]
+
+
+def test_one_place_cannot_fill_the_queue() -> None:
+    fill(asking.MAX_QUEUED_PER_PLACE - 1, "192.0.2.7")
+    fill(asking.MAX_QUEUED - asking.RESERVED_FOR_OTHER_PLACES - asking.MAX_QUEUED_PER_PLACE, *OTHERS)
+    ask("http://192.0.2.7:9003/mcp", FAR)
     with pytest.raises(TooManyChecks, match="Too many checks are waiting"):
         ask("http://192.0.2.7:9004/mcp", FAR)
     ask()
+    fill(asking.RESERVED_FOR_OTHER_PLACES - 2, *OTHERS)
     ask("http://127.0.0.1:8102/mcp")
+    assert Check.objects.count() == asking.MAX_QUEUED
     with pytest.raises(TooManyChecks, match="Too many checks are waiting"):
         ask("http://127.0.0.1:8103/mcp")
     ask("http://127.0.0.1:8103/mcp", TEACHER)

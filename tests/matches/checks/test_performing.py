@@ -82,12 +82,12 @@ def moved(url: str) -> Agent:
 async def ended(here: Agents) -> AsyncIterator[Any]:
     """Has an agent at an address practise; its row at the end."""
 
-    async def practise(url: str, **how: Any) -> Check:
+    async def practise(url: str, play: Any = performing.play, **how: Any) -> Check:
         def ask() -> Check:
             return practising.ask(agent=moved(url), proven=True, asked_by="127.0.0.1", **{"opponent": "medium"} | how)
 
         practice = await here.in_db(ask)
-        async with at_work(here):
+        async with at_work(here, play=play):
             await here.until_in_db(lambda: Check.practices.get(pk=practice.pk).finished_at is not None)
         return await here.in_db(lambda: Check.practices.get(pk=practice.pk))
 
@@ -133,13 +133,10 @@ async def test_the_report_has_the_result_the_board_and_every_message(here: Agent
     assert report["view"]["board"]
 
 
-async def test_an_agent_decides_the_content_of_a_report_but_not_its_size(
-    here: Agents, ended: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(performing, "MAX_STEPS_CHARS", 6000)
+async def test_an_agent_decides_the_content_of_a_report_but_not_its_size(here: Agents, ended: Any) -> None:
     await here.in_db(lambda: make.setting(players=2, **SHORT))
     async with listening(Flooding().serve) as url:
-        practice = await ended(url)
+        practice = await ended(url, play=partial(performing.play, max_chars=6000))
     stored = json.dumps(practice.report)
     assert len(stored) < 20_000
     assert [step.get("left_out", False) for step in practice.report["steps"]] == [False, False, True, True]

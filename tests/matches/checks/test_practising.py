@@ -16,7 +16,7 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match, Round
 from matches.view import readiness
 from tests import factories as make
-from tests.matches.checks.asks import FAR, NOW, TEACHER, after
+from tests.matches.checks.asks import FAR, NOW, TEACHER, after, fill
 
 pytestmark = pytest.mark.django_db
 
@@ -127,13 +127,12 @@ def test_the_agents_of_one_person_count_together_in_every_league() -> None:
     assert practise(one.players[1].agent, now=after(20)).state == CheckState.WANTED
 
 
-def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(practising, "MAX_PER_ADDRESS", 3)
+def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_first() -> None:
     agents = [player.agent for player in make.setting(players=4).players]
     for number, agent in enumerate(agents[:3]):
         over(practise(agent, now=after(number)), after(number))
+    played = {"opponent": "easy", "state": CheckState.DONE}
+    fill(practising.MAX_PER_ADDRESS - 3, "192.0.2.7", asked_by="192.0.2.7", now=after(3), **played)
     with pytest.raises(asking.TooManyChecks) as refused:
         practise(agents[0], now=after(20))
     sentence = "Many practice matches were asked for from your network: ask for the next one at 10:10:00 UTC."
@@ -142,9 +141,9 @@ def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_f
     assert practising.ask(agent=agents[1], proven=True, asked_by="192.0.2.8", opponent="easy", now=after(30))
 
 
-def test_so_many_of_one_place_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(practising, "MAX_WAITING_PER_PLACE", 2)
+def test_so_many_of_one_place_wait_and_no_more() -> None:
     place = make.setting(players=3)
+    fill(practising.MAX_WAITING_PER_PLACE - 2, "127.0.0.1", opponent="easy")
     for player in place.players[:2]:
         practise(player.agent)
     with pytest.raises(asking.TooManyChecks, match="Too many practice matches are waiting already"):
@@ -153,15 +152,15 @@ def test_so_many_of_one_place_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) 
     assert asking.ask(endpoint="", token=place.players[2].token, caller=FAR, now=NOW).opponent == ""
 
 
-def test_old_reports_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MAX_PRACTICES_PER_AGENT", 2)
+def test_old_reports_are_forgotten() -> None:
     place = make.setting(players=2)
     asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=TEACHER, now=NOW)
     ids = []
-    for number in range(4):
-        one = practise(place.players[0].agent, now=after(number + 20))
+    for number in range(runs.MAX_PRACTICES_PER_AGENT + 2):
+        now = after(20 + number * practising.WINDOW_S)
+        one = practise(place.players[0].agent, now=now)
         ids.append(one.pk)
-        over(one, after(number + 20))
+        over(one, now)
     assert set(Check.practices.values_list("pk", flat=True)) == set(ids[2:])
     assert Check.objects.count() == 1
 

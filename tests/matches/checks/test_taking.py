@@ -8,7 +8,6 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from agents_registry.addresses import programs
 from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -17,6 +16,7 @@ from matches.league import results
 from matches.models import Check, CheckState
 from tests import factories as make
 from tests.matches.checks.asks import FAR, NOW, TEACHER, after, ask
+from tests.matches.checks.conftest import LeadsTo
 from tests.matches.reports import report
 
 pytestmark = pytest.mark.django_db
@@ -57,10 +57,8 @@ def test_a_place_or_requester_has_two_running_checks_while_others_wait() -> None
     "hosts",
     [("[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"), ("a.zone.example", "b.zone.example", "c.zone.example")],
 )
-def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(
-    hosts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: ("192.0.2.30",))
+def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(hosts: tuple[str, ...], leads_to: LeadsTo) -> None:
+    leads_to.update({host.strip("[]"): ("192.0.2.30",) for host in hosts})
     for host in hosts:
         ask(f"http://{host}:8101/mcp", TEACHER)
     last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
@@ -119,9 +117,7 @@ def test_a_slow_check_delays_a_match_for_a_limited_time() -> None:
     assert place.states() == {"R1M1": "ASSIGNED"}
 
 
-def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    known: dict[str, tuple[str, ...]] = {}
-    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: known.get(host))
+def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(leads_to: LeadsTo) -> None:
     make.hire()
     make.open_league("fall")
     victim = make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
@@ -133,7 +129,7 @@ def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(monkey
     ask("", FAR, token=alias.token)
     # Where it leads to is not known yet; then, that it leads to a program that plays.
     assert claimed_endpoints() == []
-    known["alias.example"] = ("192.0.2.7",)
+    leads_to["alias.example"] = ("192.0.2.7",)
     assert claimed_endpoints() == []
     results.cancel(league_id="fall", match_id="R1M1", why="over")
     [job] = taking.take(now=NOW)

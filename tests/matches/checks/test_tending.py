@@ -14,7 +14,7 @@ from matches.checks.runs import REGISTRATION
 from matches.league import lifecycle
 from matches.models import Check, League
 from tests import factories as make
-from tests.matches.checks.asks import HERE, TEACHER, after, ask, run
+from tests.matches.checks.asks import HERE, TEACHER, after, ask, fill, run
 from tests.matches.reports import clause
 
 pytestmark = pytest.mark.django_db
@@ -133,8 +133,8 @@ def test_a_thousand_registrations_of_one_agent_cost_a_few_checks() -> None:
     assert min(waits) >= tending.MIN_INTERVAL_S
 
 
-def test_one_place_cannot_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tending, "MAX_PER_PLACE_AND_HOUR", 2)
+def test_one_place_cannot_fill_the_queue() -> None:
+    fill(tending.MAX_PER_PLACE_AND_HOUR - 2, "127.0.0.1", asked_by=REGISTRATION)
     make.open_league("fall")
     agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8104)]
     assert [registered(agent) is not None for agent in agents] == [True, True, False]
@@ -162,8 +162,8 @@ def test_a_student_who_asks_does_not_wait_behind_them_and_keeps_the_five_a_minut
     assert (check.asked_by, check.due_at) == (HERE.ip, after(1))
 
 
-def test_automatic_checks_leave_room_in_the_queue_for_those_of_students(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MAX_QUEUED", 1)
+def test_automatic_checks_leave_room_in_the_queue_for_those_of_students() -> None:
+    fill(asking.MAX_QUEUED, "198.51.100.1", asked_by=REGISTRATION)
     make.open_league("fall")
     for port in (8101, 8102):
         registered(make.join(f"Agent {port}", "fall", port=port).agent)

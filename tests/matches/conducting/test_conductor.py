@@ -26,7 +26,7 @@ from tests import factories as make
 from tests import wire
 from tests.e2e.site import free_port
 from tests.matches.agent_server import OK, Agents
-from tests.matches.conftest import conducting
+from tests.matches.conftest import conducting, look_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,15 +43,16 @@ def unsettled() -> int:
     return Delivery.objects.filter(state="PENDING").count()
 
 
-def before_each_post(monkeypatch: pytest.MonkeyPatch, does: Callable[[str, bytes, float], None]) -> None:
-    """Call ``does`` before each request, with the address, the body and the limit in seconds."""
-    post = Client.post
+class Watched(Client):
+    """Calls ``does`` before each request, with the address, the body and the limit in seconds."""
 
-    async def watched(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
-        does(url, message, limit_s)
-        return await post(self, url, message, limit_s=limit_s, **more)
+    def __init__(self, does: Callable[[str, bytes, float], None]) -> None:
+        super().__init__(agent_type="league_manager", policy=endpoint_policy())
+        self._does = does
 
-    monkeypatch.setattr(Client, "post", watched)
+    async def post(self, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
+        self._does(url, message, limit_s)
+        return await super().post(url, message, limit_s=limit_s, **more)
 
 
 async def test_the_messages_of_a_league_are_sent_in_order(agents: Agents) -> None:
@@ -132,12 +133,11 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
     def count(url: str, message: bytes, limit_s: float) -> None:
         calls[url] += 1
 
-    before_each_post(monkeypatch, count)
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     agents.answers["P02"] = None
     league = await agents.in_db(lambda: place(agents))
     await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(endpoint=nowhere))
-    async with conducting():
+    async with conducting(client=Watched(count)):
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until_in_db(lambda: unsettled() == 0)
     assert (calls[nowhere], calls[agents.url("P02")]) == (2, 1)
@@ -227,8 +227,7 @@ async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_ref
             agents.news.set()
             raise NotReached("no connection", connected=False)
 
-    before_each_post(monkeypatch, unreached)
-    async with conducting():
+    async with conducting(client=Watched(unreached)):
         await agents.until(lambda: len(tried) == 2)
     match = await agents.in_db(lambda: league.match("R1M1"))
     assert (match.state, match.attempt, match.referee.code) == ("ASSIGNED", 1, "REF01")
@@ -245,9 +244,8 @@ async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
         if b'"start_match"' in message:
             limits[url] = limit_s
 
-    before_each_post(monkeypatch, note)
     league = await agents.in_db(lambda: place(agents, referee_lease_s=8, generic_timeout_s=10))
-    async with conducting():
+    async with conducting(client=Watched(note)):
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
     rules = (await agents.in_db(lambda: league.match("R1M1").league)).rules
@@ -308,7 +306,7 @@ async def test_a_plan_from_before_a_long_stop_is_made_again(agents: Agents, monk
             plan.made_at = float("-inf")
         return plan
 
-    monkeypatch.setattr(due, "look", looked_long_ago)
+    look_by(monkeypatch, looked_long_ago)
     league = await agents.in_db(lambda: place(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))

@@ -8,7 +8,7 @@ import pytest
 
 from agents_registry.models import Agent
 from agents_registry.registering import registration
-from matches.conducting import sender
+from matches.conducting.sending import Patience
 from matches.push.nudge import nudge
 from tests import factories as make
 from tests.matches.agent_server import Agents
@@ -29,12 +29,11 @@ def waiting() -> int:
     return Agent.objects.filter(check_wanted=True).count()
 
 
-async def test_fifty_agents_are_pinged_at_once(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "PING_TIMEOUT_S", 60.0)
+async def test_fifty_agents_are_pinged_at_once(agents: Agents) -> None:
     for name in HANGING:
         agents.gates[name] = asyncio.Event()
     keys = await agents.in_db(lambda: enrolled(agents))
-    async with conducting():
+    async with conducting(patience=Patience(ping_s=60.0)):
         await agents.in_db(lambda: registration.want_ping(agent_ids=keys))
         nudge()
         # The answers of forty agents are saved while those of ten are still awaited.
@@ -46,12 +45,11 @@ async def test_fifty_agents_are_pinged_at_once(agents: Agents, monkeypatch: pyte
     assert {len(agents.received[name]) for name in agents.received} == {1}
 
 
-async def test_a_ping_to_an_agent_that_hangs_times_out(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sender.PING_TIMEOUT_S <= 2, "an instructor waits for the ping at the desk"
-    monkeypatch.setattr(sender, "PING_TIMEOUT_S", 0.1)
+async def test_a_ping_to_an_agent_that_hangs_times_out(agents: Agents) -> None:
+    assert Patience().ping_s <= 2, "an instructor waits for the ping at the desk"
     agents.gates["p0"] = asyncio.Event()
     key = await agents.in_db(lambda: make.join("Player", None, endpoint=agents.url("p0")).agent.pk)
-    async with conducting():
+    async with conducting(patience=Patience(ping_s=0.1)):
         await agents.in_db(lambda: registration.want_ping(agent_ids=[key]))
         await agents.until_in_db(lambda: waiting() == 0)
     row = await agents.in_db(lambda: Agent.objects.get(pk=key))

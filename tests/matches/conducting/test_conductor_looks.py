@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connections
 
 from matches.conducting import conductor, due, waking
 from matches.league import leading
 from tests import factories as make
 from tests.matches.agent_server import Agents
+from tests.matches.conftest import look_by
 
 
 @pytest.mark.django_db(transaction=True)
@@ -24,7 +25,7 @@ async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted
     looks = waking.Looks(monotonic=lambda: 50.0, wall=lambda: now)
     monkeypatch.setattr(leading, "RENEW_INTERVAL_S", 0)
     place = await agents.in_db(lambda: make.playing(players=2))
-    monkeypatch.setattr(due, "look", lambda **_: due.Plan())
+    look_by(monkeypatch, lambda **_: due.Plan())
     before = (await agents.in_db(lambda: place.match("R1M1"))).lease_until
     with ThreadPoolExecutor(1) as thread:
         sleeper = conductor.Conductor(thread, looks=looks)
@@ -39,6 +40,7 @@ async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted
     assert extended == timedelta(seconds=0 if overtaken else slept)
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_have_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -56,14 +58,14 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
             raise failing.pop(0)
         return due.Plan()
 
-    monkeypatch.setattr(due, "look", look)
-    monkeypatch.setattr(leading, "take_lead", lambda **_: True)
+    look_by(monkeypatch, look)
     troubles = []
     with ThreadPoolExecutor(1) as thread:
         made = conductor.Conductor(thread)
         for _ in range(6):
             await made.look()
             troubles.append(made.trouble)
+        thread.submit(connections.close_all).result()
     full, unwritable = "the disk is full", "the database cannot be written to"
     assert troubles == [full, full, unwritable, "the conductor fails: its log says why", "", ""]
     assert looks == [True, True, True, True, True, False]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
 from matches.conducting.outgoing import Start
+from matches.conducting.sending import Patience
 from matches.conducting.waking import Waker
 from matches.inbox.hub import Hub, hub
 from matches.inbox.lines import Line, Offer
@@ -21,7 +21,7 @@ from matches.league import outbox
 from matches.models import Delivery, League
 from tests import factories as make
 from tests.matches.agent_server import OK, Agents
-from tests.matches.conftest import conducting
+from tests.matches.conftest import conducting, look_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,21 +76,21 @@ def is_settled() -> bool:
 
 async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a conductor waits for its second try, a newer table may be queued, or even sent by another conductor."""
-    failed, post, look = Counter[str](), Client.post, due.look
+    failed, look = Counter[str](), due.look
 
-    async def refusing(self: Client, url: str, message: Any, **more: Any) -> Any:
-        failed[url] += 1
-        if failed[url] == 1:
-            raise NotReached("no connection", connected=False)
-        return await post(self, url, message, **more)
+    class Refusing(Client):
+        async def post(self, url: str, *args: Any, **more: Any) -> Any:
+            failed[url] += 1
+            if failed[url] == 1:
+                raise NotReached("no connection", connected=False)
+            return await super().post(url, *args, **more)
 
     def overtaken(**how: Any) -> due.Plan:
         if failed and Delivery.objects.count() == 1:
             tell_table("conv-new")
         return look(**how)
 
-    monkeypatch.setattr(Client, "post", refusing)
-    monkeypatch.setattr(due, "look", overtaken)
+    look_by(monkeypatch, overtaken)
 
     def place() -> None:
         make.open_league("fall")
@@ -98,7 +98,7 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
         tell_table("conv-old")
 
     await agents.in_db(place)
-    async with conducting():
+    async with conducting(client=Refusing(agent_type="league_manager", policy=endpoint_policy())):
         await agents.until_in_db(lambda: is_settled() and Delivery.objects.count() == 2)
     assert [body["params"]["conversation_id"] for body in agents.received["ada"]] == ["conv-new"]
     assert await agents.in_db(states) == [("DROPPED", "overtaken"), ("SETTLED", "")]
@@ -167,36 +167,32 @@ async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
 
 
 @pytest.mark.parametrize(
-    ("had_a_line", "patience_s"), [(False, sender.LINE_PATIENCE_S), (True, 0.0)], ids=["no line", "for too long"]
+    ("had_a_line", "patience_s"), [(False, Patience().line_s), (True, 0.0)], ids=["no line", "for too long"]
 )
 async def test_a_player_that_dials_out_is_not_waited_for_without_end(
-    agents: Agents, offers: Counter[int], monkeypatch: pytest.MonkeyPatch, *, had_a_line: bool, patience_s: float
+    agents: Agents, offers: Counter[int], *, had_a_line: bool, patience_s: float
 ) -> None:
-    monkeypatch.setattr(sender, "LINE_PATIENCE_S", patience_s)
     player = await agents.in_db(dialling)
     if had_a_line:
         with hub.line(player.pk, "poll", token="before"):
             assert hub.dials_out(player.pk)
     await agents.in_db(lambda: tell_table("conv-table"))
-    async with conducting():
+    async with conducting(patience=Patience(retry_s=0, line_s=patience_s)):
         await agents.until_in_db(is_settled)
     assert offers[player.pk] == 2
     [(state, problem)] = await agents.in_db(states)
     assert (state, bool(problem)) == ("FAILED", True)
 
 
-async def test_the_lease_of_a_late_start_is_renewed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_lease_of_a_late_start_is_renewed_once() -> None:
     """The database may be so slow that the start is late again: then the match waits until its lease is over."""
     renewed = []
 
-    def renew(start: Start) -> tuple[Start, float]:
+    async def in_thread(renewing: Any) -> Any:
+        [start] = renewing.args
         renewed.append(start.match_pk)
         return start, float("-inf")
 
-    async def in_thread(work: Callable[[], Any]) -> Any:
-        return work()
-
-    monkeypatch.setattr(sender, "_renew", renew)
     starts = [Start(number, 1, 1, "http://127.0.0.1:9/mcp", 2.0, 8.0, b"{}", of_site=True) for number in (1, 2)]
     sending = sender.Sender(Client(agent_type="league_manager", policy=endpoint_policy()), in_thread, Waker())
     sending.send(due.Plan(starts=starts, made_at=float("-inf")))

@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 
 from matches.conducting import due
 from matches.conducting.conductor import Conductor
+from matches.conducting.sending import Patience
 from matches.league import lifecycle, outbox
 from matches.league.leading import give_up_lead, take_lead
 from matches.models import Delivery, Lead, Match
@@ -117,7 +118,7 @@ def test_a_delivery_by_two_conductors_is_settled_once() -> None:
 async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
     """Run one of several conductors."""
     with ThreadPoolExecutor(1) as thread:
-        conductor = Conductor(thread)
+        conductor = Conductor(thread, patience=Patience(retry_s=0))
         task = asyncio.create_task(conductor.run())
         try:
             yield conductor, task
@@ -187,8 +188,7 @@ async def test_a_conductor_that_leaves_sees_what_is_on_its_way_to_the_end(here: 
     assert here.types("REF01") == ["ROUND_ANNOUNCEMENT"]
 
 
-async def test_a_conductor_notices_that_it_lost_the_lead(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matches.league.leading.RENEW_INTERVAL_S", 0)
+async def test_a_conductor_notices_that_it_lost_the_lead(here: Agents) -> None:
     async with another() as (conductor, _):
         await here.until(lambda: conductor.leads)
         await here.in_db(lambda: take_lead(holder="another", force=True))
