@@ -26,7 +26,7 @@ class Caller:
     instructor: bool = False
 
     @property
-    def near(self) -> str:
+    def machine_ip(self) -> str:
         """The address if it shows which machine the caller is on, else empty."""
         return self.ip if self.direct else ""
 

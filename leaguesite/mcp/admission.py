@@ -175,7 +175,7 @@ def home(call: Call) -> str:
 
 def _is_stranger(call: Call) -> bool:
     """All callers that a proxy hides count as one; our own processes do not, or strangers would use up their share."""
-    return bool(call.source.caller.near) or not home(call)
+    return bool(call.source.caller.machine_ip) or not home(call)
 
 
 def _refuse(wait: Wait | None, field: str | None = None) -> None:

@@ -64,7 +64,7 @@ def _request(call: Call, kind: Kind) -> Request:
         request = read_request(
             call.params,
             kind=kind,
-            caller=call.source.caller.near or home(call),
+            caller=call.source.caller.machine_ip or home(call),
             shape=outbound_shape(call.request),
             code_in_address=call.source.code,
         )

@@ -166,7 +166,7 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
             raise Invalid(_("Give the address your agent listens at."), field="endpoint")
         return ways.registered(agent)
     # For the instructor "localhost" is the site's machine; for anybody else it is their own.
-    own = "" if caller.instructor else caller.near
+    own = "" if caller.instructor else caller.machine_ip
     try:
         address = read_address(endpoint, caller=own, field="endpoint")
         endpoint_policy().check_url(address.url)

@@ -59,7 +59,7 @@ def arrived(league: League, address: str) -> list[Arrived]:
     """The newest players that have registered from a caller's machine, newest first.
 
     Args:
-        address: the caller's, from :attr:`agents_registry.addresses.callers.Caller.near`; may be empty.
+        address: the caller's, from :attr:`agents_registry.addresses.callers.Caller.machine_ip`; may be empty.
     """
     # Behind a freeze no public page may change: even the fact that an agent was called shows that a match was played.
     if not address or league.frozen_seq is not None:

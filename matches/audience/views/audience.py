@@ -140,7 +140,7 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
     league = get_object_or_404(League, pk=league_id)
     view = sight.public(league)
     context = way.context(view, PageKey("join", league_id))
-    more: dict[str, Any] = {"caller": sender_of(request), "arrived": way.arrived(league, sender_of(request).near)}
+    more: dict[str, Any] = {"caller": sender_of(request), "arrived": way.arrived(league, sender_of(request).machine_ip)}
     if request.GET.get("part"):
         return render(request, "leagues/join_arrived.html", context | more)
     more |= {"way": way.way_in(league, address_to_show(request))}
