@@ -13,7 +13,7 @@ from pathlib import Path
 
 from league_sdk import collector, log_files, tracing
 from league_sdk.judging import dry_run
-from league_sdk.judging.door.dialled import DialledDoor
+from league_sdk.judging.door.dialled import LineKeeper
 from league_sdk.judging.door.keeper import DoorKeeper, bind
 from league_sdk.judging.door.server import RefereeServer
 from league_sdk.judging.journal import Journal
@@ -54,7 +54,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
     parser.add_argument("--endpoint", help="the endpoint that players and the league manager call")
-    parser.add_argument("--league-for-players", default="", help="players answer there: they cannot reach --endpoint")
+    parser.add_argument("--league-for-players", default="", help="where players answer if they cannot reach --endpoint")
     parser.add_argument("--name", help="shown in the admin; with the port it fixes the referee's id")
     parser.add_argument("--max-concurrent", type=int, default=32, help="matches at once")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
@@ -62,7 +62,7 @@ def _parse() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.league and not options.dry_run:
         parser.error("--league is required, except for a --dry-run")
-    # Without an address a referee is known by its name alone.
+    # A referee that dials out has no port in its name: a random part keeps it apart from others.
     options.name = options.name or f"Referee {secrets.token_hex(3) if options.dial_out else options.port}"
     return options
 
@@ -79,15 +79,15 @@ async def run(options: argparse.Namespace) -> int:
         registration_code=os.environ.get("LEAGUE_REFEREE_KEY", ""),
     )
     link = LeagueLink(options.league, meta)
-    parent, journal = os.getppid(), Journal()
+    parent_pid, journal = os.getppid(), Journal()
     referee = Referee(
         link,
         endpoint="" if options.league_for_players else endpoint,
         league_endpoint=options.league_for_players,
         max_concurrent=options.max_concurrent,
-        uses=Dependencies(journal=journal, orphaned=lambda: options.exit_with_parent and os.getppid() != parent),
+        uses=Dependencies(journal=journal, orphaned=lambda: options.exit_with_parent and os.getppid() != parent_pid),
     )
-    # Every connection to a player needs a file.
+    # Every connection to a player needs a file descriptor.
     raise_file_limit()
     stop = asyncio.Event()
     try:
@@ -97,8 +97,8 @@ async def run(options: argparse.Namespace) -> int:
         return EXIT_PORT_TAKEN
     collector.settle()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stop.set)
     if options.exit_with_parent:
         loop.add_reader(sys.stdin.fileno(), _exit_with_parent)
     work = asyncio.create_task(_work(link, referee, journal, options.name, stop))
@@ -116,8 +116,8 @@ async def run(options: argparse.Namespace) -> int:
 
 async def _open(
     options: argparse.Namespace, referee: Referee, link: LeagueLink, stop: asyncio.Event
-) -> DoorKeeper | DialledDoor:
-    """Open the way in which messages come: a port, or from registration on a line to the inbox.
+) -> DoorKeeper | LineKeeper:
+    """Open what messages come in by: a port; for a referee that dials out, a line to its inbox after registration.
 
     Raises:
         OSError: the port cannot be used.
@@ -125,7 +125,7 @@ async def _open(
     keys = (os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
     server = RefereeServer(referee, link, keys)
     if options.dial_out:
-        line = DialledDoor(link, server, taken_over=stop.set)
+        line = LineKeeper(link, server, taken_over=stop.set)
         link.identified = line.dial
         return line
     keeper = DoorKeeper(await bind(options.host, options.port), server)
@@ -152,7 +152,7 @@ def _use_id_in_logs(referee_id: str, journal: Journal) -> None:
 
 
 async def _work(link: LeagueLink, referee: Referee, journal: Journal, name: str, stop: asyncio.Event) -> None:
-    """Register and send heartbeats; without them the process is of no use and ends, and may be started again."""
+    """Register and send heartbeats; if either fails, stop the process, which is of no use then."""
     try:
         identity = await link.register()
         _use_id_in_logs(identity.referee_id, journal)
@@ -160,7 +160,7 @@ async def _work(link: LeagueLink, referee: Referee, journal: Journal, name: str,
         sys.stdout.flush()
         await referee.keep_reporting()
     except Refused as error:
-        sys.stderr.write(f"{name} is not wanted: {error}\n")
+        sys.stderr.write(f"{name} was refused: {error}\n")
         raise
     except Exception:
         logger.exception("%s failed", name)

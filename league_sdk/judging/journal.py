@@ -1,7 +1,7 @@
-"""A referee's log: each message of its matches, at once, for those who run it (004 5.10, 9.5.2, 10.6).
+"""A referee's log file: each message of its matches, at once, for those who run the referee (004 5.10, 9.5.2, 10.6).
 
-It knows results before the public does, so it has no place in a folder that others read. It has no bodies, which are in
-the transcripts, and so no choices.
+It shows results before the public may know them, so it must not be in a folder that others read. It leaves out the
+bodies of messages, and with them the choices: those are in the transcripts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 class Journal:
     """The log of one referee, ``<folder>/agents/<referee_id>.log.jsonl``.
 
-    It has one writer, the thread of the file of the process's log records, which are in it, too.
+    The process's other log records go into the same file, and one thread writes them all.
     """
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class Journal:
         self._failed = False
 
     def open(self, referee_id: str, folder: Path) -> None:
-        """Begin, as soon as the referee knows its id; not if the environment says that there are no files."""
+        """Open the file, whose name needs the referee's id; do nothing if the environment switches log files off."""
         file = log_files.open_file(folder / "agents" / f"{safe_name(referee_id)}.log.jsonl")
         if file is not None:
-            # By default with the messages, which are at DEBUG; a level that somebody has set holds for them, too.
+            # Messages are logged at DEBUG, so that is the default; a level in the environment holds for them, too.
             level = os.environ.get(log_files.LEVEL_VARIABLE, "DEBUG").upper()
             min_level = level if level in LEVELS else LEVELS[-1]
             self._log = JsonLogger(f"referee:{referee_id}", log_root=folder, min_level=min_level, write=file.add)
@@ -63,7 +63,7 @@ class Journal:
             attempt=brief.attempt,
         )
         details = facts["details"]
-        # Both may quote what the player wrote.
+        # The problem and the message type may quote what the player wrote.
         details["problem"] = without_secrets(without_addresses(details["problem"]))
         facts["message"] = facts["message_type"] = without_secrets(without_addresses(facts["message_type"]))
         facts["conversation_id"] = brief.conversation_id

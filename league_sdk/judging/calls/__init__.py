@@ -1,1 +1,1 @@
-"""How a referee reaches players: one call in every way of speaking, and whose fault it is when it fails."""
+"""How a referee calls players: in a dialect that they understand, and with evidence of whose fault a failure is."""

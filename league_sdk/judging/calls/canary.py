@@ -36,7 +36,8 @@ these seconds."""
 MAX_DELAYS = 1000
 """How many delays are kept, the newest."""
 MAX_ECHO_CONNECTIONS = 16
-CALL_ENDS = b"\r\n\r\n{}"
+CALL_END = b"\r\n\r\n{}"
+"""The last bytes of a call of the canary: the end of its head, and its body."""
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
@@ -74,8 +75,8 @@ class Echo:
                 for key, _ in self._selector.select():
                     ready = cast("socket.socket", key.fileobj)
                     if ready is self._stopped:
-                        for one in (*self._received, self._listener, self._stopped):
-                            one.close()
+                        for open_socket in (*self._received, self._listener, self._stopped):
+                            open_socket.close()
                         return
                     self._handle(ready)
 
@@ -88,20 +89,21 @@ class Echo:
             elif ready in self._received and self._is_done(ready):
                 self._close(ready)
             if len(self._received) > MAX_ECHO_CONNECTIONS:
-                # The oldest is not the canary's, which has one connection at a time.
+                # The canary has one connection at a time, so the oldest of many is not the canary's.
                 self._close(next(iter(self._received)))
         except OSError as error:
             logger.warning("a call of the canary fails: %s", error)
             if ready in self._received:
                 self._close(ready)
             else:
-                # No file is free for a connection, and accept would fail again at once.
+                # No file descriptor is free for a connection, and accept would fail again at once.
                 time.sleep(LOOP_CHECK_INTERVAL_S)
 
     def _is_done(self, connection: socket.socket) -> bool:
+        """Read from a connection, and answer a complete call; whether the call was answered or its sender has gone."""
         data = connection.recv(4096)
-        self._received[connection] = (self._received[connection] + data)[-len(CALL_ENDS) :]
-        if self._received[connection] == CALL_ENDS:
+        self._received[connection] = (self._received[connection] + data)[-len(CALL_END) :]
+        if self._received[connection] == CALL_END:
             connection.sendall(ANSWER)
             return True
         return not data
@@ -203,7 +205,7 @@ class Canary:
             await self._clock.sleep(max(0.0, self._call_due - self._clock.monotonic()))
             begun = self._clock.monotonic()
             self._call_due = begun + CALL_INTERVAL_S
-            # If no call was ever answered, a late one proves nothing: perhaps the machine allows none.
+            # If no call was ever answered, a late one proves nothing: perhaps the machine forbids calls to itself.
             self._called_at = begun if self.was_answered else None
             try:
                 await self._call()

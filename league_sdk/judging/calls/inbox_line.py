@@ -27,15 +27,16 @@ from league_sdk.transport.relayed import not_connected, reply_of, too_large, una
 RETRY_INTERVAL_S = 0.3
 """The pause between two tries to reach the league manager, which may be restarting."""
 MARGIN_S = 2.0
-"""The league manager answers when the time is over; so much later a referee stops waiting for that."""
+"""The league manager answers at the deadline; the referee waits this much longer for that answer."""
 _REFUSED = (400, 413)
-"""The league manager works, and does not take the message: an agent's own tools may make one too large or too deep."""
-_NOT_TAKEN = "the league manager did not take what its tools make of the message (HTTP {status})"
+"""HTTP statuses of a league manager that works but does not take the message: made for an agent's own tools, it may be
+too large or too deep."""
+_NOT_TAKEN = "the league manager did not take the message as the player's tools need it (HTTP {status})"
 _LEAGUE_AWAY = "the league manager, which hands messages to this player, could not be reached"
 
 
 class Post(Protocol):
-    """Sends a message that was given before to an address that was given before."""
+    """Sends a message to an address, both of which are bound already; only the timeout is still open."""
 
     def __call__(self, *, limit_s: float) -> Awaitable[Reply]: ...
 
@@ -47,7 +48,7 @@ class InboxLine:
         league_url: the league manager's /mcp.
         client: calls the league manager.
         clock: time.
-        bearer: the referee's auth_token, by which the league manager serves it first.
+        bearer: gives the referee's auth_token; the league manager serves calls that carry it before others.
     """
 
     def __init__(self, league_url: str, client: Client, clock: Clock, bearer: Callable[[], str]) -> None:
@@ -63,7 +64,7 @@ class InboxLine:
         """Send a JSON-RPC request to a player that has an inbox, within ``limit_s`` seconds.
 
         A player that dialled out when its match began is called through its inbox, and at its address if it has one
-        and its line is gone. Any other player is called at its address, and through its inbox if it is not there.
+        and its line is gone. Any other player is called at its address, and through its inbox if that fails.
 
         Args:
             seat: the player's seat, which has an ``inbox_key``.
@@ -71,7 +72,7 @@ class InboxLine:
             headers: the headers of the call, from :func:`for_relays`.
 
         Raises:
-            TimedOut: E001; it took the message and did not answer.
+            TimedOut: E001; the player took the message and did not answer.
             NotReached, Broken: E009. With the cause LEAGUE the league manager could not be reached.
         """
         ends_at = self._clock.monotonic() + limit_s
@@ -101,7 +102,7 @@ class InboxLine:
         while True:
             left_s = ends_at - self._clock.monotonic()
             if left_s <= 0:
-                raise _away() if interrupted else unanswered()
+                raise _league_away() if interrupted else unanswered()
             try:
                 limits = {LIMIT_HEADER: f"{left_s:.3f}", GRACE_HEADER: f"{min(grace_s, left_s / 2):.3f}"}
                 reply = await self._deliver(seat, message, {**headers, **limits}, left_s)
@@ -115,18 +116,18 @@ class InboxLine:
             if reply is not None and not outcome and reply.status in _REFUSED and isinstance(reply.body, Mapping):
                 raise Broken(_NOT_TAKEN.format(status=reply.status), connected=True, way=Way.INBOX)
             if not outcome:
-                # It is starting again, or has too much to do. What the player answers meanwhile is lost.
+                # The league manager is restarting or overloaded. What the player answers meanwhile is lost.
                 interrupted = True
                 await self._clock.sleep(min(RETRY_INTERVAL_S, left_s))
                 continue
             if interrupted:
-                raise _away()
+                raise _league_away()
             raise not_connected() if outcome == Outcome.NOT_CONNECTED else unanswered()
 
     async def _deliver(self, seat: Seat, message: Any, headers: Mapping[str, str], limit_s: float) -> Reply:
-        ours = {KEY_HEADER: seat.inbox_key, "Authorization": f"Bearer {self._bearer()}"}
+        proofs = {KEY_HEADER: seat.inbox_key, "Authorization": f"Bearer {self._bearer()}"}
         return await self._client.post(
-            self._deliver_url, message, limit_s=limit_s + MARGIN_S, headers={**headers, **ours}
+            self._deliver_url, message, limit_s=limit_s + MARGIN_S, headers={**headers, **proofs}
         )
 
 
@@ -134,7 +135,7 @@ def for_relays(url: str, headers: Mapping[str, str] | None) -> dict[str, str]:
     """The headers that tell a program which relays a call how to call the player's server.
 
     Args:
-        url: where the player would be called; without an address only its path means something.
+        url: where the player would be called; of a player without an address only the path means something.
         headers: the headers of a session with the player's server.
     """
     target = urlsplit(url)
@@ -142,5 +143,5 @@ def for_relays(url: str, headers: Mapping[str, str] | None) -> dict[str, str]:
     return {**(headers or {}), **({PATH_HEADER: path} if path else {})}
 
 
-def _away() -> NotReached:
+def _league_away() -> NotReached:
     return NotReached(_LEAGUE_AWAY, connected=False, cause=Cause.LEAGUE, way=Way.INBOX)

@@ -39,9 +39,10 @@ FIRST_ID = 1001
 """The first JSON-RPC id, as in the examples of document 004, chapter 8."""
 MAX_MEMORIES = 10_000
 SEARCH_PACE_S = 0.004
-"""The pause between two requests of all hunts: an agent with an unknown dialect must not delay other matches."""
-LIST_TOOLS_S = 1.0
-"""For the list of an agent's tools, after the end of a match."""
+"""The pause between two requests of hunts, whatever match they are for: an agent with an unknown dialect must not
+delay other matches."""
+LIST_TOOLS_TIMEOUT_S = 1.0
+"""How long an agent may take to list its tools, after the end of a match."""
 _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
 """Causes that a machine without a network would report as well."""
 
@@ -85,11 +86,11 @@ class PlayerLine:
         self.inbox: InboxLine | None = None
         """For players that dial out; None where there is no league manager that has inboxes."""
 
-    def for_match(self, rules: LeagueSettings, choice_field: str = "") -> tuple[Ask, Tell]:
+    def for_match(self, settings: LeagueSettings, choice_field: str = "") -> tuple[Ask, Tell]:
         """``ask`` and ``tell`` for one match under its league's settings.
 
         Args:
-            rules: the league's settings.
+            settings: the league's settings.
             choice_field: the game's name for a move.
         """
 
@@ -97,13 +98,13 @@ class PlayerLine:
             seat: Seat, message: dict[str, Any], *, limit_s: float, only: Proposal | None = None
         ) -> CallResult:
             # A suspended player can recover with one invitation, so it is sent whatever the breaker says.
-            if not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
+            if not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=settings.breaker_reset_s):
                 return CallResult(
                     error_code="E009",
-                    problem=f"not called: {rules.breaker_threshold} failures in a row",
+                    problem=f"not called: {settings.breaker_threshold} failures in a row",
                     connected=False,
                     cause=self._breaker.cause(seat.endpoint),
-                    detail=f"not called any more: {rules.breaker_threshold} failures in a row",
+                    detail=f"not called any more: {settings.breaker_threshold} failures in a row",
                 )
             begun = self._clock.monotonic()
             try:
@@ -116,7 +117,7 @@ class PlayerLine:
                 self._breaker.succeeded(seat.endpoint)
             elif not result.excuse:
                 cause = result.cause or of_error(result.error_code)
-                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold, cause=cause)
+                self._breaker.failed(seat.endpoint, threshold=settings.breaker_threshold, cause=cause)
             return result
 
         async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> CallResult:
@@ -163,12 +164,12 @@ class PlayerLine:
         return replace(result, cause=Cause.CONNECT) if result.cause in OWN_SIDE else result
 
     def spoken(self, seat: Seat) -> dict[str, str]:
-        """The dialects that a player was seen to understand, if the seat did not say so; empty otherwise."""
+        """The dialects that a player was seen to understand; empty if the seat's ``spoken`` says the same."""
         memory = self._memories.get(_key(seat))
         return {} if memory is None or memory.spoken == seat.spoken else dict(memory.spoken)
 
     def learned(self, seat: Seat) -> dict[str, Any]:
-        """What else was found out of how a player speaks, if the seat did not say so; empty otherwise."""
+        """What else was found out of how a player speaks; empty if the seat's ``learned`` says the same."""
         memory = self._memories.get(_key(seat))
         return {} if memory is None or (shared := memory.shared()) == seat.learned else shared
 
@@ -180,7 +181,7 @@ class PlayerLine:
     def _memory(self, seat: Seat) -> Memory:
         memory = self._memories.get(_key(seat))
         if memory is None or (memory.dialect, memory.stays) != (seat.dialect, seat.stays):
-            # Unknown, or the mark that its host is a gateway has changed.
+            # A player not called before, or one whose dialect, or whose host's mark as a gateway, has changed.
             memory = self._memories[_key(seat)] = Memory(dialect=seat.dialect, stays=seat.stays)
             while len(self._memories) > MAX_MEMORIES:
                 del self._memories[next(iter(self._memories))]
@@ -191,7 +192,7 @@ class PlayerLine:
     async def _ask(
         self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str, only: Proposal | None
     ) -> CallResult:
-        """Try one dialect after another within the limit until one brings an answer; ``only`` is the one to try."""
+        """Try one dialect after another within the limit until one brings an answer; with ``only``, just that one."""
         hunted = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field, only=only)
         # The task is cancelled when a callback arrives.
         result, _ = await hunt(self._driver(seat, hunted, limit_s), sleep=self._clock.sleep)
@@ -216,7 +217,7 @@ class PlayerLine:
             await asyncio.sleep(SEARCH_PACE_S)
 
     async def _tell(self, seat: Seat, message: dict[str, Any], limit_s: float) -> CallResult:
-        """Send a message whose answer does not matter; only for GAME_OVER, and only once, hunt for the dialect."""
+        """Send a message whose answer does not matter; hunt for the dialect only for a player's first GAME_OVER."""
         memory = self._memory(seat)
         kind = message["message_type"]
         patient = kind == MessageType.GAME_OVER and kind not in memory.hunted
@@ -235,7 +236,7 @@ class PlayerLine:
         return first or result_of_failure(None, driver)
 
     async def _list_tools(self, seat: Seat, memory: Memory, left_s: float) -> None:
-        """Ask an agent with tools for their names, once and when no match waits: broadcasts go by its own names."""
+        """Ask an agent that has tools for their names, which broadcasts to it use; once, and when no match waits."""
         if (
             memory.tools is not None
             or seat.learned.get("own")
@@ -247,18 +248,18 @@ class PlayerLine:
             "tools_list", LIST_TOOLS, memory.url or seat.endpoint, rpc.call(LIST_TOOLS, {}, rpc_id), rpc_id
         )
         with suppress(CallFailed):
-            reply = await self._send(seat, memory, proposal, max(0.001, min(LIST_TOOLS_S, left_s)))
+            reply = await self._send(seat, memory, proposal, max(0.001, min(LIST_TOOLS_TIMEOUT_S, left_s)))
             memory.tools = read_tools(reply.body)
             memory.assign_tools()
 
     async def _send(self, seat: Seat, memory: Memory, proposal: Proposal, limit_s: float) -> Reply:
-        """Send a request. If a callback arrives first, and only then, let the request end by itself."""
+        """Send a request. If this is cancelled because a callback has arrived, let the request end by itself."""
         post, now = partial(self._post, seat, proposal.url), self._clock.monotonic
         call = session.through(post, proposal.body, memory, self._next_id, limit_s=limit_s, now=now)
         self._sessions.use(memory, proposal.url)
         task = asyncio.create_task(call)
         self._requests.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._forget_request)
         task.add_done_callback(lambda _: self._sessions.use(memory, proposal.url))
         try:
             return await asyncio.shield(task)
@@ -280,7 +281,7 @@ class PlayerLine:
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
 
-    def _ended(self, task: asyncio.Task[Reply]) -> None:
+    def _forget_request(self, task: asyncio.Task[Reply]) -> None:
         self._requests.discard(task)
         if not task.cancelled():
             # Retrieve the exception, so that asyncio does not log it as unhandled.

@@ -28,7 +28,7 @@ from league_sdk.open_files import raise_file_limit
 from league_sdk.protocol.errors import InternalError
 
 ANSWER_TIMEOUT_S = 60.0
-"""For judging to answer a message; an answer that it forwards to the league manager takes longest."""
+"""How long judging may take to answer a message; it takes longest to forward a callback to the league manager."""
 
 logger = logging.getLogger(__name__)
 
@@ -101,17 +101,17 @@ class JudgingClient:
 async def run(sockets: list[socket.socket]) -> None:
     """Serve callers until the judging process ends."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
         # A terminal sends these to the whole group. Judging hands back its matches first, and then ends the door.
-        loop.add_signal_handler(number, logger.debug, "left to the judging process")
+        loop.add_signal_handler(signal_number, logger.debug, "left to the judging process")
     budgets = Budgets()
     judging = JudgingClient(await Pipe.over(socket.socket(fileno=os.dup(0))), budgets)
     runner = web.AppRunner(application(judging, budgets), access_log=None)
     await runner.setup()
     max_connections = min(MAX_CONNECTIONS, raise_file_limit() // FILES_PER_CONNECTION)
     listener = Listener(cast("web.Server", runner.server), max_connections=max_connections, budgets=budgets)
-    for one in sockets:
-        await listener.open(one)
+    for listening in sockets:
+        await listener.open(listening)
     collector.settle()
     await judging.listen()
     listener.close()

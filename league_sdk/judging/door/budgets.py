@@ -1,8 +1,8 @@
 """How many requests and bytes a referee's door takes, and from whom (decision 13).
 
-A seat in play has a path that only its player was told, and a budget of its own, which its player's auth_token in the
-head of a request shows as well. The league manager sends its token in
-the head of a request, and has no budget. All others share one budget, of which one address gets only a part.
+A seat in play has a budget of its own. A request counts against it if it comes to the path that only the seat's player
+was told, or has that player's auth_token in its head. The league manager sends its token in the head of a request, and
+has no budget. All others share one budget, of which one address gets only a part.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Limits:
     """What one account may use.
 
     Attributes:
-        requests: how many.
-        size: bytes of heads and bodies.
+        requests: requests per second.
+        size: bytes of heads and bodies per second.
         pending: requests at the same time whose bodies are being read, or that judging has not answered.
     """
 
@@ -107,7 +107,8 @@ class Budgets:
 
     Args:
         clock: seconds.
-        max_addresses: how many have a budget at once; the one that was silent longest loses its, and gets a new one.
+        max_addresses: how many addresses have a budget at once. Beyond that, the address that was silent longest loses
+            its budget; when it sends again, it gets a new one.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, max_addresses: int = MAX_ADDRESSES) -> None:
@@ -130,7 +131,7 @@ class Budgets:
             self._seats.setdefault(secret, Account(SEAT_LIMITS, self._clock))
 
     def know_players(self, digests: Mapping[str, str]) -> None:
-        """Set by the SHA-256 of its player's auth_token the secret of a seat in play; more may follow."""
+        """Add players of seats in play: by the SHA-256 of a player's auth_token, the secret of its seat."""
         self._players |= digests
 
     def close_seats(self, secrets: Iterable[str]) -> None:
@@ -159,7 +160,7 @@ class Budgets:
         return secret if secret in self._seats else ""
 
     def caller(self, path: str, authorization: str) -> str:
-        """The caller of a request, from its head alone: a seat's secret, or one of the names above."""
+        """The caller of a request, from its head alone: a seat's secret, LEAGUE, MONITOR or STRANGER."""
         scheme, _, token = authorization.strip().partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if self.is_league(token):
@@ -178,11 +179,11 @@ class Budgets:
         if caller in self._seats:
             return (self._seats[caller],)
         if caller == MONITOR:
-            return (self._of_address(caller, address, MONITOR_LIMITS),)
+            return (self._address_account(caller, address, MONITOR_LIMITS),)
         # The seat of a caller may have been closed since its connection began.
-        return (self._of_address(STRANGER, address, ADDRESS_LIMITS), self._strangers)
+        return (self._address_account(STRANGER, address, ADDRESS_LIMITS), self._strangers)
 
-    def _of_address(self, caller: str, address: str, limits: Limits) -> Account:
+    def _address_account(self, caller: str, address: str, limits: Limits) -> Account:
         key = caller, network_of(address)
         if key not in self._addresses:
             self._addresses[key] = Account(limits, self._clock)
@@ -252,7 +253,7 @@ class Budgets:
 
 
 def network_of(address: str) -> str:
-    """The address that shares a budget: of IPv6 the /64 network, because one customer has all its addresses."""
+    """What has one budget: an IPv4 address, or an IPv6 /64 network, because one customer has all its addresses."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

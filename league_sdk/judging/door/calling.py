@@ -15,7 +15,7 @@ from league_sdk.judging.door.tools import FOR_JUDGING, NOTIFICATIONS, STARTS
 from league_sdk.protocol.errors import TokenInvalid
 
 READ_TURNS = 3
-"""Turns that the event loop needs after a pause of the process to read a request and its end."""
+"""Turns that the event loop needs, after a pause of the process, to read a request and the end of its connection."""
 
 
 class Call:

@@ -78,7 +78,7 @@ class Connection(web.RequestHandler):
             self._head += data[: MAX_HEAD_BYTES - len(self._head)]
             caller = _caller_in(self._head, budgets)
             if not caller:
-                # Counts against no budget, and not as activity: slow heads must not push out new connections.
+                # These bytes count against no budget, and not as activity: slow heads must not push out connections.
                 return True
             self.set_caller(caller)
             if not budgets.has_room(caller, self._address):
@@ -102,9 +102,9 @@ class Connection(web.RequestHandler):
 
 def _caller_in(head: bytes, budgets: Budgets) -> str:
     """The caller of a connection, from its first bytes; empty while it is not known yet."""
-    line, whole, _ = head.partition(b"\r\n")
+    line, line_end, _ = head.partition(b"\r\n")
     words = line.split(b" ")
-    path = words[1].decode("latin-1") if whole and len(words) > 1 else ""
+    path = words[1].decode("latin-1") if line_end and len(words) > 1 else ""
     if path and budgets.seat_at(path):
         return budgets.caller(path, "")
     if b"\r\n\r\n" not in head and len(head) < MAX_HEAD_BYTES:
@@ -155,8 +155,9 @@ class Listener:
             return Connection(self, self._server, loop=loop, access_log=None, **options)
 
         self._servers.append(await loop.create_server(connection, sock=listening))
-        # A round starts all its matches at once, and a caller that the system refuses tries again a second later.
-        # Not an argument above, because asyncio would accept as many connections in one go, more than we keep.
+        # The length of the queue of callers: a round starts all its matches at once, and a caller that the system
+        # refuses tries again only a second later. It is not an argument of create_server, because asyncio would also
+        # accept as many connections in one go, more than we keep.
         listening.listen(self._max_connections)
         return int(listening.getsockname()[1])
 
@@ -169,9 +170,9 @@ class Listener:
         """A connection was accepted."""
         self._strangers[connection] = None
         while len(self._strangers) + len(self._known) > self._max_connections:
-            # Who played in a match that is over is a stranger now, and has been silent since, perhaps on a stream.
-            over = (known for known, caller in self._known.items() if not self.budgets.is_known(caller))
-            self._abort(next(over, None) or next(iter(self._strangers or self._known)))
+            # A player whose match is over is a stranger now. Its connection has been silent since, perhaps a stream.
+            past_players = (known for known, caller in self._known.items() if not self.budgets.is_known(caller))
+            self._abort(next(past_players, None) or next(iter(self._strangers or self._known)))
 
     def active(self, connection: Connection, caller: str) -> None:
         """A connection sent something.
@@ -181,13 +182,13 @@ class Listener:
         """
         if connection not in self._strangers and connection not in self._known:
             return
-        before = self._known.get(connection)
+        caller_before = self._known.get(connection)
         self.closed(connection)
         if not caller or self.budgets.kind(caller) not in (LEAGUE, SEAT):
             self._strangers[connection] = None
             return
         self._known[connection] = caller
-        if caller not in (before, LEAGUE):
+        if caller not in (caller_before, LEAGUE):
             of_seat = [known for known, other in self._known.items() if other == caller]
             for oldest in of_seat[:-MAX_CONNECTIONS_PER_SEAT]:
                 self._abort(oldest)

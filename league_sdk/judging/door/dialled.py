@@ -1,6 +1,7 @@
 """The line of a referee that dials out: messages of its inbox are answered in this process (ruling, section 13).
 
-It needs no door: only the league manager puts messages into a referee's inbox, players' callbacks among them.
+Such a referee starts no door process, as no stranger can reach it: only the league manager puts messages into a
+referee's inbox, players' callbacks among them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from league_sdk.protocol.dispatch import Post, dispatch
 logger = logging.getLogger(__name__)
 
 
-async def _waits() -> bool:
-    """Whether the league manager waits: unknown, and a start that came too late is fenced by its attempt."""
+async def _league_waits() -> bool:
+    """Whether the league manager still waits for an answer: taken for granted, as an inbox does not show it.
+
+    A start_match that comes too late does no harm: by its attempt the league manager sees that it is out of date.
+    """
     return True
 
 
@@ -29,7 +33,7 @@ async def answer(judging: Judging, request: dict[str, Any]) -> dict[str, Any]:
     """Answer a JSON-RPC request that came over the inbox.
 
     Args:
-        judging: answers what needs a match.
+        judging: answers the messages that need a match.
         request: the request.
 
     Returns the JSON-RPC response.
@@ -37,7 +41,7 @@ async def answer(judging: Judging, request: dict[str, Any]) -> dict[str, Any]:
 
     async def perform(inner_request: Any) -> dict[str, Any]:
         if inner_request.name in FOR_JUDGING or inner_request.name in NOTIFICATIONS:
-            return await judging.perform(inner_request.name, inner_request.message, _waits)
+            return await judging.perform(inner_request.name, inner_request.message, _league_waits)
         return answer_here(inner_request.name)
 
     reply = await dispatch(Answering(judging), Post(rpc.dumps(request), "application/json"), perform)
@@ -45,7 +49,7 @@ async def answer(judging: Judging, request: dict[str, Any]) -> dict[str, Any]:
     return response
 
 
-class DialledDoor:
+class LineKeeper:
     """Keeps a referee's line to its inbox open.
 
     Args:

@@ -29,7 +29,7 @@ from league_sdk.protocol.limits import MAX_BODY_BYTES
 from league_sdk.serving import check_length, post_of, respond, response, too_large
 
 BODY_TIMEOUT_S = 10.0
-"""For a body to arrive; the same as at the site itself."""
+"""How long a body may take to arrive; the same as at the site itself."""
 HEALTH_CACHED_S = 0.5
 """Judging is asked for its health twice a second, however many callers want to know."""
 HEALTH_TIMEOUT_S = 5.0
@@ -59,11 +59,11 @@ class DoorHandlers:
         }
 
     async def mcp(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request, or refuse it, in the dialect or the era of MCP that it came in."""
+        """Answer a request, or refuse it, in the dialect or the version of MCP that it came in."""
         if request.method != "POST" and not is_mcp(None, request.headers):
             return await self.not_found(request)
         exchange, call = Answering(self._judging), self._call(request)
-        spoken: Reply | None = None
+        mcp_reply: Reply | None = None
         with exchange.guarded():
             if not self._budgets.take_request(call.caller, call.address):
                 raise _too_often()
@@ -76,12 +76,12 @@ class DoorHandlers:
                     if not room:
                         raise _too_often()
                     if is_mcp(post.decoded, request.headers):
-                        spoken = await mounting.answer(self._mcp, call, request.method, request.headers, post)
+                        mcp_reply = await mounting.answer(self._mcp, call, request.method, request.headers, post)
                     else:
                         exchange.answer(await call.answer(exchange.read(post)))
-        reply = exchange.reply if spoken is None else spoken
+        reply = exchange.reply if mcp_reply is None else mcp_reply
         if not call.passed_on:
-            self._answered[_name_of(exchange, spoken), _outcome_of(exchange, spoken)] += 1
+            self._answered[_name_of(exchange, mcp_reply), _outcome_of(exchange, mcp_reply)] += 1
         if exchange.reply.status == TooOften.http_status:
             answer = response(reply)
             # The body was not read, so the next request on this connection would begin in the middle of it.
@@ -157,21 +157,21 @@ async def _nobody_waits() -> bool:
     return False
 
 
-def _name_of(exchange: Answering, spoken: Reply | None) -> str:
+def _name_of(exchange: Answering, mcp_reply: Reply | None) -> str:
     """What a request that the door has answered is counted as."""
-    if spoken is not None:
+    if mcp_reply is not None:
         return "mcp"
     return exchange.request.name if exchange.request is not None and exchange.request.name in NAMES else "other"
 
 
-def _outcome_of(exchange: Answering, spoken: Reply | None) -> str:
-    if spoken is not None:
-        return metrics.OK if spoken.status < 400 else f"HTTP {spoken.status}"
+def _outcome_of(exchange: Answering, mcp_reply: Reply | None) -> str:
+    if mcp_reply is not None:
+        return metrics.OK if mcp_reply.status < 400 else f"HTTP {mcp_reply.status}"
     return exchange.error.error_code if exchange.error else metrics.OK
 
 
 async def _read(request: web.Request) -> Post:
-    """The request with its body, decoded if that can be done; if not, it is refused in the words of its protocol."""
+    """The request with its body, decoded if possible. If not, the protocol that the request speaks refuses it later."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             post = post_of(request, await request.read())

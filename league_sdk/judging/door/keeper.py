@@ -20,10 +20,10 @@ from league_sdk.protocol.errors import LeagueError
 logger = logging.getLogger(__name__)
 
 BIND_TIMEOUT_S = 2.0
-"""The door of a referee that was killed holds the port until it notices."""
+"""How long to try: if an earlier referee was killed, its door holds the port until it notices that."""
 BIND_RETRY_INTERVAL_S = 0.1
 MIN_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
-"""Before a door that has ended is started again."""
+"""The shortest and the longest wait before a door that has ended is started again."""
 STABLE_AFTER_S = 10.0
 """A door that ran for longer did not fail at its start, so the backoff starts from the beginning."""
 EXIT_TIMEOUT_S = 2.0
@@ -49,11 +49,11 @@ async def bind(host: str, port: int) -> list[socket.socket]:
                 raise
             await asyncio.sleep(BIND_RETRY_INTERVAL_S)
             continue
-        bound = [one.dup() for one in server.sockets]
+        bound = [listening.dup() for listening in server.sockets]
         server.close()
-        for one in bound:
+        for listening in bound:
             # Callers wait in the backlog until the door runs, and while it is started again.
-            one.listen(MAX_CONNECTIONS)
+            listening.listen(MAX_CONNECTIONS)
         return bound
 
 
@@ -97,7 +97,7 @@ class DoorKeeper:
 
     async def _start(self) -> Pipe:
         ours, theirs = socket.socketpair()
-        descriptors = [one.fileno() for one in self._sockets]
+        descriptors = [listening.fileno() for listening in self._sockets]
         arguments = ("-m", "league_sdk.judging.door", *map(str, descriptors))
         try:
             with theirs:
@@ -199,7 +199,7 @@ class DoorKeeper:
             self._process.kill()
 
     async def _wait_for_exit(self) -> None:
-        """Make sure that the door's process has ended, and that nothing waits for it."""
+        """Make sure that the door's process has ended, and that no question to it is waited for any longer."""
         self._pipe = None
         for check in self._checks.values():
             if not check.done():
@@ -227,5 +227,5 @@ class DoorKeeper:
         for task in list(self._answering):
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
-        for one in self._sockets:
-            one.close()
+        for listening in self._sockets:
+            listening.close()

@@ -21,7 +21,7 @@ from league_sdk.protocol.dispatch import NOT_DECODED, Post, Reply
 
 
 def make_server() -> McpServer:
-    """A referee as an MCP server. Web pages of other addresses may not call it, and it gives out none of its own."""
+    """A referee as an MCP server. It has no web pages, and those of other sites may not call it."""
     return McpServer(
         make_registry(),
         states=States(secrets.token_bytes(32), time.time),
@@ -51,7 +51,7 @@ async def answer(server: McpServer, call: Call, method: str, headers: Mapping[st
             # A known caller has sessions and streams of its own; strangers at one address share theirs.
             caller=call.caller if known else network_of(call.address),
             scope=call,
-            # All work is done within the budget that the request was given (budgets.py); only a stream outlives it.
+            # All work is done within the budget that the request has (budgets.py); only a stream outlives the request.
             at_once=post.decoded is not NOT_DECODED and is_answered_at_once(post.decoded),
             decoded=post.decoded,
         )

@@ -1,7 +1,7 @@
-"""What a referee offers to clients of MCP: its tools, on the core's registry (004 5.4.1).
+"""What a referee offers to clients of MCP: its tools, in a registry of ``league_sdk.mcp`` (004 5.4.1).
 
-A tool is the message of league.v2 of the same name: it is admitted, answered and refused as that is. There are no
-resources and no prompts: what may be seen of a match the league manager shows.
+A tool stands for the message of league.v2 of the same name: a call of it is admitted, answered and refused like that
+message. There are no resources and no prompts: the league manager shows what may be seen of a match.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Calling(Protocol):
 def make_registry() -> Registry:
     """A registry with everything that a referee offers; the scope of its contexts is a :class:`Calling`."""
     registry = Registry(name="league-referee", title="Referee", version=SDK_VERSION, instructions=INSTRUCTIONS)
-    registry.add(*(tool.served_by(_calls(tool.name)) for tool in TOOLS))
+    registry.add(*(tool.served_by(_work_of(tool.name)) for tool in TOOLS))
     return registry
 
 
-def _calls(name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
+def _work_of(name: str) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
     async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
         calling: Calling = context.scope
         request = Inbound("tools_call", message_type_of(name) or name, unwrap(arguments))

@@ -56,7 +56,7 @@ class Pipe:
             return None
         if not line.endswith(b"\n"):
             return None
-        # The door has checked what strangers sent; here it is nested one level deeper than they may nest it.
+        # Not rpc.loads, which limits nesting: the door has checked that, and a frame adds a level to a message.
         frame = json.loads(line)
         if not isinstance(frame, dict):
             raise ValueError(f"a frame that is a {type(frame).__name__}, expected an object")

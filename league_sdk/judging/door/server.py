@@ -67,7 +67,7 @@ class RefereeServer:
     """Answers what the door passes on; a :class:`league_sdk.judging.door.answering.Judging`.
 
     Args:
-        referee: who plays.
+        referee: plays the matches.
         link: knows the referee's id and the league manager's token.
         keys: for /metrics; nobody may read them without a key.
     """
@@ -92,14 +92,14 @@ class RefereeServer:
     @property
     def referee_id(self) -> str:
         """The id of the referee; empty before it has registered."""
-        who = self._link.identity
-        return who.referee_id if who else ""
+        identity = self._link.identity
+        return identity.referee_id if identity else ""
 
     @property
     def league_digest(self) -> str:
         """The SHA-256 of the league manager's token; empty if there is none yet."""
-        who = self._link.identity
-        return tokens.digest(who.league_token) if who and who.league_token else ""
+        identity = self._link.identity
+        return tokens.digest(identity.league_token) if identity and identity.league_token else ""
 
     @property
     def open_seats(self) -> set[str]:
@@ -141,7 +141,7 @@ class RefereeServer:
         if name in ANSWERS:
             return await self._referee.callback(name, message)
         if name in STARTS and not await sender_waits():
-            # This process was stopped for a while, and another referee has the match by now. Nobody reads this answer.
+            # This process was stopped for a while, so another referee has the match by now. Nobody reads this answer.
             return {"accepted": False, "reason": "whoever gave this match has not waited for the answer"}
         return self._handlers[name](message)
 
@@ -166,8 +166,8 @@ class RefereeServer:
                 self._wrong_keys.add(key)
             sentence = "Send the referee key: Authorization: Bearer <key>."
             return _problem(401, sentence, {"WWW-Authenticate": "Bearer"})
-        metrics.MESSAGES.elsewhere = {(name, code): number for name, code, number in counts["answered"]}
-        metrics.TURNED_AWAY.elsewhere = {(caller,): number for caller, number in counts["turned_away"].items()}
+        metrics.MESSAGES.counted_by_door = {(name, code): number for name, code, number in counts["answered"]}
+        metrics.TURNED_AWAY.counted_by_door = {(caller,): number for caller, number in counts["turned_away"].items()}
         metrics.MATCHES_IN_PLAY.set(self._referee.in_play)
         metrics.CANARY_LATE.set(self._referee.late_s(metrics.CANARY_WINDOW_S))
         metrics.HEARTBEAT_AGE.set(time.monotonic() - self._link.accepted_at)

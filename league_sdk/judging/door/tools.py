@@ -21,7 +21,7 @@ COLLECT_CHOICES, DRAW_NUMBER, FINALIZE_MATCH = "collect_choices", "draw_number",
 NOTIFICATIONS = frozenset({MessageType.ROUND_ANNOUNCEMENT, MessageType.LEAGUE_COMPLETED})
 """Messages that need no action; those of the league manager are passed on to judging, which logs them."""
 STARTS = frozenset({START_MATCH, START_MATCHES})
-"""Taken from the league manager only."""
+"""Messages that are taken from the league manager only."""
 FOR_JUDGING = frozenset({*STARTS, GET_MATCH_STATE, COLLECT_CHOICES, DRAW_NUMBER, FINALIZE_MATCH, *ANSWERS})
 NAMES = sorted([*FOR_JUDGING, "ping", *own_tools.LIST_NAMES, *NOTIFICATIONS])
 
@@ -104,5 +104,5 @@ TOOLS = tuple(replace(tool, output_schema=SCHEMAS[tool.name]) for tool in _TOOLS
 
 
 def list_tools() -> dict[str, Any]:
-    """Every tool with name, description and inputSchema: ``list_tools`` of the course."""
+    """The answer to ``list_tools`` as the course defines it: every tool with name, description and inputSchema."""
     return {"tools": [tool.as_line for tool in TOOLS]}

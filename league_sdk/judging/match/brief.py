@@ -45,16 +45,16 @@ class Seat:
         token_digests: SHA-256 of the auth_tokens it may prove a callback with.
         standings: ``your_standings``.
         joined_before: it accepted in an earlier attempt.
-        suspended: one invitation without retries (ruling, section 8).
+        suspended: it gets one invitation, without retries (ruling, section 8).
         stays: it is behind a gateway, where another path is another program.
-        spoken: by message type, the way of speaking it was seen to understand.
-        inbox_key: with it the league manager takes messages for the player's inbox; empty if it has none.
+        spoken: by message type, the dialect that it was seen to understand.
+        inbox_key: the key with which the league manager takes messages for the player's inbox; empty if it has none.
         dials_out: the player had a poll or a socket open when the match was given out.
         connect_grace_s: seconds within which a player that dials out must have taken a message.
         learned: what else was found out of how it speaks, as :meth:`Memory.shared` gives it.
-        registration: names its registration: what was found out of another one does not count.
-        unproven: the digests of tokens that were given to those who named its address; an answer from there proves
-            them.
+        registration: names its registration: what was found out of an earlier agent at its address does not count.
+        unproven: the digests of auth_tokens that were given to somebody who named its address; an answer from that
+            address proves them.
         path_secret: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
             hidden wherever tokens are.
     """
@@ -106,11 +106,12 @@ class Brief:
 
     Attributes:
         player_a, player_b: the seats of PLAYER_A and PLAYER_B.
+        relayed: ``referee_endpoint`` is the league manager's, which passes answers on to this referee.
         seals: the league manager takes the verdict into safe keeping before the players hear it.
         draw_seed: what the number is drawn from; None when this referee draws by itself.
         draw_commitment: the SHA-256 of the seed, as the players are told it.
         play: 1, and one more for each replay that the instructor ordered.
-        moves: player and move of what earlier attempts have on record, in order.
+        moves: the moves that earlier attempts recorded, in order, each as player and move.
         excused: how many tries of this match have not counted so far.
         sealed: the verdict that has to be told; None for a match that has to be played.
     """
@@ -142,7 +143,7 @@ class Brief:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What names it in logs."""
+        """The fields that name the attempt in logs."""
         names = ("league_id", "round_id", "match_id", "attempt", "conversation_id")
         return {name: getattr(self, name) for name in names}
 
@@ -186,7 +187,7 @@ class Brief:
         return parts._replace(path=f"{path}/{seat.path_secret}").geturl()
 
 
-_brief = TypeAdapter(Brief)
+_brief_reader = TypeAdapter(Brief)
 
 
 def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: str, relayed: bool = False) -> Brief:
@@ -196,7 +197,7 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
         params: the message.
         referee_id: the id of this referee.
         referee_endpoint: the address that players are told.
-        relayed: it is the league manager's, which passes answers on to this referee.
+        relayed: that address is the league manager's, which passes answers on to this referee.
 
     Raises:
         MissingField, InvalidFormat: E003, E002, naming the field.
@@ -207,7 +208,7 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
         if isinstance(fields.get(name), Mapping):
             fields[name] = _without_nulls(fields[name]) | {"role": role}
     try:
-        return _brief.validate_python(fields)
+        return _brief_reader.validate_python(fields)
     except ValidationError as error:
         raise _refusal(error) from None
 

@@ -74,9 +74,9 @@ class Conversation:
     async def call(
         self, send: Callable[..., Awaitable[CallResult]], seat: Seat, message: dict[str, Any], **options: Any
     ) -> CallResult:
-        """Call a player. An error of ours in reading its answer is no reason to play the match again.
+        """Call a player. If an error of ours keeps its answer from being read, that counts as a wrong answer.
 
-        A player that finds such an error would otherwise escape every match that it is about to lose.
+        If the match were played again, a player that finds such an error could escape every match it is about to lose.
 
         Args:
             send: ``self.ask`` or ``self.send``; ``options`` are its further arguments.
@@ -101,7 +101,7 @@ class Conversation:
         """A second answer to one request, or one after its verdict: it changes nothing."""
         code = Code.SECOND if in_time else Code.AFTER_VERDICT
         if in_time and message_type == MessageType.GAME_JOIN_ACK and accepted(message):
-            # Its receipt was taken for a yes already, so nothing is wrong with saying yes now.
+            # The player's mere receipt of the invitation was taken for a yes, so a yes now is in order.
             code = Code.JOINED_AGAIN
         notes = [note(code)]
         self._record(player_id, self.brief.referee_id, message_type, hidden=True, notes=notes, body=message)
@@ -120,7 +120,7 @@ class Conversation:
         Args:
             seat: the player.
             result: what came.
-            asked: the type of the message; empty for an answer by a POST of the player's own.
+            request_type: the type of the message; empty for an answer by a POST of the player's own.
             answer_type: the type of answer that was expected; empty when none was.
             limit_s: seconds that the player had.
             hidden: withhold the entry from the public for now.
@@ -136,7 +136,8 @@ class Conversation:
         notes, way = [*result.notes], result.wire[-1].get("way") if result.wire else None
         if result.message:
             notes += self._oddities(seat, result, answer_type)
-            # A POST may come from anywhere, and a line too, but an answer comes from the address that was called.
+            # A POST of a player's own and an answer through an inbox may come from anywhere; the reply to a call
+            # comes from the address that was called.
             if (
                 result.http_status is not None
                 and not way
@@ -174,7 +175,7 @@ class Conversation:
 
 
 def _has_foreign_token(seat: Seat, message: Mapping[str, Any]) -> bool:
-    """Whether an answer carries another's token. The connection proves the sender, but the token is odd."""
+    """Whether an answer carries somebody else's token: odd, but the connection proves who sent the answer."""
     token = message.get("auth_token")
     if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
         return False

@@ -20,8 +20,9 @@ class EndedMatch:
 
     Attributes:
         league_id, match_id, attempt: of the attempt that was decided.
-        token_digests: SHA-256 of its players' auth_tokens; not of one that was given to a person who named a player's
-            address, unless an answer from there showed it: to everybody else a frozen board hides what GAME_OVER told.
+        token_digests: SHA-256 of the auth_tokens whose owners may ask. A token that was given to a person who named a
+            player's address is among them only if an answer from that address carried it: a frozen board hides the
+            result from everybody who has not received GAME_OVER.
         result: ``game_result`` of GAME_OVER.
         moves: player and move in order, of a game in turns.
         reached: when it reached which state; ISO 8601.
@@ -40,7 +41,7 @@ class EndedMatch:
         """A match at the moment when GAME_OVER was delivered.
 
         Args:
-            brief: the brief of the attempt that sent GAME_OVER, if an earlier one was decided.
+            brief: the brief of the attempt that sent GAME_OVER; the verdict may be an earlier attempt's.
             verdict: what GAME_OVER said.
             log: the log of the attempt.
             at: the current time.

@@ -88,9 +88,9 @@ def decide(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) ->
     absent = {fault.player_id for fault in faults}
     present = [player for player in brief.player_ids if player not in absent]
     reason = storable("; ".join(fault.sentence for fault in faults))
-    invited = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
+    only_no_shows = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
     details = clean(game.unfinished(state))
-    if invited and brief.settings.no_show == "cancel":
+    if only_no_shows and brief.settings.no_show == "cancel":
         return Verdict(ResultStatus.CANCELLED, None, reason, details, faults)
     winner = present[0] if present else None
     # No full stop: whatever quotes the reason adds its own.
@@ -163,7 +163,7 @@ async def send_game_over(talk: Conversation, verdict: Verdict, attempt: int, con
 
 
 async def gather_or_cancel(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of all work; when one part fails, the others are cancelled, so that nobody talks to a player."""
+    """The results of all work; when one part fails, cancel the others, so that none goes on calling a player."""
     tasks = [asyncio.ensure_future(part) for part in work]
     try:
         return await asyncio.gather(*tasks)

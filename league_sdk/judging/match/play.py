@@ -60,7 +60,7 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
                     log.set_view(game.view(state, None))
             else:
                 log.set_state(MatchState.DRAWING_NUMBER, clock.now())
-                state = game.draw(state, _chance(brief, game, state, rng))
+                state = game.draw(state, _number_source(brief, game, state, rng))
     verdict = decide(brief, game, state, faults)
     if safe is not None:
         await safe.seal(verdict)
@@ -79,7 +79,7 @@ def _resume(brief: Brief, game: Game, log: MatchLog) -> State:
     return state
 
 
-def _chance(brief: Brief, game: Game, state: State, rng: Random) -> Random:
+def _number_source(brief: Brief, game: Game, state: State, rng: Random) -> Random:
     """The source of drawn numbers: the committed seed, if there is one."""
     if brief.draw_seed is None or not game.draws:
         return rng
@@ -94,18 +94,18 @@ async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
 
 async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
     brief = talk.brief
-    answer = await _invite_once(talk, seat)
-    refused = answer is not None and answer.error_code not in RETRYABLE
+    fault = await _invite_once(talk, seat)
+    refused = fault is not None and fault.error_code not in RETRYABLE
     if refused and brief.attempt > 1:
         if seat.joined_before:
             # Some players refuse a repeated invitation to a match that they are in (ruling, section 8).
-            answer = None
+            fault = None
         else:
             await _cancel_lost_attempt(talk, seat)
-            answer = await _invite_once(talk, seat)
-    if answer is None:
+            fault = await _invite_once(talk, seat)
+    if fault is None:
         talk.log.join(seat.player_id)
-    return answer
+    return fault
 
 
 async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
@@ -115,7 +115,7 @@ async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
     def accept(message: Mapping[str, Any]) -> Fault | None:
         return read_yes(message, player_id=seat.player_id, limit_s=brief.settings.join_timeout_s)
 
-    answer: Fault | None = await Request(
+    fault: Fault | None = await Request(
         RefereeSide(talk, seat),
         lambda now, deadline: match_messages.invitation(brief.to(seat), now=now, deadline=deadline),
         limit_s=brief.settings.join_timeout_s,
@@ -123,7 +123,7 @@ async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
         accept=accept,
         max_retries=0 if seat.suspended else brief.settings.max_retries,
     ).obtain()
-    return answer
+    return fault
 
 
 async def _cancel_lost_attempt(talk: Conversation, seat: Seat) -> None:

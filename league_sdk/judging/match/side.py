@@ -71,19 +71,19 @@ class RefereeSide:
             MachineFailed: this machine has no network any more, and no attempt of the match was lost for that yet.
         """
         brief, log = self.talk.brief, self.talk.log
-        used = brief.excused + len(log.excused)
-        counts = used >= MAX_EXCUSED_TRIES
-        if counts and not result.connected and brief.attempt == 1:
+        excused = brief.excused + len(log.excused)
+        try_counts = excused >= MAX_EXCUSED_TRIES
+        if try_counts and not result.connected and brief.attempt == 1:
             # Only in the first attempt: if a second referee has no network either, the try counts.
             raise MachineFailed(result.excuse)
-        if used <= MAX_EXCUSED_TRIES:
+        if excused <= MAX_EXCUSED_TRIES:
             log.excused.append(
                 {
                     "player_id": self.seat.player_id,
                     "message_type": message_type,
                     "evidence": result.excuse,
                     "at": self.talk.clock.now().isoformat(),
-                    "counted": "yes" if counts else "no",
+                    "counted": "yes" if try_counts else "no",
                 }
             )
-        return not counts
+        return not try_counts

@@ -33,7 +33,7 @@ class Metric:
         self._head = f"# HELP {self.name} {description}\n# TYPE {self.name} {kind}"
         self._labels = labels
         self._numbers: dict[tuple[str, Labels], float] = {} if labels else {("", ()): 0}
-        self.elsewhere: Mapping[Labels, int] = {}
+        self.counted_by_door: Mapping[Labels, int] = {}
         """What the door's process has counted until now."""
         _METRICS.append(self)
 
@@ -58,7 +58,7 @@ class Metric:
         """The metric as text."""
         yield self._head
         numbers = dict(self._numbers)
-        for values, count in self.elsewhere.items():
+        for values, count in self.counted_by_door.items():
             numbers["", values] = numbers.get(("", values), 0) + count
         for (ending, values), number in numbers.items():
             pairs = [f'{name}="{value}"' for name, value in zip((*self._labels, "le"), values, strict=False)]

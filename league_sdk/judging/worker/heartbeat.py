@@ -44,6 +44,7 @@ GATHER_DELAY_S = 0.005
 SEALED, LOST, REFUSED = "sealed", "lost", "refused"
 """The answers to a reported match, besides "ok"."""
 CODES_NOT_ABOUT_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
+"""Errors that a report would get without its transcript as well."""
 RETRY_INTERVAL_S = 0.5
 """The pause after a report that was not accepted, unless a match changes earlier."""
 
@@ -80,7 +81,7 @@ class RunningMatch:
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
 
     def silent_s(self) -> float:
-        """Seconds since the last report."""
+        """Seconds since the last accepted report of this match."""
         return self.clock.monotonic() - self.reported_at
 
     def left_s(self) -> float:
@@ -141,8 +142,8 @@ class Heartbeat:
         self._handed_back = handed_back
         self._changed: dict[Key, None] = {}
         self._news = asyncio.Event()
-        self._waited_for = asyncio.Event()
-        self._hurried = self._failed = False
+        self._call_wanted = asyncio.Event()
+        self._call_forced = self._last_call_failed = False
         self.leaving = False
         """Whether the referee takes no new match."""
         self._sent_at = clock.monotonic()
@@ -165,28 +166,28 @@ class Heartbeat:
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         match.waiters.append(accepted)
         self.mark_changed(match.brief.key)
-        self._waited_for.set()
+        self._call_wanted.set()
         await accepted
 
     async def pause(self) -> None:
         """Wait between two calls, for a shorter time if a match waits for a call."""
         try:
             async with asyncio.timeout(self._interval_s):
-                await self._waited_for.wait()
+                await self._call_wanted.wait()
                 await asyncio.sleep(GATHER_DELAY_S)
         except TimeoutError:
             logger.debug("no match waits for the next heartbeat")
 
     def leave(self) -> None:
         """The referee takes no new match any more; tell the league manager at once."""
-        self.leaving = self._hurried = True
+        self.leaving = self._call_forced = True
         self._news.set()
 
     async def wait_until_due(self) -> None:
         """Wait for news, for a quarter of a lease, or until an idle referee has to show that it is still there."""
-        # Each league has its own lease: one with ten minutes must not silence us for one with a few seconds.
-        wait_s = min([self._idle_s(), *(match.due_in_s() for match in self._running.values())])
-        if self._failed:
+        # Each league has its own lease: the shortest one decides when a heartbeat is due.
+        wait_s = min([self._idle_due_in_s(), *(match.due_in_s() for match in self._running.values())])
+        if self._last_call_failed:
             wait_s = max(wait_s, RETRY_INTERVAL_S)
         try:
             async with asyncio.timeout(wait_s):
@@ -196,24 +197,24 @@ class Heartbeat:
         self._news.clear()
 
     async def send(self) -> None:
-        """Make one report of what is due; entries that did not arrive are kept for the next.
+        """Make one report of the matches that are due; if it does not arrive, the next report includes its entries.
 
         Raises:
             CallFailed, Refused: it was not accepted.
             TimeoutError: a match has to be given up while the league manager is silent.
         """
-        self._waited_for.clear()
+        self._call_wanted.clear()
         changed, self._changed = self._changed, {}
         due = [match for key in changed if (match := self._running.get(key)) is not None]
         others = [match for key, match in self._running.items() if key not in changed]
         if any(match.due_in_s() <= 0 for match in others):
             # Report those that are soon due as well: a hundred matches must not take a hundred calls.
             due += [match for match in others if match.silent_s() >= match.brief.settings.referee_lease_s / 8]
-        if not due and not self._hurried and self._idle_s() > 0:
+        if not due and not self._call_forced and self._idle_due_in_s() > 0:
             # The news was of a match that has been reported since.
             return
         due.sort(key=lambda match: match.reported_at)
-        # A league manager that takes the call and is silent must not outlast the lease.
+        # If the league manager takes the call and is silent, the wait for its answer must end before a lease does.
         left = [match.left_s() for match in self._running.values()]
         async with asyncio.timeout(max(0.0, min(left)) + 0.01 if left else None):
             await self.report(due)
@@ -234,7 +235,7 @@ class Heartbeat:
 
         Args:
             matches: those to report.
-            state: instead of their own.
+            state: what is reported as the state of each match; None: its own.
 
         Returns how many were reported.
 
@@ -252,7 +253,7 @@ class Heartbeat:
         failed = [match.brief.key for match in reported if match.failed is not None]
         waiters = [list(match.waiters) for match in reported]
         sent_at = self._sent_at = self._clock.monotonic()
-        self._failed, self._hurried = True, False
+        self._last_call_failed, self._call_forced = True, False
         try:
             answers = await self._send(items)
         except (CallFailed, Refused, asyncio.CancelledError):
@@ -260,7 +261,7 @@ class Heartbeat:
                 match.log.put_back(item["transcript"])
             self._mark_running(matches)
             raise
-        self._failed = False
+        self._last_call_failed = False
         for match in reported:
             match.reported_at = sent_at
         if waiting:
@@ -268,7 +269,7 @@ class Heartbeat:
             self._news.set()
         for key in failed:
             self._handed_back(key)
-        self._take(reported, waiters, _by_key(answers))
+        self._take_answers(reported, waiters, _by_key(answers))
         return len(reported)
 
     def _items(self, matches: list[RunningMatch], state: str | None) -> list[dict[str, Any]]:
@@ -283,7 +284,7 @@ class Heartbeat:
             items.append(item)
         return items
 
-    def _take(
+    def _take_answers(
         self, reported: list[RunningMatch], waiters: list[list[asyncio.Future[None]]], statuses: Mapping[Key, str]
     ) -> None:
         """Tell each reported match what it was answered with; ``waiters`` waited before the call was made."""
@@ -309,7 +310,8 @@ class Heartbeat:
             logger.error("the league manager refuses a transcript, which is left out: %s", error)
             return await self._link.progress([item | {"transcript": []} for item in items], leaving=self.leaving)
 
-    def _idle_s(self) -> float:
+    def _idle_due_in_s(self) -> float:
+        """Seconds until a heartbeat is due even if no match is in play."""
         return self._sent_at + IDLE_INTERVAL_S - self._clock.monotonic()
 
     def _mark_running(self, matches: Iterable[RunningMatch]) -> None:

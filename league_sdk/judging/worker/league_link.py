@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 CALL_TIMEOUT_S = 10.0
 MIN_BACKOFF_S, MAX_BACKOFF_S = 0.2, 3.0
 MAX_REPORT_FAILURES = 10
-"""Reports of one result that the league manager answers with a failure of its own; about 25 seconds."""
+"""How often one result is reported while the league manager answers with a failure of its own; about 25 seconds."""
 
 
 class Refused(Exception):
@@ -121,15 +121,15 @@ class LeagueLink:
         Raises:
             Refused: the league manager rejects this referee.
         """
-        wait, meta = MIN_BACKOFF_S, {"referee_meta": self._meta.fields()}
+        wait_s, meta = MIN_BACKOFF_S, {"referee_meta": self._meta.fields()}
         answer: dict[str, Any] | None = None
         while answer is None:
             try:
                 answer = await self._call(MessageType.REFEREE_REGISTER_REQUEST, meta)
             except CallFailed as error:
                 logger.info("the league manager does not answer yet: %s", error)
-                await self._sleep(wait)
-                wait = min(wait * 2, MAX_BACKOFF_S)
+                await self._sleep(wait_s)
+                wait_s = min(wait_s * 2, MAX_BACKOFF_S)
         if answer.get("status") != "ACCEPTED":
             raise Refused("REJECTED", str(answer.get("reason")))
         self.identity = Identity(answer["referee_id"], answer["auth_token"], answer.get("league_token", ""))
@@ -149,7 +149,7 @@ class LeagueLink:
             CallFailed: no answer.
             Refused: an error came.
         """
-        # The lease runs from when the league manager took the call, before its answer arrives.
+        # The lease runs from the moment when the league manager took the call, which is before its answer arrives.
         sent_at = time.monotonic()
         fields: dict[str, Any] = {"matches": matches} | ({"leaving": True} if leaving else {})
         try:
@@ -168,7 +168,7 @@ class LeagueLink:
             Refused: the league manager does not take it.
         """
         conversation = f"conv-report-{uuid.uuid4().hex[:8]}"
-        wait, failures = MIN_BACKOFF_S, 0
+        wait_s, failures = MIN_BACKOFF_S, 0
         while True:
             try:
                 answer = await self._call(MessageType.MATCH_RESULT_REPORT, dict(fields), conversation)
@@ -184,8 +184,8 @@ class LeagueLink:
                 logger.info("the result is reported", extra=event | {"conversation_id": conversation})
                 return answer
             metrics.REPORTS_REPEATED.add()
-            await self._sleep(wait)
-            wait = min(wait * 2, MAX_BACKOFF_S)
+            await self._sleep(wait_s)
+            wait_s = min(wait_s * 2, MAX_BACKOFF_S)
 
     async def forward(self, message_type: str, message: Mapping[str, Any]) -> dict[str, Any]:
         """Forward a player's callback to the league manager, because another referee plays its match.

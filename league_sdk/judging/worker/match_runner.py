@@ -70,8 +70,8 @@ class Dependencies:
         new_line: makes a line to players.
         play_match: plays one attempt (:func:`league_sdk.judging.match.play.play_match`).
         progress_interval_s: seconds between two progress reports.
-        journal: is told each message of each match.
-        orphaned: whether the site that started this process has ended; its matches are given to other referees then.
+        journal: logs each message of each match.
+        orphaned: whether the site that started this process has ended; its matches then go to other referees.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -92,7 +92,7 @@ class MatchRunner:
         heartbeat: reports the matches while they are played.
         running: the matches in play; the referee adds and removes.
         canary: says when a deadline that passed was our fault.
-        uses: the outside world.
+        uses: what the referee uses of the outside world.
     """
 
     link: LeagueLink
@@ -129,17 +129,17 @@ class MatchRunner:
             safe = LeagueSafe(match, self.heartbeat) if brief.seals else None
             verdict = await self.uses.play_match(talk, game, rng=self._rng, safe=safe)
         match.ended = EndedMatch.of(brief, verdict, match.log, self.uses.clock.now())
-        learned = {
+        findings = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
             "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
         }
-        findings = {
+        optional = {
             "learned": {seat.player_id: more for seat in brief.seats if (more := line.learned(seat))},
             "registrations": {seat.player_id: seat.registration for seat in brief.seats if seat.registration},
             "proofs": match.log.proofs,
         }
-        learned |= {name: found for name, found in findings.items() if found}
-        await self._report(match, {**verdict.to_report(brief), "lifecycle": match.log.steps, **learned})
+        findings |= {name: found for name, found in optional.items() if found}
+        await self._report(match, {**verdict.to_report(brief), "lifecycle": match.log.steps, **findings})
 
     async def _report(self, match: RunningMatch, report: Mapping[str, Any]) -> None:
         """Send MATCH_RESULT_REPORT (ruling, section 4) with the rest of the transcript."""

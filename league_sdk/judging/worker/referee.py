@@ -61,7 +61,7 @@ class Referee:
         self._link = link
         self._endpoint = endpoint
         self._league_endpoint = league_endpoint or link.url
-        self._max = max_concurrent
+        self._max_concurrent = max_concurrent
         uses = uses or Dependencies()
         self._clock = uses.clock
         self._canary = uses.canary or Canary(self._clock)
@@ -101,7 +101,7 @@ class Referee:
         return {seat.path_secret for match in self._running.values() for seat in match.brief.seats}
 
     def players_at(self, secrets: Collection[str]) -> dict[str, str]:
-        """The secrets of these paths, by the SHA-256 of the player's auth_token.
+        """Those of these secrets that belong to seats in play, by the SHA-256 of the player's auth_token.
 
         Tokens that are not proven yet are left out: the site may have given them to someone who only named the
         player's address.
@@ -152,9 +152,10 @@ class Referee:
             return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
         if self.draining:
             return {"accepted": False, "reason": "this referee is leaving"}
-        # The league manager fills a place as soon as it has the report of the match, before we have its answer.
-        if sum(not match.over for match in self._running.values()) >= self._max:
-            return {"accepted": False, "reason": f"this referee plays {self._max} matches already"}
+        # A match that is over takes up no place: the league manager gives its place to another match as soon as it has
+        # the report, perhaps before we have its answer.
+        if sum(not match.over for match in self._running.values()) >= self._max_concurrent:
+            return {"accepted": False, "reason": f"this referee plays {self._max_concurrent} matches already"}
         for key in [key for key in self._running if key[:2] == brief.key[:2]]:
             if key > brief.key:
                 return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
@@ -175,10 +176,10 @@ class Referee:
             InvalidFormat: E002, ``matches`` is no list of objects.
         """
         matches = params.get("matches")
-        if not isinstance(matches, list) or not all(isinstance(one, dict) for one in matches):
+        if not isinstance(matches, list) or not all(isinstance(match, dict) for match in matches):
             expected = "a list of what start_match would have said of each match"
             raise InvalidFormat("There are no matches to start.", field="matches", seen=matches, expected=expected)
-        return {"matches": [self._start_answer(one) for one in matches]}
+        return {"matches": [self._start_answer(match) for match in matches]}
 
     def _start_answer(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Whether one of several matches is taken: the answer of ``start_match``, or its error as fields."""
@@ -255,7 +256,7 @@ class Referee:
             self._end(match)
 
     def _fail(self, match: RunningMatch, cause: Cause, why: str) -> None:
-        """Have the next progress report give a match back, so that it is played again."""
+        """Have the next progress report hand a match back, so that it is played again."""
         match.failed = (cause, why)
         telemetry.ended(cause)
         self._heartbeat.mark_changed(match.brief.key)

@@ -37,7 +37,7 @@ class MatchesShown:
             del self._ended[next(iter(self._ended))]
 
     def forget(self, key: Key) -> None:
-        """A match begins: what an earlier play of it came to is not its result."""
+        """A match begins again: do not answer with the result of an earlier play of it any more."""
         self._ended.pop(key[:2], None)
 
     def state(self, question: Question) -> dict[str, Any]:
