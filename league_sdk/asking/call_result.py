@@ -37,7 +37,7 @@ class CallResult:
         excuse: the evidence that this side failed, not the player; empty when there is none.
         limited: the request that the player refused because of its rate limit, if our own search caused that; the next
             try sends only this one (ruling, section 12).
-        wait_s: seconds after which the player wants to be asked again then; None when it does not say.
+        wait_s: with ``limited``, the seconds after which the player wants to be asked again; None if it does not say.
         wire: the requests that were sent for it.
         own_words: the agent's own words in place of an answer (:mod:`league_sdk.protocol.own_words`).
     """
@@ -75,7 +75,8 @@ def result_of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed
         connected=error.connected,
         notes=driver.hunt.notes,
         cause=error.cause,
-        # That the time was over is said by the cause; of an agent that dials out also that it took the message.
+        # The cause says that the time was over. Only of an agent that dials out there is more to say: that it took the
+        # message.
         detail="" if error.cause is Cause.DEADLINE and not error.way else error.detail,
         cut_off=error.cut_off,
         wire=tuple(driver.wire),

@@ -59,17 +59,17 @@ def find_seat(
     match_id, league_id = message.get("match_id", message.get("game_id")), message.get("league_id")
     token = message.get("auth_token") or message.get("league_token")
     relayed = isinstance(token, str) and bool(trusted_token) and tokens.same(token, trusted_token)
-    here = False
+    match_is_here = False
     proven: list[tuple[S_co, Mailbox]] = []
     for brief, mailbox in matches:
         if match_id is not None and match_id != brief.match_id:
             continue
         if league_id is not None and match_id is not None and league_id != brief.league_id:
             continue
-        here = here or match_id is not None
+        match_is_here = match_is_here or match_id is not None
         for seat in brief.seats:
-            own = isinstance(token, str) and (tokens.same(token, seat.league_token) or seat.owns(token))
-            if (message.get(RELAYED_FOR) == seat.player_id) if relayed else own:
+            has_token = isinstance(token, str) and (tokens.same(token, seat.league_token) or seat.owns(token))
+            if (message.get(RELAYED_FOR) == seat.player_id) if relayed else has_token:
                 proven.append((seat, mailbox))
     if len(proven) > 1:
         # An agent that plays against itself has one token for both seats: the sender says which one it means.
@@ -77,7 +77,7 @@ def find_seat(
         proven = [pair for pair in proven if pair[0].player_id == sender] or proven
     if proven:
         return proven[0]
-    if not here or relayed:
+    if not match_is_here or relayed:
         return None
     if not token:
         raise TokenMissing("auth_token is missing.", field="auth_token", expected="the auth_token of your registration")

@@ -1,6 +1,6 @@
 """Ask a player once: hunt for its dialect, and return the outcome.
 
-An agent that has said that it is ready for its games joins without a yes: it may know no invitations.
+An agent that has said that it is ready for its games is taken to accept every invitation: it may know none.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from league_sdk.transport.client import Broken, CallFailed, Reply
 
 CALLED_BACK = "called back"
 """The message that a call is cancelled with when its answer has come by a POST: the call worked."""
-FEW = 2
-"""Requests for an invitation to an agent that has said that it is ready."""
+MAX_REQUESTS_IF_READY = 2
+"""The limit for the requests of one invitation to an agent that has said that it is ready for its games."""
 PlayerDriver = Driver[Reply, CallFailed]
-Found = Pursued[Reply, CallFailed]
+PlayerPursuit = Pursued[Reply, CallFailed]
 
 
-async def hunt(driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[object]]) -> tuple[CallResult, Found]:
+async def hunt(
+    driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[object]]
+) -> tuple[CallResult, PlayerPursuit]:
     """Try one dialect after another until one brings an answer.
 
     It is cancelled with :data:`CALLED_BACK` when the answer comes by a POST of the player's own.
@@ -41,7 +43,7 @@ async def hunt(driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[objec
     is_invitation = hunted.message["message_type"] == MessageType.GAME_INVITATION
     is_ready = is_invitation and READY in hunted.memory.spoken
     if is_ready:
-        hunted.max_requests = FEW
+        hunted.max_requests = MAX_REQUESTS_IF_READY
     try:
         pursued = await pursue(driver, broke=lambda error: isinstance(error, Broken), sleep=sleep)
     except asyncio.CancelledError as cancelled:
@@ -50,7 +52,8 @@ async def hunt(driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[objec
         raise
     result = _result_of(pursued, driver)
     if is_ready and result.http_status is not None and accepted(result.message) is None:
-        # It said that it is ready for its games, and does not know invitations; it has to move all the same.
+        # The agent said that it is ready for its games, and does not know invitations: it is in the match, and will be
+        # asked for its move.
         result = replace(
             result, message={"accept": True}, error_code=None, problem="", cause=None, detail="",
             notes=(*result.notes, note(Code.SAID_READY)), limited=None,
@@ -58,7 +61,7 @@ async def hunt(driver: PlayerDriver, *, sleep: Callable[[float], Awaitable[objec
     return result, pursued
 
 
-def _result_of(pursued: Found, driver: PlayerDriver) -> CallResult:
+def _result_of(pursued: PlayerPursuit, driver: PlayerDriver) -> CallResult:
     if pursued.reply is None:
         return result_of_failure(pursued.failure.error if pursued.failure else None, driver)
     result = result_of_reply(pursued.reply, driver)

@@ -44,6 +44,8 @@ class Box:
 
 @dataclass(slots=True)
 class _Settled:
+    """A request that has its verdict: whether by a valid answer in time, and whether a further answer was logged."""
+
     in_time: bool
     logged: bool = False
 
@@ -54,9 +56,10 @@ class Mailbox:
     def __init__(self) -> None:
         self._open: dict[str, Box] = {}
         self._settled: dict[tuple[str, str], _Settled] = {}
-        self._last: dict[str, dict[str, Any]] = {}
+        self._last_posted: dict[str, dict[str, Any]] = {}
         self.on_repeat: Callable[[str, str, Mapping[str, Any], bool], None] = lambda *_: None
-        """Called once per request with player, kind, message and whether the answer before it was in time."""
+        """Called when a request that is settled is answered again, only the first time: with the player, the message
+        type, the message, and whether the request was settled by an answer in time."""
 
     @contextmanager
     def expecting(self, player_id: str, message_type: str) -> Iterator[Box]:
@@ -68,7 +71,7 @@ class Mailbox:
             del self._open[player_id]
             settled = self._settled.get((player_id, box.kind))
             if box.messages and settled is not None:
-                self._repeated(player_id, message_type, box.messages[0], settled)
+                self._report_repeat(player_id, message_type, box.messages[0], settled)
 
     def settle(self, player_id: str, message_type: str, *, in_time: bool) -> None:
         """A request has its answer, or its verdict without one."""
@@ -76,7 +79,7 @@ class Mailbox:
 
     def allow_repeat(self, player_id: str) -> None:
         """A player is asked once more: the message that it posted last counts as a new answer if it comes again."""
-        self._last.pop(player_id, None)
+        self._last_posted.pop(player_id, None)
 
     def deliver(self, player_id: str, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
         """Take a callback that was proven to come from this player.
@@ -91,12 +94,12 @@ class Mailbox:
         box = self._open.get(player_id)
         if box is not None and box.kind == kind:
             # A message that is sent again in the player's next turn must not become its next move.
-            again = self._last.get(player_id) == message
-            if not again and len(box.messages) < MAX_UNREAD_ANSWERS:
-                self._last[player_id] = message
+            is_repeat = self._last_posted.get(player_id) == message
+            if not is_repeat and len(box.messages) < MAX_UNREAD_ANSWERS:
+                self._last_posted[player_id] = message
                 box.messages.append(message)
                 box.arrived.set()
-            return {"status": "RECEIVED", "duplicate": again}
+            return {"status": "RECEIVED", "duplicate": is_repeat}
         settled = self._settled.get((player_id, kind))
         if settled is None:
             raise InvalidFormat(
@@ -105,14 +108,14 @@ class Mailbox:
                 seen=message_type,
                 expected="an answer to a request that is open",
             )
-        self._repeated(player_id, message_type, message, settled)
+        self._report_repeat(player_id, message_type, message, settled)
         if settled.in_time:
             return {"status": "RECEIVED", "duplicate": True}
         # Document 002 has a code of its own for a player that joins too late.
-        late = "G005" if kind == "join" else None
-        raise OutOfTime("This answer came after the verdict; it changes nothing.", legacy_code=late)
+        late_code = "G005" if kind == "join" else None
+        raise OutOfTime("This answer came after the verdict; it changes nothing.", legacy_code=late_code)
 
-    def _repeated(self, player_id: str, message_type: str, message: Mapping[str, Any], settled: _Settled) -> None:
+    def _report_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], settled: _Settled) -> None:
         if not settled.logged:
             settled.logged = True
             self.on_repeat(player_id, message_type, message, settled.in_time)

@@ -74,7 +74,7 @@ class Side(Protocol):
         """Send a message whose answer does not matter, and keep its outcome."""
 
     def sent(self, message: dict[str, Any]) -> None:
-        """A message leaves."""
+        """Log a message as it is sent."""
 
     def record(
         self, result: CallResult, *, request_type: str, answer_type: MessageType, limit_s: float | None, hidden: bool
@@ -103,7 +103,7 @@ class Request:
         answer_type: the message expected back.
         accept: turns an answer into its value; raises LeagueError for an invalid answer.
         max_retries: after the first try.
-        hidden: withhold answers from the public transcript until the draw.
+        hidden: withhold the answers from the public transcript for now.
     """
 
     side: Side
@@ -117,7 +117,7 @@ class Request:
     _begun: float = field(init=False)
     """When the request began, moved forward by the time of excused tries; monotonic seconds."""
     _delay_s: float = field(init=False)
-    """Before the next try, if this one is not answered."""
+    """Seconds before the next try, if this one is not answered."""
     _only: Proposal | None = field(default=None, init=False)
     """The one request that the next try sends."""
     _rate_excused: bool = field(default=False, init=False)
@@ -239,15 +239,15 @@ class Request:
     async def _may_retry(self, failure: TryFailure, result: CallResult) -> bool:
         """Send GAME_ERROR, wait for the delay, and return whether there is another try."""
         wait_s = self._delay_s if failure.code in RETRYABLE else 0.0
-        again = (
+        may_ask_again = (
             failure.code in (*RETRYABLE, "E004")
             and self._tries <= self.max_retries
             and self._patience_left_s() > wait_s
         )
         # Silence gives no choice away, so it is public at once.
-        await self._send_game_error(failure, wait_s if again else None, hidden=self.hidden and result.spoke)
+        await self._send_game_error(failure, wait_s if may_ask_again else None, hidden=self.hidden and result.spoke)
         # An answer that was posted before the verdict counts; a player that keeps posting cannot delay it for ever.
-        return again or (bool(self._box.messages) and self._tries <= self.max_retries + MAX_UNREAD_ANSWERS)
+        return may_ask_again or (bool(self._box.messages) and self._tries <= self.max_retries + MAX_UNREAD_ANSWERS)
 
     async def _send_game_error(self, failure: TryFailure, wait_s: float | None, *, hidden: bool) -> None:
         """Send GAME_ERROR during the delay before the next try; a callback ends the delay."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league_sdk.asking.call_result import CallResult
-from league_sdk.asking.hunting import Found
+from league_sdk.asking.hunting import PlayerPursuit
 from league_sdk.dialects.answers import Answer, Understanding, accepted
 from league_sdk.protocol.notes import Note
 from league_sdk.protocol.sentences import Sentence, _, ours, say
@@ -144,7 +144,7 @@ def answered_by_post(sent: Exchange, message: Mapping[str, Any]) -> Exchange:
     return replace(sent, failure="", timed_out=False, readable=True, by_callback=True)
 
 
-def exchange_of(result: CallResult, found: Found, limit_s: float) -> Exchange:
+def exchange_of(result: CallResult, found: PlayerPursuit, limit_s: float) -> Exchange:
     """The exchange that a hunt of at most ``limit_s`` seconds ended with: the answer, or what a referee decides by."""
     elapsed_ms = milliseconds(result.elapsed_s)
     if found.reply is not None:

@@ -73,9 +73,9 @@ class Entrant:
     worst: Sent | None = None
 
     @classmethod
-    def of(cls, number: int, name: str, make: Callable[[], Strategy], game_type: str) -> Entrant:
-        """The entrant with this number from 1, registered."""
-        player = Player(name, make(), game_types=(game_type,))
+    def of(cls, number: int, name: str, make_strategy: Callable[[], Strategy], game_type: str) -> Entrant:
+        """A registered entrant; its number, from 1 on, makes its player_id."""
+        player = Player(name, make_strategy(), game_types=(game_type,))
         token, league_token = new_token(), new_token()
         player.accept(
             {"player_id": f"P{number:02}", "auth_token": token, "league_token": league_token, "league_id": LEAGUE_ID}
@@ -109,7 +109,7 @@ class Entrant:
     async def call(self, message: dict[str, Any], limit_s: float) -> CallResult:
         """Send a message and wait for the answer, as over a network: both are JSON."""
         sent: dict[str, Any] = rpc.loads(rpc.dumps(message))
-        made = len(self.mistakes)
+        mistakes_before = len(self.mistakes)
         begun = time.perf_counter()
         answer: Any = None
         failed: dict[str, Any] = {}
@@ -124,7 +124,7 @@ class Entrant:
         except (TypeError, ValueError) as error:
             failed = {"error_code": "E002", "problem": f"the answer is no JSON: {describe(error)}"}
         elapsed_s = time.perf_counter() - begun
-        problem = str(failed.get("problem", "")) or "; ".join(map(str, self.mistakes[made:]))
+        problem = str(failed.get("problem", "")) or "; ".join(map(str, self.mistakes[mistakes_before:]))
         self._note(Sent(message, answer, elapsed_s, problem))
         if failed:
             return CallResult(elapsed_s=elapsed_s, **failed)

@@ -13,11 +13,11 @@ def wilson(share: float, matches: int) -> tuple[float, float]:
 
     Args:
         share: from 0 to 1. A draw that counts half makes the interval a little wider than it must be.
-        matches: of how many; 0 says nothing, so everything is possible.
+        matches: the number of matches; after none, every share is possible.
     """
     if matches == 0:
         return 0.0, 1.0
     square = Z_95**2 / matches
     middle = (share + square / 2) / (1 + square)
-    half = Z_95 * sqrt(share * (1 - share) / matches + square / (4 * matches)) / (1 + square)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    half_width = Z_95 * sqrt(share * (1 - share) / matches + square / (4 * matches)) / (1 + square)
+    return max(0.0, middle - half_width), min(1.0, middle + half_width)

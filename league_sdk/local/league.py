@@ -64,7 +64,7 @@ class LocalLeague:
     """A league of players in this process: in every round each of them plays each other one once.
 
     Args:
-        entrants: the players, at least two; each is PLAYER_A as often as the other, or once more.
+        entrants: the players, at least two. Of every two, each is PLAYER_A as often as the other, or once more.
         game: what is played.
         settings: limits and points, by default those of a league.
         rng: where the seeds of the draws come from.
@@ -82,8 +82,8 @@ class LocalLeague:
     played: int = 0
 
     def __post_init__(self) -> None:
-        self._by_id = {one.player_id: one for one in self.entrants}
-        self.rows = {one.player_id: Row(one.player_id, one.name) for one in self.entrants}
+        self._by_id = {entrant.player_id: entrant for entrant in self.entrants}
+        self.rows = {entrant.player_id: Row(entrant.player_id, entrant.name) for entrant in self.entrants}
         pairs = combinations(self._by_id, 2)
         self.meetings = {pair: Meetings(dict.fromkeys(pair, 0)) for pair in pairs}
         settings = self.settings
@@ -106,19 +106,19 @@ class LocalLeague:
         """
         for number in range(1, rounds + 1):
             pairings = self._pairings(number)
-            for one in self.entrants:
-                announced = one.teller.round_announcement(number, pairings, self.game.game_type, ENDPOINT)
-                await one.call(announced, BROADCAST_TIMEOUT_S)
+            for entrant in self.entrants:
+                announcement = entrant.teller.round_announcement(number, pairings, self.game.game_type, ENDPOINT)
+                await entrant.call(announcement, BROADCAST_TIMEOUT_S)
             for pairing in pairings:
                 await self._play(number, pairing)
                 on_match(self.played)
             table = self.table()
-            for one in self.entrants:
-                await one.call(one.teller.standings_update(number, table), BROADCAST_TIMEOUT_S)
-                following = number + 1 if number < rounds else None
-                await one.call(one.teller.round_completed(number, pairings, following), BROADCAST_TIMEOUT_S)
-        for one in self.entrants:
-            await one.call(one.teller.league_completed(rounds, self.played, self.table()), BROADCAST_TIMEOUT_S)
+            for entrant in self.entrants:
+                await entrant.call(entrant.teller.standings_update(number, table), BROADCAST_TIMEOUT_S)
+                next_round = number + 1 if number < rounds else None
+                await entrant.call(entrant.teller.round_completed(number, pairings, next_round), BROADCAST_TIMEOUT_S)
+        for entrant in self.entrants:
+            await entrant.call(entrant.teller.league_completed(rounds, self.played, self.table()), BROADCAST_TIMEOUT_S)
 
     def _pairings(self, number: int) -> list[Pairing]:
         """The matches of a round; who begins changes from round to round."""
@@ -154,5 +154,5 @@ class LocalLeague:
         )
 
     async def _send(self, seat: Seat, message: dict[str, object], *, limit_s: float, only: object = None) -> CallResult:
-        """Reach a player: there is one way to speak with it, so ``only`` says nothing new."""
+        """Call a player; ``only`` has no effect, as there is just one dialect."""
         return await self._by_id[seat.player_id].call(message, limit_s)

@@ -16,15 +16,16 @@ def summary(league: LocalLeague, *, rounds: int, took_s: float) -> dict[str, Any
 
     Args:
         league: after its matches.
-        rounds: how many were asked for.
-        took_s: seconds for all of them.
+        rounds: how many rounds were played.
+        took_s: seconds that the matches took.
 
     Returns:
         ``table``, ``against`` (the first player against each other one), ``mistakes`` of the first player by kind, and
-        the ``worst`` message to it; shares from 0 to 1 with ``low`` and ``high`` of their 95 % interval.
+        the ``worst`` message to it: the slowest one with a wrong answer, if there is any, else the slowest one. Shares
+        are from 0 to 1, with ``low`` and ``high`` of their 95 % interval.
     """
     first, *others = league.entrants
-    by_id = {one.player_id: one for one in league.entrants}
+    by_id = {entrant.player_id: entrant for entrant in league.entrants}
     return {
         "game_type": league.game.game_type,
         "rounds": rounds,
@@ -39,10 +40,10 @@ def summary(league: LocalLeague, *, rounds: int, took_s: float) -> dict[str, Any
 
 def _row(row: Any, entrant: Entrant) -> dict[str, Any]:
     names = ("rank", "tied_rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
-    shown = {name: getattr(row, name) for name in (*names, "technical_losses")}
+    columns = {name: getattr(row, name) for name in (*names, "technical_losses")}
     mean_ms = 1000 * entrant.took_s / entrant.called if entrant.called else None
     return {
-        **shown,
+        **columns,
         **_share(row.wins, row.draws, row.played),
         "mistakes": len(entrant.mistakes),
         "mean_answer_ms": mean_ms if mean_ms is None else round(mean_ms, 3),
@@ -74,7 +75,7 @@ def _against(league: LocalLeague, first: Entrant, other: Entrant) -> dict[str, A
 
 def _mistakes(entrant: Entrant) -> list[dict[str, Any]]:
     """The mistakes by kind, the most frequent first."""
-    counted = Counter((one.method, one.problem, one.where) for one in entrant.mistakes)
+    counted = Counter((mistake.method, mistake.problem, mistake.where) for mistake in entrant.mistakes)
     return [
         {"method": method, "problem": problem, "where": where, "times": times}
         for (method, problem, where), times in counted.most_common()

@@ -12,8 +12,8 @@ from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.messages import MessageType
 
 LEAGUE_ID = "local"
-_CHAMPION = ("player_id", "display_name", "points")
-_SHOWN = (
+_CHAMPION_COLUMNS = ("player_id", "display_name", "points")
+_TABLE_COLUMNS = (
     "rank", "tied_rank", "player_id", "display_name", "played", "wins", "draws", "losses", "technical_losses", "points",
 )  # fmt: skip
 
@@ -45,23 +45,23 @@ class Teller:
         """ROUND_ANNOUNCEMENT (004 4.3.1)."""
         matches = [
             {
-                "match_id": one.match_id,
+                "match_id": pairing.match_id,
                 "game_type": game_type,
-                "player_A_id": one.player_a,
-                "player_B_id": one.player_b,
+                "player_A_id": pairing.player_a,
+                "player_B_id": pairing.player_b,
                 "referee_endpoint": endpoint,
             }
-            for one in pairings
+            for pairing in pairings
         ]
         return self._message(MessageType.ROUND_ANNOUNCEMENT, round_id, matches=matches)
 
     def standings_update(self, round_id: int, rows: Sequence[Row]) -> dict[str, Any]:
         """LEAGUE_STANDINGS_UPDATE (004 4.7.1)."""
-        return self._message(MessageType.LEAGUE_STANDINGS_UPDATE, round_id, standings=_wire(rows, _SHOWN))
+        return self._message(MessageType.LEAGUE_STANDINGS_UPDATE, round_id, standings=_wire(rows, _TABLE_COLUMNS))
 
     def round_completed(self, round_id: int, pairings: Sequence[Pairing], next_round_id: int | None) -> dict[str, Any]:
         """ROUND_COMPLETED (004 4.8.1)."""
-        played = [one.match_id for one in pairings]
+        played = [pairing.match_id for pairing in pairings]
         return self._message(
             MessageType.ROUND_COMPLETED,
             round_id,
@@ -78,9 +78,9 @@ class Teller:
             rounds,
             total_rounds=rounds,
             total_matches=matches,
-            champion=_wire(rows[:1], _CHAMPION)[0],
-            champions=_wire([row for row in rows if row.tied_rank == 1], _CHAMPION),
-            final_standings=_wire(rows, ("rank", "tied_rank", *_CHAMPION)),
+            champion=_wire(rows[:1], _CHAMPION_COLUMNS)[0],
+            champions=_wire([row for row in rows if row.tied_rank == 1], _CHAMPION_COLUMNS),
+            final_standings=_wire(rows, ("rank", "tied_rank", *_CHAMPION_COLUMNS)),
         )
 
     def _message(self, kind: MessageType, round_id: int, **fields: Any) -> dict[str, Any]:

@@ -23,9 +23,9 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 Board = Sequence[Sequence[str]]
 Cell = tuple[int, int]
 MAX_STEPS = 200
-"""How many moves are replayed in one go: each step is a call within the one before it."""
+"""How many moves are replayed in one go; the function calls itself for each of them."""
 MAX_KEPT_POSITIONS = 4096
-"""The limit in one process. Positions are kept because every question about a game needs its position again."""
+"""How many positions a process keeps, because every question about a game needs its position again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ class Position:
     """A board with what follows from it.
 
     Attributes:
-        board: its rows. cells: the cell of each move, in order. line: the winning cells, or none.
+        board: the rows of the board.
+        cells: the cell of each move, in order.
+        line: the winning cells, or none.
         legal: the moves that are allowed; none once somebody has won.
     """
 
@@ -155,8 +157,9 @@ class BoardGame(Game):
     def _position(self, state: State) -> Position:
         """The position after all moves."""
         moves = tuple(state["moves"])
-        for some in range(MAX_STEPS, len(moves), MAX_STEPS):
-            _position_after(self, moves[:some])
+        # Each of these positions is kept, so the next call starts from it.
+        for replayed in range(MAX_STEPS, len(moves), MAX_STEPS):
+            _position_after(self, moves[:replayed])
         return _position_after(self, moves)
 
     def first_position(self) -> Position:
@@ -167,9 +170,9 @@ class BoardGame(Game):
     def next_position(self, before: Position, move: int) -> Position:
         """The position after one more legal move."""
         row, column = self.cell_of(before.board, move)
-        mark, line = MARKS[len(before.cells) % 2], before.board[row]
-        changed = (*line[:column], mark, *line[column + 1 :])
-        board = (*before.board[:row], changed, *before.board[row + 1 :])
+        mark, old_row = MARKS[len(before.cells) % 2], before.board[row]
+        new_row = (*old_row[:column], mark, *old_row[column + 1 :])
+        board = (*before.board[:row], new_row, *before.board[row + 1 :])
         cells = (*before.cells, (row, column))
         winning = tuple(self._line(board, cells))
         return Position(board, cells, winning, () if winning else tuple(self.legal_moves(board)))
@@ -201,7 +204,7 @@ class BoardGame(Game):
 
 @lru_cache(maxsize=MAX_KEPT_POSITIONS)
 def _position_after(game: BoardGame, moves: tuple[int, ...]) -> Position:
-    """The position after these moves; those on the way are kept, too."""
+    """The position after these moves; the positions before it are kept, too."""
     if not moves:
         return game.first_position()
     return game.next_position(_position_after(game, moves[:-1]), moves[-1])

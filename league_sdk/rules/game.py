@@ -117,13 +117,13 @@ class Game(ABC):
         raise ValueError(f"nothing is drawn in {self.game_type}")
 
     def chances(self, details: Mapping[str, Any]) -> Chances | None:
-        """The chances of a match that was played to its end, before its number was drawn and after both choices.
+        """The chances that a finished match had at one moment: both had chosen, and no number was drawn yet.
 
         Only a game of chance has them: one in which nobody can play better than another. None: a game of skill.
 
         Args:
-            details: those of the result, which a student's referee may have sent. If they do not say what was chosen,
-                the chances are those of two players who choose at random.
+            details: the details of the result, which a student's referee may have sent. If they do not say what was
+                chosen, the chances are those of two players who choose at random.
         """
         return None
 

@@ -10,7 +10,7 @@ MAX_CHARS = 500
 """Longer texts are not translated."""
 _NAME = re.compile(r"%\((\w+)\)[sd]")
 WORD = r"[\w.:+/–-]{1,40}"
-"""A regular expression for what may fill a place of a sentence: one word. So no text takes long to match."""
+"""A regular expression for what may fill a place of a sentence: one word, so that no text takes long to match."""
 
 
 def places(sentence: str) -> frozenset[str]:
@@ -19,11 +19,11 @@ def places(sentence: str) -> frozenset[str]:
 
 
 def is_usable(translations: object) -> bool:
-    """Whether these are sentences by language, in which each translation has no place that the English has not."""
+    """Whether these are sentences by language, and no translation has a place that its English sentence lacks."""
     return isinstance(translations, Mapping) and all(
-        isinstance(one, str) and isinstance(other, str) and places(other) <= places(one)
+        isinstance(english, str) and isinstance(translation, str) and places(translation) <= places(english)
         for sentences in translations.values()
-        for one, other in (sentences.items() if isinstance(sentences, Mapping) else [(None, None)])
+        for english, translation in (sentences.items() if isinstance(sentences, Mapping) else [(None, None)])
     )
 
 
@@ -35,18 +35,19 @@ def translated(
     Args:
         text: in English, with or without a full stop; the translation ends in the same way.
         translations: for each game, its English sentences with places, and their translations.
-        quote: turns the word that fills a place into its form in the translation, for example isolated.
+        quote: turns the word that fills a place into its form in the translation, for example with marks around it
+            that isolate its direction of writing.
         filling: a regular expression for what may fill a place.
     """
     stem = text.rstrip(".")
     if len(stem) > MAX_CHARS:
         return None
     for sentences in translations:
-        for english, other in sentences.items():
+        for english, translation in sentences.items():
             match = _pattern(english.rstrip("."), filling).fullmatch(stem)
             if match is not None:
                 values = {name: quote(value) for name, value in match.groupdict().items()}
-                parts = _NAME.split(other.rstrip("."))
+                parts = _NAME.split(translation.rstrip("."))
                 parts[1::2] = [values[name] for name in parts[1::2]]
                 return "".join(parts) + "." * text.endswith(".")
     return None
