@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
     return _plain(value, MAX_DEPTH - 10)
 
 
-def _plain(value: Any, left: int) -> Any:
+def _plain(value: Any, levels_left: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -66,12 +66,12 @@ def _plain(value: Any, left: int) -> Any:
             return str(value)
         # Use the shortest decimal digits of a large float, not its exact binary value: PostgreSQL stores the former.
         return int(Decimal(repr(value))) if value.is_integer() else repr(value)
-    if left == 0:
+    if levels_left == 0:
         return None
     if isinstance(value, Mapping):
-        return {_text(str(name)): _plain(item, left - 1) for name, item in value.items()}
+        return {_text(str(name)): _plain(item, levels_left - 1) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, left - 1) for item in value]
+        return [_plain(item, levels_left - 1) for item in value]
     return _text(str(value))
 
 
@@ -80,18 +80,19 @@ def _text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def _refuse(value: Any, left: int) -> None:
+def _refuse(value: Any, levels_left: int) -> None:
+    """Raise ValueError for a value that has no canonical JSON."""
     if value is None or isinstance(value, (str, int)):
         return
-    if left == 0:
+    if levels_left == 0:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         for name, item in value.items():
             if not isinstance(name, str):
                 raise ValueError(f"a key is {type(name).__name__}; keys must be text")
-            _refuse(item, left - 1)
+            _refuse(item, levels_left - 1)
     elif isinstance(value, list):
         for item in value:
-            _refuse(item, left - 1)
+            _refuse(item, levels_left - 1)
     else:
         raise ValueError(f"a value is {type(value).__name__}; only objects, lists, text and integers are taken")

@@ -143,33 +143,35 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
     Raises:
         Broken: names the first wrong event.
     """
-    before, last, digests = "", 0, []
+    before, last_seq, digests = "", 0, []
     place = "the chain"
     for event in links:
         place = describe(event.public)
-        last = _next_seq(event, last, league_id)
+        last_seq = _next_seq(event, last_seq, league_id)
         try:
             expected = digest_of(before, event.public, event.private_sha256)
         except ValueError as error:
-            raise Broken(place, seq=last, problem=f"{error}.", seen="that", expected="an event of a ledger") from None
+            raise Broken(
+                place, seq=last_seq, problem=f"{error}.", seen="that", expected="an event of a ledger"
+            ) from None
         if event.digest != expected:
             problem = "its digest does not follow from what it says and from the event before it."
-            raise Broken(place, seq=last, problem=problem, seen=event.digest, expected=expected)
+            raise Broken(place, seq=last_seq, problem=problem, seen=event.digest, expected=expected)
         before = expected
         digests.append(expected)
     if head != before:
         problem = "the last event's digest is not the head: events are missing at the end, or were added."
-        raise Broken(f"the head after {place}", seq=last or None, problem=problem, seen=head, expected=before)
+        raise Broken(f"the head after {place}", seq=last_seq or None, problem=problem, seen=head, expected=before)
     return digests
 
 
-def _next_seq(event: Link, last: int, league_id: str) -> int:
-    """The number of an event, which must come after number ``last`` and belong to the league."""
+def _next_seq(event: Link, last_seq: int, league_id: str) -> int:
+    """The number of an event, which must come after number ``last_seq`` and belong to the league."""
     place, seq = describe(event.public), event.public.get("seq")
-    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last:
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last_seq:
         seen = seq if isinstance(seq, int) else None
         problem = "the number is out of order."
-        raise Broken(place, seq=seen, problem=problem, seen=seq, expected=f"a number above {last}")
+        raise Broken(place, seq=seen, problem=problem, seen=seq, expected=f"a number above {last_seq}")
     owner = event.public.get("league_id")
     if owner != league_id:
         raise Broken(place, seq=seq, problem="it belongs to another league.", seen=owner, expected=league_id)

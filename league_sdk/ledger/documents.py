@@ -19,11 +19,11 @@ from league_sdk.protocol.league_settings import LeagueSettings
 LEDGER_FORMAT, LEAGUE_FORMAT = "leaguesite.ledger/1", "leaguesite.league/1"
 LEAGUE_FILE = "league.json"
 """The name of the whole league's document in an archive."""
-_NUMBER = 2**53
+_MAX_NUMBER = 2**53
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Whole = Annotated[int, Field(ge=-_NUMBER, le=_NUMBER)]
+Whole = Annotated[int, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
 Text = Annotated[str, StringConstraints(max_length=200)]
-Seq = Annotated[int, Field(ge=1, le=_NUMBER)]
+Seq = Annotated[int, Field(ge=1, le=_MAX_NUMBER)]
 Kind = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,32}$")]
 
 
@@ -77,14 +77,14 @@ class LedgerEvent(_Part):
 
 
 class Page(_Part):
-    """One page. ``scoring``, ``players`` and ``table`` are on the first one only."""
+    """One page of a public ledger. ``scoring`` and ``table`` are on the first page only."""
 
     format: Literal["leaguesite.ledger/1"]
     league_id: Text
     display_name: Text
     game_type: Text
     head: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
-    last_seq: Annotated[int, Field(ge=0, le=_NUMBER)]
+    last_seq: Annotated[int, Field(ge=0, le=_MAX_NUMBER)]
     events: list[Any]
     next: Seq | None
     frozen_after_round: Whole | None = None
@@ -125,7 +125,7 @@ class MatchRow(_Part):
 
 
 class Export(_Part):
-    """A whole league."""
+    """A whole league as the desk exports it; ``people``: with the persons in it, without whom events are left out."""
 
     people: bool
     league: _League
@@ -150,8 +150,8 @@ class Export(_Part):
         Raises:
             ValueError: a moment or the settings cannot be read.
         """
-        league, rules = self.league, LeagueSettings.model_validate(self.league.settings)
-        points = {name: getattr(rules, f"{name}_points") for name in ("win", "draw", "loss", "technical_loss")}
+        league, settings = self.league, LeagueSettings.model_validate(self.league.settings)
+        points = {name: getattr(settings, f"{name}_points") for name in ("win", "draw", "loss", "technical_loss")}
         return {
             "format": LEDGER_FORMAT,
             "league_id": league.league_id,

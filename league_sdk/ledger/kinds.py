@@ -107,7 +107,7 @@ _FROM_DETAILS = ("drawn_number", "choices")
 _SAME_KIND: Mapping[str, str] = {EventKind.NOTICE_WITHDRAWN: EventKind.NOTICE}
 """A withdrawn notice keeps its kind in the chain, so that its digest stays the same; only its text is erased."""
 _PUBLIC: Mapping[str, Fields] = {kind: kind.public for kind in EventKind}
-"""A kind that this version does not know has no public fields."""
+"""The public fields of each kind. A kind that this version does not know has none."""
 
 
 def public_part(league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,11 +120,11 @@ def public_part(league_id: str, seq: int, kind: str, at: datetime, data: Mapping
         at: when it happened, with a time zone.
         data: all its stored fields.
     """
-    shown = _shown(kind, data)
+    shown = _public_fields(kind, data)
     results = data.get("results")
     if kind in CORRECTIONS and isinstance(results, Mapping):
         shown["results"] = {
-            match_id: _shown(EventKind.MATCH_FINISHED, result) if isinstance(result, Mapping) else result
+            match_id: _public_fields(EventKind.MATCH_FINISHED, result) if isinstance(result, Mapping) else result
             for match_id, result in results.items()
         }
     moment = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -135,11 +135,11 @@ def public_part(league_id: str, seq: int, kind: str, at: datetime, data: Mapping
 def private_part(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """The other fields of an event: a salted hash commits to them, and they are never shown with the public part."""
     public = _PUBLIC.get(kind, {})
-    left: dict[str, Any] = plain({name: value for name, value in data.items() if name not in public})
-    return left
+    private: dict[str, Any] = plain({name: value for name, value in data.items() if name not in public})
+    return private
 
 
-def _shown(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _public_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: data[name] for name in _PUBLIC.get(kind, {}) if name in data}
     details = data.get("details")
     if kind == EventKind.MATCH_FINISHED and isinstance(details, Mapping):

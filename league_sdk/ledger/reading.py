@@ -34,7 +34,7 @@ MAX_REDIRECTS = 5
 _HEADERS = {
     "User-Agent": f"verify/{SDK_VERSION}",
     "Accept": "application/json",
-    # What comes is limited in size as it comes: little that is packed could unpack to gigabytes.
+    # Compressed answers are not wanted: only the size of what is sent is limited, and it could unpack to gigabytes.
     "Accept-Encoding": "identity",
 }
 _ZIP = b"PK\x03\x04"
@@ -76,9 +76,9 @@ def address_of(url: str) -> str:
 def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            begins = file.read(len(_ZIP))
+            first_bytes = file.read(len(_ZIP))
             file.seek(0)
-            data = file.read(MAX_BYTES + 1) if begins != _ZIP else _unpacked(file)
+            data = file.read(MAX_BYTES + 1) if first_bytes != _ZIP else _unpacked(file)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise NotALedger(f"{short(path)} cannot be read: {why}.") from None
@@ -101,33 +101,33 @@ def _unpacked(file: BinaryIO) -> bytes:
 
 def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:
     url = address_of(source)
-    left, after = MAX_BYTES, 0
+    bytes_left, after = MAX_BYTES, 0
     query: dict[str, int] = {"limit": EVENTS_PER_PAGE}
-    whole: dict[str, Any] = {}
+    ledger: dict[str, Any] = {}
     for _number in range(MAX_PAGES):
-        body = fetch(f"{url}?{urlencode(query)}", left)
-        left -= len(body)
+        body = fetch(f"{url}?{urlencode(query)}", bytes_left)
+        bytes_left -= len(body)
         page = _decoded(body, url)
         if not isinstance(page, dict) or not isinstance(page.get("events"), list):
             raise NotALedger(f"{url} answered with something that is not a ledger: {short(page)}.")
-        if not whole:
-            whole = page
+        if not ledger:
+            ledger = page
         else:
-            whole["events"].extend(page["events"])
-        following = page.get("next")
-        if following is None:
-            whole["next"] = None
-            return whole
-        if not isinstance(following, int) or isinstance(following, bool) or following <= after:
-            raise NotALedger(f"{url} sends its pages in a circle: next is {short(following)} after {after}.")
-        after = following
+            ledger["events"].extend(page["events"])
+        next_page = page.get("next")
+        if next_page is None:
+            ledger["next"] = None
+            return ledger
+        if not isinstance(next_page, int) or isinstance(next_page, bool) or next_page <= after:
+            raise NotALedger(f"{url} sends its pages in a circle: next is {short(next_page)} after {after}.")
+        after = next_page
         # New events may be added meanwhile: stop at the last event that the first page names.
-        query = {"limit": EVENTS_PER_PAGE, "after": after, "upto": _end(whole, url)}
+        query = {"limit": EVENTS_PER_PAGE, "after": after, "upto": _last_seq(ledger, url)}
     raise NotALedger(f"{url} has more than {MAX_PAGES} pages.")
 
 
-def _end(whole: dict[str, Any], url: str) -> int:
-    last = whole.get("last_seq")
+def _last_seq(ledger: dict[str, Any], url: str) -> int:
+    last = ledger.get("last_seq")
     if not isinstance(last, int) or isinstance(last, bool):
         raise NotALedger(f"{url} does not say where its ledger ends: last_seq is {short(last)}.")
     return last
@@ -193,4 +193,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
+    """Refuse NaN and Infinity, which Python's decoder would take."""
     raise ValueError(f"{name} is not a JSON number")

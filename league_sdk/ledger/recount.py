@@ -57,8 +57,8 @@ class Recount:
         """Add one event.
 
         Raises:
-            Broken: it contradicts itself or an earlier event, for example a seed its commitment, a number its seed, or
-                a result its number or seal.
+            Broken: it contradicts itself or an earlier event: a seed does not fit its commitment, for example, or a
+                number its seed, or a result its number or its seal.
         """
         data, kind = public["data"], public["kind"]
         if kind == EventKind.DEMO_AFRESH and self._begun:
@@ -89,7 +89,7 @@ class Recount:
 
     def _add(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
         if "scoring" in data:
-            self.scoring = Scoring(*(_whole(data["scoring"][name]) for name in SCORING))
+            self.scoring = Scoring(*(_integer(data["scoring"][name]) for name in SCORING))
         if "game_type" in data and data["game_type"] != self.game_type:
             raise _broken(public, "it names another game than the export.", data["game_type"], self.game_type)
         if "names" in data:
@@ -101,12 +101,12 @@ class Recount:
             self._correct(data)
 
     def _commit(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        plays = {match_id: _whole(play) for match_id, play in (data.get("plays") or {}).items()}
+        plays = {match_id: _integer(play) for match_id, play in (data.get("plays") or {}).items()}
         for match_id, commitment in (data.get("draw_commitments") or {}).items():
             if not is_hash(commitment):
                 raise _broken(public, "a commitment is no SHA-256.", commitment, "64 hex digits")
-            known, play = self._plays.get(match_id, 1), plays.get(match_id, 1)
-            if public["kind"] in COMMITTING and match_id in self._commitments and play <= known:
+            known_play, play = self._plays.get(match_id, 1), plays.get(match_id, 1)
+            if public["kind"] in COMMITTING and match_id in self._commitments and play <= known_play:
                 # With the choices known, a seed could be chosen that gives the wanted number.
                 raise _broken(public, "a second commitment for one play of the match.", commitment, "the first")
             self._commitments[match_id] = commitment
@@ -123,7 +123,7 @@ class Recount:
             )
         self._check_seal(public, data)
         self._check_draw(public, data)
-        self._count(match_id, data)
+        self._set_result(match_id, data)
         self.counted["results"] += 1
 
     def _correct(self, data: Mapping[str, Any]) -> None:
@@ -132,21 +132,21 @@ class Recount:
             if result is None:
                 self.results.pop(match_id, None)
             else:
-                self._count(match_id, result)
+                self._set_result(match_id, result)
         for player_id, points in data.get("points", {}).items():
-            self._points[player_id] = self._points.get(player_id, 0) + _whole(points)
+            self._points[player_id] = self._points.get(player_id, 0) + _integer(points)
         for player_id, reason in data.get("out", {}).items():
             if reason is None:
                 self._out.pop(player_id, None)
             else:
                 self._out[player_id] = str(reason)
 
-    def _count(self, match_id: str, data: Mapping[str, Any]) -> None:
+    def _set_result(self, match_id: str, data: Mapping[str, Any]) -> None:
         first, second = data["players"]
         # A corrected result moves to the end, as on the site: within a round, a player's form follows this order.
         self.results.pop(match_id, None)
         self.results[match_id] = Result(
-            _whole(data["round_id"]), str(first), str(second), str(data["status"]), data["winner_id"]
+            _integer(data["round_id"]), str(first), str(second), str(data["status"]), data["winner_id"]
         )
 
     def _check_seal(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ class Recount:
         if self.game_type not in DRAWING_GAMES:
             return
         if committed and data.get("seal_sha256") and (number is not None) != self._is_played(data):
-            # Any result could be claimed without its number, or with a number that it does not follow from.
+            # Else any result could be claimed without a number, or with a number that it does not follow from.
             raise _broken(
                 public,
                 "a number and a result in play belong together.",
@@ -214,7 +214,7 @@ class Recount:
         choices = data["choices"]
         pair = (str(choices[first]), str(choices[second]))
         number = even_odd.draw_number(
-            draws.CommittedDraw(seed, public["league_id"], data["match_id"], _whole(data["play"]), pair)
+            draws.CommittedDraw(seed, public["league_id"], data["match_id"], _integer(data["play"]), pair)
         )
         if data["drawn_number"] != number:
             raise _broken(
@@ -225,7 +225,7 @@ class Recount:
         if self.game_type == "even_odd":
             winner = even_odd.determine_winner({first: choices[first], second: choices[second]}, number)
         else:
-            total = _whole(choices[first]) + _whole(choices[second]) + number
+            total = _integer(choices[first]) + _integer(choices[second]) + number
             winner = first if parity(total) == "even" else second
         verdict = ("WIN" if winner else "DRAW", winner)
         if (data["status"], data["winner_id"]) != verdict:
@@ -241,7 +241,7 @@ def _verdict(status: str, winner: str | None) -> str:
     return f"{status} of {winner}" if winner else status
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{value!r:.40} is not an integer")
     return value

@@ -34,9 +34,9 @@ class Verified:
         kept_at: the number of the event whose digest the reader had kept; None when no digest was given.
         frozen_after_round: the last round that the public sees; None without a freeze.
         points_in_chain: whether the points of the league are in the chain, not only in the document.
-        players_in_chain: the same of its players.
+        players_in_chain: whether the players of the league are in the chain, not only in the document.
         table_shown: whether a table was compared; otherwise the results beside the events were compared.
-        counted: how many facts were checked, and how many older events do not have, by name.
+        counted: by name, how many facts were checked, and how many could not be, because older events do not have them.
     """
 
     league_id: str
@@ -73,7 +73,7 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
         raise NotALedger("The export has no table: take it from the first page on.")
     links, digests = _chain(page)
     recount = _recount(page, links)
-    _same_table(page.table, recount, _scoring(page.scoring, recount))
+    _check_table(page.table, recount, _check_scoring(page.scoring, recount))
     return _verified(page, links, digests, recount, head)
 
 
@@ -95,9 +95,9 @@ def _verify_export(whole: Export, head: str | None) -> Verified:
         ) from None
     recount = _recount(page, links)
     if page.scoring is not None:
-        _scoring(page.scoring, recount)
-    _same_names(whole.names, recount)
-    _same_results(whole.matches, recount)
+        _check_scoring(page.scoring, recount)
+    _check_names(whole.names, recount)
+    _check_results(whole.matches, recount)
     return _verified(page, links, digests, recount, head)
 
 
@@ -167,7 +167,7 @@ def _links(page: Page) -> list[Link]:
     return links
 
 
-def _scoring(shown: Points, recount: Recount) -> Scoring:
+def _check_scoring(shown: Points, recount: Recount) -> Scoring:
     scoring = Scoring(shown.win, shown.draw, shown.loss, shown.technical_loss)
     if recount.scoring is not None and recount.scoring != scoring:
         raise Broken(
@@ -179,11 +179,11 @@ def _scoring(shown: Points, recount: Recount) -> Scoring:
     return scoring
 
 
-def _same_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
+def _check_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
     names = {line.player_id: line.display_name for line in lines}
     if len(names) != len(lines):
         raise Broken("the table", problem="a player is in it twice.", seen=len(lines), expected=len(names))
-    _same_names(names, recount)
+    _check_names(names, recount)
     for line, row in zip(lines, recount.rows(names, scoring), strict=True):
         expected = _line(row)
         seen = line.model_dump()
@@ -197,7 +197,7 @@ def _same_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
             )
 
 
-def _same_names(names: dict[str, str], recount: Recount) -> None:
+def _check_names(names: dict[str, str], recount: Recount) -> None:
     if recount.names is not None and recount.names != names:
         code = min(set(recount.names.items()) ^ set(names.items()))[0]
         raise Broken(
@@ -216,7 +216,7 @@ def _same_names(names: dict[str, str], recount: Recount) -> None:
         )
 
 
-def _same_results(rows: list[MatchRow], recount: Recount) -> None:
+def _check_results(rows: list[MatchRow], recount: Recount) -> None:
     shown = {row.match_id: (row.status, row.winner) for row in rows if row.status}
     for match_id in sorted(shown.keys() | recount.results.keys()):
         counted = recount.results.get(match_id)

@@ -1,9 +1,10 @@
 """Plays the matches of a table again, many times, and says where everyone would be. Pure.
 
-A match of a game of chance is drawn with the chances that the choices of its players gave it. Any other is drawn by
-strengths that its results leave possible (``strengths``), other ones each time: so the answer has both kinds of doubt,
-that of the next results and that of the strengths. What was decided without play (a technical loss) stays as it is: it
-says nothing about strength, and nobody knows whether the agent would answer the next time.
+The new result of a match of a game of chance is drawn with the chances that the choices of its players gave it. The new
+result of any other match is drawn by strengths of its players that are possible after the results (``strengths``). Each
+replay uses other possible strengths, so the answer has both kinds of doubt: that of the next results and that of the
+strengths. What was decided without play (a technical loss) stays as it is: it says nothing about strength, and nobody
+knows whether the agent would answer the next time.
 """
 
 from __future__ import annotations
@@ -17,25 +18,32 @@ from math import exp, sqrt
 from statistics import fmean
 
 from league_sdk.ledger.luck.figures import Luck, PlayerLuck, Question
-from league_sdk.ledger.luck.strengths import Decided, Drawn, Strengths, estimate
+from league_sdk.ledger.luck.strengths import PlayedMatch, Possibility, Strengths, estimate
 from league_sdk.ledger.standings import DISQUALIFIED, Result, Row, count, give_ranks, order
 from league_sdk.rules.game import Chances
 
 MIN_PLAYERS, MIN_MATCHES_EACH = 3, 2
 """With fewer players, or fewer finished matches per player on average, there are no figures."""
 MAX_REPLAYS, MIN_REPLAYS, MAX_PLAYED_AGAIN = 1000, 100, 4_000_000
-"""How often a league is played again: less often the more matches it has."""
+"""A league is played again at most and at least so many times, and in between as often as keeps all its replays
+together below MAX_PLAYED_AGAIN matches."""
 COIN_REPLAYS = 1000
 LOWER, UPPER = 0.05, 0.95
 """The quantiles between which nine of ten replays are. A player whose chance to be better than average is between them
 could be an average player."""
 _SHIFT = 1 << 24
-"""The sort key of a row is one number: points, wins and draws, each with so much room."""
+"""The sort key of a row is one number made of points, wins and draws; this is the room that it has for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Replayed:
-    """The places in every replay, by player; how often each was the strongest, and stronger than the average."""
+    """What all replays gave, by the numbers of the players.
+
+    Attributes:
+        places: the place of each player in every replay.
+        best: in how many replays each player was the strongest.
+        better: in how many replays each player was stronger than the average.
+    """
 
     places: list[list[int]]
     best: list[float]
@@ -55,24 +63,28 @@ def play_again(question: Question) -> Luck | None:
         for result, chances in zip(question.results, question.chances or [None] * len(question.results), strict=True)
         if result.player_a in index and result.player_b in index
     ]
-    again = [one for one in played if one[0].status in ("WIN", "DRAW")]
-    if not enough(len(index), len(again)):
+    replayable = [(result, chances) for result, chances in played if result.status in ("WIN", "DRAW")]
+    if not enough(len(index), len(replayable)):
         return None
     rows = _rows(question)
     rng = random.Random(question.seed)  # noqa: S311 - replays are no secret
-    drawn = [(index[one.player_a], index[one.player_b], chances) for one, chances in again if chances is not None]
-    decided = [_decided(one, index) for one, chances in again if chances is None]
-    replays = max(MIN_REPLAYS, min(MAX_REPLAYS, MAX_PLAYED_AGAIN // len(again)))
-    strengths = estimate(len(index), decided) if decided else None
-    found = _replay(question, _fixed_keys(question, index), drawn, (decided, strengths), replays, rng)
-    chance = not decided
-    coin = chance or not _are_apart(len(index), decided, rng)
-    active = {number for one, _ in again for number in (index[one.player_a], index[one.player_b])}
+    chance_matches = [
+        (index[result.player_a], index[result.player_b], chances)
+        for result, chances in replayable
+        if chances is not None
+    ]
+    skill_matches = [_played_match(result, index) for result, chances in replayable if chances is None]
+    replays = max(MIN_REPLAYS, min(MAX_REPLAYS, MAX_PLAYED_AGAIN // len(replayable)))
+    strengths = estimate(len(index), skill_matches) if skill_matches else None
+    replayed = _replay(question, _fixed_keys(question, index), chance_matches, (skill_matches, strengths), replays, rng)
+    chance = not skill_matches
+    coin = chance or not _are_apart(len(index), skill_matches, rng)
+    active = {number for result, _ in replayable for number in (index[result.player_a], index[result.player_b])}
     expected = _expected(question, played) if chance else {}
     players = {}
     for player_id, number in index.items():
-        places = sorted(found.places[number])
-        better = None if chance else found.better[number] / replays
+        places = sorted(replayed.places[number])
+        better = None if chance else replayed.better[number] / replays
         mean, spread = expected.get(player_id, (None, None))
         players[player_id] = PlayerLuck(
             place=rows[player_id].tied_rank,
@@ -80,22 +92,22 @@ def play_again(question: Question) -> Luck | None:
             low=places[int(LOWER * replays)],
             high=places[min(replays - 1, int(UPPER * replays))],
             first=places.count(1) / replays,
-            best=_best(found, number, active, replays, chance=chance) if number in active else None,
+            best=_best(replayed, number, active, replays, chance=chance) if number in active else None,
             better=better,
             coin=better is None or LOWER <= better <= UPPER,
             expected=mean,
             spread=spread,
         )
-    return Luck(players, len(again), len(played) - len(again), replays, chance, coin)
+    return Luck(players, len(replayable), len(played) - len(replayable), replays, chance, coin)
 
 
-def _best(found: _Replayed, number: int, active: set[int], replays: int, *, chance: bool) -> float:
-    return 1 / len(active) if chance else found.best[number] / replays
+def _best(replayed: _Replayed, number: int, active: set[int], replays: int, *, chance: bool) -> float:
+    return 1 / len(active) if chance else replayed.best[number] / replays
 
 
-def _decided(result: Result, index: dict[str, int]) -> Decided:
+def _played_match(result: Result, index: dict[str, int]) -> PlayedMatch:
     sign = 0 if result.winner is None else 1 if result.winner == result.player_a else -1
-    return Decided(index[result.player_a], index[result.player_b], sign)
+    return PlayedMatch(index[result.player_a], index[result.player_b], sign)
 
 
 def _rows(question: Question) -> dict[str, Row]:
@@ -111,7 +123,8 @@ def _ranked(question: Question, results: Sequence[Result]) -> dict[str, Row]:
 
 
 def _counted(question: Question, results: Sequence[Result]) -> dict[str, Row]:
-    rows = {one: Row(one, one, out=question.out.get(one)) for one in question.players}
+    """The rows by player_id, with all points but without ranks."""
+    rows = {player_id: Row(player_id, player_id, out=question.out.get(player_id)) for player_id in question.players}
     for result in results:
         count(rows, result, question.scoring)
     for row in rows.values():
@@ -126,7 +139,7 @@ def _key(points: int, wins: int, draws: int) -> int:
 
 def _fixed_keys(question: Question, index: dict[str, int]) -> list[int]:
     """The key that each player has before anything is played again."""
-    rest = [one for one in question.results if one.status not in ("WIN", "DRAW")]
+    rest = [result for result in question.results if result.status not in ("WIN", "DRAW")]
     fixed_keys = [0] * len(index)
     for row in _counted(question, rest).values():
         behind = _key(_SHIFT, 0, 0) if row.out == DISQUALIFIED else 0
@@ -137,8 +150,8 @@ def _fixed_keys(question: Question, index: dict[str, int]) -> list[int]:
 def _replay(
     question: Question,
     fixed_keys: list[int],
-    drawn: list[tuple[int, int, Chances]],
-    skilled: tuple[list[Decided], Strengths | None],
+    chance_matches: list[tuple[int, int, Chances]],
+    skilled: tuple[list[PlayedMatch], Strengths | None],
     replays: int,
     rng: random.Random,
 ) -> _Replayed:
@@ -148,33 +161,33 @@ def _replay(
     worth = (win, draw, loss)
     players = len(fixed_keys)
     active = sorted(set(chain.from_iterable((match.a, match.b) for match in matches)))
-    found = _Replayed([[] for _ in range(players)], [0.0] * players, [0] * players)
+    replayed = _Replayed([[] for _ in range(players)], [0.0] * players, [0] * players)
     for _ in range(replays):
         keys = list(fixed_keys)
         if strengths is not None:
             possible = strengths.draw(rng)
             _play_by_strength(keys, matches, possible, worth, rng)
-            _note_strengths(found, possible.strengths, active)
-        _play_by_chance(keys, drawn, worth, rng)
-        _note_places(found, keys)
-    return found
+            _note_strengths(replayed, possible.strengths, active)
+        _play_by_chance(keys, chance_matches, worth, rng)
+        _note_places(replayed, keys)
+    return replayed
 
 
 def _play_by_strength(
-    keys: list[int], matches: list[Decided], possible: Drawn, worth: tuple[int, int, int], rng: random.Random
+    keys: list[int], matches: list[PlayedMatch], possible: Possibility, worth: tuple[int, int, int], rng: random.Random
 ) -> None:
     win, draw, loss = worth
-    chance, nu = rng.random, possible.nu
-    powers = [exp(max(-50.0, min(50.0, one / 2))) for one in possible.strengths]
+    random_share, nu = rng.random, possible.nu
+    powers = [exp(max(-50.0, min(50.0, strength / 2))) for strength in possible.strengths]
     first = exp(possible.first / 2)
     for a, b, _ in matches:
         up = powers[a] * first / powers[b]
         down = 1 / up
-        at = chance() * (up + down + nu)
-        if at < up:
+        pick = random_share() * (up + down + nu)
+        if pick < up:
             keys[a] += win
             keys[b] += loss
-        elif at < up + down:
+        elif pick < up + down:
             keys[a] += loss
             keys[b] += win
         else:
@@ -183,15 +196,15 @@ def _play_by_strength(
 
 
 def _play_by_chance(
-    keys: list[int], drawn: list[tuple[int, int, Chances]], worth: tuple[int, int, int], rng: random.Random
+    keys: list[int], chance_matches: list[tuple[int, int, Chances]], worth: tuple[int, int, int], rng: random.Random
 ) -> None:
     win, draw, loss = worth
-    for a, b, (wins, draws, _) in drawn:
-        at = rng.random()
-        if at < wins:
+    for a, b, (wins, draws, _) in chance_matches:
+        pick = rng.random()
+        if pick < wins:
             keys[a] += win
             keys[b] += loss
-        elif at < wins + draws:
+        elif pick < wins + draws:
             keys[a] += draw
             keys[b] += draw
         else:
@@ -199,38 +212,38 @@ def _play_by_chance(
             keys[b] += win
 
 
-def _note_strengths(found: _Replayed, strengths: list[float], active: list[int]) -> None:
-    found.best[max(active, key=strengths.__getitem__)] += 1
+def _note_strengths(replayed: _Replayed, strengths: list[float], active: list[int]) -> None:
+    replayed.best[max(active, key=strengths.__getitem__)] += 1
     average = fmean(strengths[number] for number in active)
     for number, strength in enumerate(strengths):
-        found.better[number] += strength > average
+        replayed.better[number] += strength > average
 
 
-def _note_places(found: _Replayed, keys: list[int]) -> None:
+def _note_places(replayed: _Replayed, keys: list[int]) -> None:
     """Note the place of each key; those who are tied share the better one."""
     place_of: dict[int, int] = {}
     for place, key in enumerate(sorted(keys, reverse=True), start=1):
         place_of.setdefault(key, place)
-    for places, key in zip(found.places, keys, strict=True):
+    for places, key in zip(replayed.places, keys, strict=True):
         places.append(place_of[key])
 
 
-def _are_apart(players: int, matches: list[Decided], rng: random.Random) -> bool:
-    """Whether the players' wins differ more than in 95 of 100 leagues in which coins decide.
+def _are_apart(players: int, matches: list[PlayedMatch], rng: random.Random) -> bool:
+    """Whether the players' wins differ more than in 95 of 100 leagues in which coins decide who wins.
 
-    Draws stay draws. An advantage of PLAYER_A is left out, as everyone is PLAYER_A as often, or once more.
+    Draws stay draws. An advantage of PLAYER_A is left out, as each player is PLAYER_A in about half of its matches.
     """
     decisive = [match for match in matches if match.sign]
     if not decisive:
         return False
-    games = Counter(chain.from_iterable((match.a, match.b) for match in decisive))
+    matches_of = Counter(chain.from_iterable((match.a, match.b) for match in decisive))
 
     def unevenness(signs: Sequence[int]) -> float:
         balance = [0] * players
         for (a, b, _), sign in zip(decisive, signs, strict=True):
             balance[a] += sign
             balance[b] -= sign
-        return sum(balance[number] ** 2 / many for number, many in games.items())
+        return sum(balance[number] ** 2 / matches_played for number, matches_played in matches_of.items())
 
     seen = unevenness([match.sign for match in decisive])
     replays = max(MIN_REPLAYS, min(COIN_REPLAYS, MAX_PLAYED_AGAIN // len(decisive)))
@@ -240,7 +253,7 @@ def _are_apart(players: int, matches: list[Decided], rng: random.Random) -> bool
 
 def _expected(question: Question, played: list[tuple[Result, Chances | None]]) -> dict[str, tuple[float, float]]:
     """For each player, the points that its matches are worth on average, and their standard deviation."""
-    mean = {row.player_id: float(row.points) for row in _counted(question, _unplayed(played)).values()}
+    mean = {row.player_id: float(row.points) for row in _counted(question, _without_chances(played)).values()}
     variance = dict.fromkeys(question.players, 0.0)
     scoring = question.scoring
     for result, chances in played:
@@ -254,5 +267,5 @@ def _expected(question: Question, played: list[tuple[Result, Chances | None]]) -
     return {player_id: (mean[player_id], sqrt(max(0.0, variance[player_id]))) for player_id in question.players}
 
 
-def _unplayed(played: list[tuple[Result, Chances | None]]) -> list[Result]:
+def _without_chances(played: list[tuple[Result, Chances | None]]) -> list[Result]:
     return [result for result, chances in played if chances is None]

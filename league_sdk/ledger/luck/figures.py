@@ -45,9 +45,9 @@ class Question:
         players, results, scoring, chances, points, out, seed = json.loads(text)
         return Question(
             tuple(players),
-            tuple(Result(*one) for one in results),
+            tuple(Result(*values) for values in results),
             Scoring(*scoring),
-            tuple(tuple(one) if one is not None else None for one in chances),
+            tuple(tuple(values) if values is not None else None for values in chances),
             points,
             out,
             seed,
@@ -63,7 +63,7 @@ class PlayerLuck:
         low, high: from which place to which it would be, in nine of ten leagues that are played again.
         first: the share of these leagues in which it would be first, alone or with others.
         best: how likely it is the strongest of all; None if it has played no match to its end.
-        better: how likely it is stronger than the average of the others; None if that is known to be equal.
+        better: how likely it is stronger than the average; None in a game of chance, in which all are equal.
         coin: whether its results could be those of a player like all others.
         expected: in a game of chance, the points that its matches are worth on average; else None.
         spread: the standard deviation of these points; else None.
@@ -89,7 +89,7 @@ class Luck:
         players: the figures of each player, by id.
         matches: how many results were played again.
         kept: how many results stayed as they are, as they were decided without play.
-        replays: how often they were played again.
+        replays: how often these matches were played again.
         chance: whether the game is one of chance, in which nobody can be better than the others.
         coin: whether chance alone could have made this table: no player is shown to be better than another.
     """
@@ -109,5 +109,5 @@ class Luck:
     def read(text: str) -> Luck:
         """The answer from its text."""
         fields: dict[str, Any] = json.loads(text)
-        fields["players"] = {player_id: PlayerLuck(**one) for player_id, one in fields["players"].items()}
+        fields["players"] = {player_id: PlayerLuck(**figures) for player_id, figures in fields["players"].items()}
         return Luck(**fields)

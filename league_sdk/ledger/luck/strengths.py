@@ -26,11 +26,12 @@ PRIOR_SPREAD_SCALE = 1.0
 PRIOR_FIRST_SD, PRIOR_DRAWS_SD = 0.5, 2.0
 """Standard deviations of the priors of the advantage of PLAYER_A and of the logarithm of ``nu``."""
 MAX_STEPS, SMALL_STEP = 30, 1e-3
+"""The search for the likeliest parameters ends after this many steps, or after a step that is smaller than this."""
 NEGLIGIBLE = 9.0
 """A spread that explains the results exp(9) times worse than the best one is left out."""
 
 
-class Decided(NamedTuple):
+class PlayedMatch(NamedTuple):
     """A match that was played to its end: the numbers of its players, and 1 if PLAYER_A won, -1 if PLAYER_B, else 0."""
 
     a: int
@@ -46,7 +47,7 @@ class Normal(Protocol):
     def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float: ...
 
 
-class Drawn(NamedTuple):
+class Possibility(NamedTuple):
     """One possibility: the strengths, the advantage of PLAYER_A, and ``nu``."""
 
     strengths: list[float]
@@ -56,7 +57,14 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """The likeliest parameters for one spread, and how far others may be from them."""
+    """The likeliest parameters for one spread, and how far others may be from them.
+
+    Attributes:
+        parameters: the strengths of the players, the advantage of PLAYER_A, the logarithm of ``nu``.
+        columns: of the triangle of the curvature (:func:`~league_sdk.ledger.luck.matrices.transposed`); the flatter the
+            curvature, the further away other parameters may be.
+        evidence: the logarithm of how well this spread explains the results.
+    """
 
     parameters: list[float]
     columns: Matrix
@@ -71,29 +79,29 @@ class Strengths:
     modes: tuple[_Mode, ...]
     weights: tuple[float, ...]
 
-    def draw(self, rng: Normal) -> Drawn:
+    def draw(self, rng: Normal) -> Possibility:
         """Draw strengths at random from the posterior distribution."""
-        at, mode = rng.random() * sum(self.weights), self.modes[-1]
-        for one, weight in zip(self.modes, self.weights, strict=True):
-            at -= weight
-            if at < 0:
-                mode = one
+        pick, mode = rng.random() * sum(self.weights), self.modes[-1]
+        for possible_mode, weight in zip(self.modes, self.weights, strict=True):
+            pick -= weight
+            if pick < 0:
+                mode = possible_mode
                 break
-        noise = solve_upper(mode.columns, [rng.gauss() for _ in mode.parameters])
-        drawn = [mean + more for mean, more in zip(mode.parameters, noise, strict=True)]
-        return Drawn(drawn[: self.players], drawn[-2], exp(min(drawn[-1], 50.0)))
+        deviations = solve_upper(mode.columns, [rng.gauss() for _ in mode.parameters])
+        drawn = [mean + deviation for mean, deviation in zip(mode.parameters, deviations, strict=True)]
+        return Possibility(drawn[: self.players], drawn[-2], exp(min(drawn[-1], 50.0)))
 
 
-def estimate(players: int, matches: Sequence[Decided]) -> Strengths:
+def estimate(players: int, matches: Sequence[PlayedMatch]) -> Strengths:
     """The strengths of players 0 to ``players`` - 1 that these results leave possible."""
     modes: list[_Mode] = []
     scores: list[float] = []
     start = [0.0] * (players + 2)
-    for at, spread in enumerate(SPREADS):
+    for index, spread in enumerate(SPREADS):
         mode = _mode(players, matches, spread, start)
         modes.append(mode)
         start = mode.parameters
-        width = (SPREADS[min(at + 1, len(SPREADS) - 1)] - SPREADS[max(at - 1, 0)]) / 2
+        width = (SPREADS[min(index + 1, len(SPREADS) - 1)] - SPREADS[max(index - 1, 0)]) / 2
         scores.append(mode.evidence - log(1 + (spread / PRIOR_SPREAD_SCALE) ** 2) + log(width))
         if scores[-1] < max(scores) - NEGLIGIBLE:
             break
@@ -102,14 +110,14 @@ def estimate(players: int, matches: Sequence[Decided]) -> Strengths:
     return Strengths(players, tuple(mode for mode, _ in likely), tuple(weight for _, weight in likely))
 
 
-def _mode(players: int, matches: Sequence[Decided], spread: float, start: list[float]) -> _Mode:
-    """The likeliest parameters for one spread by Newton's method, which halves a step that makes it worse."""
+def _mode(players: int, matches: Sequence[PlayedMatch], spread: float, start: list[float]) -> _Mode:
+    """The likeliest parameters for one spread by Newton's method; a step to less likely ones is halved."""
     precisions = [spread**-2] * players + [PRIOR_FIRST_SD**-2, PRIOR_DRAWS_SD**-2]
-    here, value = start, _log_posterior(matches, start, precisions)
+    parameters, log_posterior = start, _log_posterior(matches, start, precisions)
     lower: Matrix = []
     columns: Matrix = []
     for _ in range(MAX_STEPS):
-        slope, curvature = _derivatives(matches, here, precisions)
+        slope, curvature = _derivatives(matches, parameters, precisions)
         lower = cholesky(curvature)
         columns = transposed(lower)
         step = solve(lower, columns, slope)
@@ -117,60 +125,64 @@ def _mode(players: int, matches: Sequence[Decided], spread: float, start: list[f
         # No step is longer than 5, where the chances are near 0 and 1 anyway.
         share = min(1.0, 5 / largest) if largest else 1.0
         while True:
-            there = [old + share * change for old, change in zip(here, step, strict=True)]
-            better = _log_posterior(matches, there, precisions)
-            if better >= value - 1e-9 or share < 1e-6:
+            next_parameters = [old + share * change for old, change in zip(parameters, step, strict=True)]
+            next_log_posterior = _log_posterior(matches, next_parameters, precisions)
+            if next_log_posterior >= log_posterior - 1e-9 or share < 1e-6:
                 break
             share /= 2
-        here, value = there, better
+        parameters, log_posterior = next_parameters, next_log_posterior
         if largest < SMALL_STEP:
             break
     # The curvature is that before the last step, which was too small to change it.
-    evidence = value + (sum(map(log, precisions)) - log_determinant(lower)) / 2
-    return _Mode(here, columns, evidence)
+    evidence = log_posterior + (sum(map(log, precisions)) - log_determinant(lower)) / 2
+    return _Mode(parameters, columns, evidence)
 
 
-def _log_posterior(matches: Sequence[Decided], at: list[float], precisions: list[float]) -> float:
-    first, tied = at[-2], at[-1]
-    nu, total = exp(tied), 0.0
+def _log_posterior(matches: Sequence[PlayedMatch], parameters: list[float], precisions: list[float]) -> float:
+    advantage, log_nu = parameters[-2], parameters[-1]
+    nu, total = exp(log_nu), 0.0
     for a, b, sign in matches:
-        d = at[a] - at[b] + first
+        d = parameters[a] - parameters[b] + advantage
         up = exp(d / 2)
-        total += (sign * d / 2 if sign else tied) - log(up + 1 / up + nu)
-    return total - sum(weight * value * value for weight, value in zip(precisions, at, strict=True)) / 2
+        total += (sign * d / 2 if sign else log_nu) - log(up + 1 / up + nu)
+    return total - sum(weight * value * value for weight, value in zip(precisions, parameters, strict=True)) / 2
 
 
-def _derivatives(matches: Sequence[Decided], at: list[float], precisions: list[float]) -> tuple[list[float], Matrix]:
+def _derivatives(
+    matches: Sequence[PlayedMatch], parameters: list[float], precisions: list[float]
+) -> tuple[list[float], Matrix]:
     """The slope of the logarithm of the posterior, and its curvature with the other sign (the lower triangle)."""
-    size = len(at)
+    size = len(parameters)
     first, tied = size - 2, size - 1
-    slope = [-weight * value for weight, value in zip(precisions, at, strict=True)]
+    slope = [-weight * value for weight, value in zip(precisions, parameters, strict=True)]
     curve: Matrix = [[0.0] * size for _ in range(size)]
     for i, weight in enumerate(precisions):
         curve[i][i] = weight
-    advantage, nu = at[first], exp(at[tied])
+    advantage, nu = parameters[first], exp(parameters[tied])
     by_first, by_draw = curve[first], curve[tied]
     for a, b, sign in matches:
-        up = exp((at[a] - at[b] + advantage) / 2)
+        up = exp((parameters[a] - parameters[b] + advantage) / 2)
         down = 1 / up
-        sure = 1 / (up + down + nu)
-        draw, mean = nu * sure, (up - down) * sure
-        # The result as a number is 1, 0 or -1; half of it goes with d.
+        scale = 1 / (up + down + nu)
+        draw, mean = nu * scale, (up - down) * scale
+        # ``draw`` is the chance of a draw, ``mean`` the expected sign. The logarithm of the result's chance has half of
+        # the sign as the factor of d: so its slope by d is half of what the sign differs from its mean by, and the
+        # variance of half of the sign is its curvature.
         pull = (sign - mean) / 2
-        spread = (1 - draw - mean * mean) / 4
+        variance = (1 - draw - mean * mean) / 4
         slope[a] += pull
         slope[b] -= pull
         slope[first] += pull
         slope[tied] += (sign == 0) - draw
-        curve[a][a] += spread
-        curve[b][b] += spread
+        curve[a][a] += variance
+        curve[b][b] += variance
         if a > b:
-            curve[a][b] -= spread
+            curve[a][b] -= variance
         else:
-            curve[b][a] -= spread
-        by_first[a] += spread
-        by_first[b] -= spread
-        by_first[first] += spread
+            curve[b][a] -= variance
+        by_first[a] += variance
+        by_first[b] -= variance
+        by_first[first] += variance
         mixed = draw * mean / 2
         by_draw[a] -= mixed
         by_draw[b] += mixed

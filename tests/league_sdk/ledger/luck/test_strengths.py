@@ -7,10 +7,10 @@ from statistics import fmean, stdev
 import pytest
 
 from league_sdk.ledger.luck import strengths
-from league_sdk.ledger.luck.strengths import Decided, estimate
+from league_sdk.ledger.luck.strengths import PlayedMatch, estimate
 
 
-def matches_of(players: int, true: list[float], nu: float, first: float, rng: random.Random) -> list[Decided]:
+def matches_of(players: int, true: list[float], nu: float, first: float, rng: random.Random) -> list[PlayedMatch]:
     """Results of the model: everybody meets everybody twice.
 
     Args:
@@ -25,7 +25,7 @@ def matches_of(players: int, true: list[float], nu: float, first: float, rng: ra
                 continue
             up = exp((true[a] - true[b] + first) / 2)
             drawn = rng.random() * (up + 1 / up + nu)
-            played.append(Decided(a, b, 1 if drawn < up else -1 if drawn < up + 1 / up else 0))
+            played.append(PlayedMatch(a, b, 1 if drawn < up else -1 if drawn < up + 1 / up else 0))
     return played
 
 
@@ -50,7 +50,7 @@ def test_results_of_coins_leave_hardly_any_difference() -> None:
 
 
 def test_a_player_that_has_won_everything_is_not_infinitely_strong() -> None:
-    everything = [Decided(0, other, 1) for other in range(1, 8)] * 3
+    everything = [PlayedMatch(0, other, 1) for other in range(1, 8)] * 3
     drawn = estimate(8, everything).draw(random.Random(1))
     assert 0 < drawn.strengths[0] < 40
 
