@@ -59,7 +59,7 @@ class Heard:
     body: Any
 
     @property
-    def shown(self) -> Exchange:
+    def evidence(self) -> Exchange:
         """The message as evidence of a clause; nothing was sent for it."""
         return Exchange(None, response_body=self.body, readable=True)
 
@@ -68,7 +68,7 @@ class Cast:
     """The agents around the referee under check.
 
     Attributes:
-        heard: every message that any of them received, in order.
+        received: every message that any of them received, in order.
         scripts: by match id, how the players play it.
         asked_in_parallel: matches in which PLAYER_B was asked before PLAYER_A had answered.
         listeners: by name of a player or ``manager``, its port.
@@ -82,7 +82,7 @@ class Cast:
         self.asked_in_parallel: set[str] = set()
         self._is_over = False
         self._news = asyncio.Condition()
-        self.listeners = {name: Listener(self._hears(name)) for name in (A, B, MANAGER)}
+        self.listeners = {name: Listener(self._handler_of(name)) for name in (A, B, MANAGER)}
 
     async def start(self, host: str, manager_port: int) -> None:
         """Open the ports.
@@ -111,17 +111,17 @@ class Cast:
         return self.listeners[name].endpoint
 
     def of(self, match_id: str, kind: str, to: str | None = None) -> list[Heard]:
-        """The messages of one type about a match, also only those to one receiver."""
+        """The messages of one type about a match; with ``to``, only those to this receiver."""
         return [
-            one
-            for one in self.received
-            if one.kind == kind and one.message.get("match_id") == match_id and to in (None, one.to)
+            heard
+            for heard in self.received
+            if heard.kind == kind and heard.message.get("match_id") == match_id and to in (None, heard.to)
         ]
 
     @property
     def registration(self) -> Heard | None:
         """The referee's registration; None until there is one."""
-        return next((one for one in self.received if one.kind == MessageType.REFEREE_REGISTER_REQUEST), None)
+        return next((heard for heard in self.received if heard.kind == MessageType.REFEREE_REGISTER_REQUEST), None)
 
     async def until(self, is_so: Callable[[], object], limit_s: float) -> bool:
         """Wait at most ``limit_s`` seconds until a condition holds; it is tested after every message."""
@@ -134,20 +134,20 @@ class Cast:
 
     # What players and manager answer --------------------------------------------------------------------------
 
-    def _hears(self, name: str) -> Handler:
+    def _handler_of(self, name: str) -> Handler:
         async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
             # Take the params as they are where possible: unwrapping would open objects inside a report.
             params = body.get("params") if isinstance(body, Mapping) else None
-            plain = isinstance(params, Mapping) and "message_type" in params
-            message = params if plain and isinstance(params, Mapping) else request.message
+            is_plain = isinstance(params, Mapping) and "message_type" in params
+            message = params if is_plain and isinstance(params, Mapping) else request.message
             self.received.append(Heard(name, request.name, message, time.monotonic(), body))
             async with self._news:
                 self._news.notify_all()
-            return self._managed(request) if name == MANAGER else await self._played(name, request)
+            return self._answer_of_manager(request) if name == MANAGER else await self._answer_of_player(name, request)
 
         return hear
 
-    def _managed(self, request: inbound.Inbound) -> dict[str, Any]:
+    def _answer_of_manager(self, request: inbound.Inbound) -> dict[str, Any]:
         message, fields = request.message, dict[str, Any](league_id=LEAGUE_ID, status="ACCEPTED", reason=None)
         kind = ""
         if request.name == MessageType.REFEREE_REGISTER_REQUEST:
@@ -167,17 +167,17 @@ class Cast:
             raise UnknownMethod("This is a check of referees.", field="method", seen=request.name)
         return _answer(kind, LEAGUE_MANAGER, message, **fields)
 
-    async def _played(self, name: str, request: inbound.Inbound) -> dict[str, Any]:
+    async def _answer_of_player(self, name: str, request: inbound.Inbound) -> dict[str, Any]:
         message = request.message
-        who = {"auth_token": self.tokens[name], "match_id": message.get("match_id"), "player_id": name}
+        about_player = {"auth_token": self.tokens[name], "match_id": message.get("match_id"), "player_id": name}
         if request.name == MessageType.GAME_INVITATION:
             arrived = stamp(datetime.now(UTC))
             fields = {"arrival_timestamp": arrived, "accept": True}
-            return _answer(MessageType.GAME_JOIN_ACK, f"player:{name}", message, **who, **fields)
+            return _answer(MessageType.GAME_JOIN_ACK, f"player:{name}", message, **about_player, **fields)
         if request.name == MessageType.CHOOSE_PARITY_CALL:
             choice = await self._choice(name, str(message.get("match_id")))
             fields = {"parity_choice": choice}
-            return _answer(MessageType.CHOOSE_PARITY_RESPONSE, f"player:{name}", message, **who, **fields)
+            return _answer(MessageType.CHOOSE_PARITY_RESPONSE, f"player:{name}", message, **about_player, **fields)
         return {"status": "received"}
 
     async def _choice(self, name: str, match_id: str) -> str:

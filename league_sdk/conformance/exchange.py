@@ -35,9 +35,9 @@ class Exchange:
         readable: whether the body of the answer was JSON.
         by_callback: whether the answer came as a POST of the agent's own.
         content_type: the Content-Type of the HTTP answer.
-        way: a :class:`league_sdk.protocol.inbox.Way`, if it did not go to the agent's address.
+        way: the :class:`league_sdk.protocol.inbox.Way` of the message, if it did not go to the agent's address.
         result: what a referee makes of it.
-        said_ready: it joins without a yes, because it has said that it is ready for its games.
+        said_ready: the agent counts as joined without a yes, because it has said that it is ready for its games.
     """
 
     sent: Any
@@ -128,7 +128,7 @@ def unanswered(sent: Exchange, error: CallFailed, limit_s: float) -> Exchange:
 
 
 def _in_words(problem: Note | str) -> Sentence | Note | str:
-    """A problem of the transport; of the texts only those about connections are ours."""
+    """A problem of the transport, to be put into a sentence; only texts about connections can be translated."""
     if problem == _NO_CONNECTION:
         return say(_NO_CONNECTION)
     head, _colon, reason = str(problem).partition(": ")
@@ -144,20 +144,20 @@ def answered_by_post(sent: Exchange, message: Mapping[str, Any]) -> Exchange:
     return replace(sent, failure="", timed_out=False, readable=True, by_callback=True)
 
 
-def exchange_of(result: CallResult, found: PlayerPursuit, limit_s: float) -> Exchange:
+def exchange_of(result: CallResult, pursuit: PlayerPursuit, limit_s: float) -> Exchange:
     """The exchange that a hunt of at most ``limit_s`` seconds ended with: the answer, or what a referee decides by."""
     elapsed_ms = milliseconds(result.elapsed_s)
-    if found.reply is not None:
-        step = found.reply
+    if pursuit.reply is not None:
+        step = pursuit.reply
         sent = Exchange(step.proposal.body, elapsed_ms=elapsed_ms, result=result)
         exchange = replied(sent, step.reply, step.answer, step.understanding)
         if not exchange.answered and accepted(result.message) is True:
             answer = Answer(dict(result.message), None, ())
             exchange = replace(exchange, answer=answer, understanding=Understanding.ANSWERED, said_ready=True)
         return exchange
-    if found.failure is not None:
-        sent = Exchange(found.failure.proposal.body, elapsed_ms=elapsed_ms, result=result)
-        return unanswered(sent, found.failure.error, limit_s)
+    if pursuit.failure is not None:
+        sent = Exchange(pursuit.failure.proposal.body, elapsed_ms=elapsed_ms, result=result)
+        return unanswered(sent, pursuit.failure.error, limit_s)
     no_tool, unknown = say(_("it has no tool for this")), Understanding.NOT_UNDERSTOOD
     return Exchange(None, failure=no_tool, understanding=unknown, result=result)
 

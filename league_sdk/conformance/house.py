@@ -16,7 +16,8 @@ from league_sdk.strategies import thinking
 from league_sdk.strategies.base import Strategy
 
 MAX_THINKING_S = 20.0
-"""For one move in a process of its own, which waits for everything else on the machine; then it moves at random."""
+"""How long the search for one move may take in a process of its own, which gives way to everything else on the machine.
+After that the house agent takes the first of its options."""
 _LINE_BYTES = 1 << 20
 _IMPORTED_FROM = Path(__file__).parents[2]
 
@@ -36,15 +37,15 @@ class House:
     async def move(self, game: Game, state: State, me: str, context: dict[str, Any]) -> Any:
         """The move of the house agent; a search runs in another process, so that no other call waits for it."""
         options = game.options(state, me)
-        shown = None if game.hidden else game.view(state, me)
+        view = None if game.hidden else game.view(state, me)
         if self.strategy.quick:
-            move = thinking.ask(self.strategy, options, shown, context)
+            move = thinking.ask(self.strategy, options, view, context)
         else:
-            move = await self._search(options, shown, context)
+            move = await self._search(options, view, context)
         return move if move in options else options[0]
 
-    async def _search(self, options: list[Any], shown: dict[str, Any] | None, context: dict[str, Any]) -> Any:
-        return await asyncio.to_thread(partial(thinking.ask, self.strategy, options, shown, context))
+    async def _search(self, options: list[Any], view: dict[str, Any] | None, context: dict[str, Any]) -> Any:
+        return await asyncio.to_thread(partial(thinking.ask, self.strategy, options, view, context))
 
     async def aclose(self) -> None:
         """Stop thinking; to be called at the end of a match."""
@@ -61,8 +62,8 @@ class HouseApart(House):
 
     process: Process | None = field(default=None, init=False)
 
-    async def _search(self, options: list[Any], shown: dict[str, Any] | None, context: dict[str, Any]) -> Any:
-        question = json.dumps([options, shown, context]).encode() + b"\n"
+    async def _search(self, options: list[Any], view: dict[str, Any] | None, context: dict[str, Any]) -> Any:
+        question = json.dumps([options, view, context]).encode() + b"\n"
         try:
             async with asyncio.timeout(MAX_THINKING_S):
                 process = self.process or await self._start(context["game_type"])
@@ -72,7 +73,7 @@ class HouseApart(House):
                 await process.stdin.drain()
                 return json.loads(await process.stdout.readline())
         except (OSError, TimeoutError, ValueError):
-            # It was killed, or the machine has no time for it: a practice match is not worth more than a random move.
+            # It was killed, or the machine has no time for it: for a practice match the first option is good enough.
             await self.aclose()
             return None
 

@@ -19,7 +19,7 @@ TOLERATED, CONFORMS, FAILS, SKIPPED = Verdict.TOLERATED, Verdict.CONFORMS, Verdi
 
 
 def reached(exchange: Exchange) -> Judged:
-    """Any answer conforms."""
+    """For a first request: any answer conforms, no answer fails."""
     if exchange.status is None:
         fetches = _("{failure}. Is the agent running, and does it fetch its messages with its newest auth_token?")
         listens = _("{failure}. Is the agent running, on this address and port?")
@@ -30,7 +30,7 @@ def reached(exchange: Exchange) -> Judged:
 
 
 def takes(exchange: Exchange) -> Judged:
-    """For a message that asks for nothing: any answer is tolerated, none fails."""
+    """For a message that asks for nothing: an answer without error conforms, another is tolerated, no answer fails."""
     if exchange.answered:
         return CONFORMS, say(_("Answered in {ms} ms."), ms=exchange.elapsed_ms)
     if exchange.status is not None or exchange.understanding is Understanding.NOT_UNDERSTOOD:
@@ -40,8 +40,8 @@ def takes(exchange: Exchange) -> Judged:
 
 
 def refusal(hint: str, code: int | None = None) -> Judgement:
-    """For an unusable request: an error of JSON-RPC, or of a tool of MCP, conforms; any other answer is tolerated, none
-    fails.
+    """For an unusable request: an error of JSON-RPC, or of a tool of MCP, conforms; any other answer is tolerated; no
+    answer fails.
 
     Args:
         hint: why a student should care.
@@ -69,7 +69,7 @@ def refusal(hint: str, code: int | None = None) -> Judgement:
 
 
 def quiet(hint: str = "") -> Judgement:
-    """For a notification: an empty answer conforms, another is tolerated, none fails."""
+    """For a notification: an empty HTTP answer conforms, another is tolerated, no answer at all fails."""
 
     def judge(exchange: Exchange) -> Judged:
         if exchange.status is None:

@@ -28,7 +28,7 @@ FIRST_ID = 1001
 MAX_TIMEOUTS_IN_A_ROW = 3
 UNREACHABLE, _USED_UP = _("the address cannot be reached"), _("the time of the check is used up")
 PIECES, PIECE_PAUSE_S = 5, 0.1
-"""How many pieces a request is divided into that is sent slowly, with a pause before each."""
+"""A request that is sent slowly is divided into this many pieces, with a pause before each."""
 
 
 class Stopped(Exception):
@@ -53,7 +53,7 @@ class Line:
         overall_s: seconds for the whole check.
 
     Attributes:
-        hears_posts: whether an answer is heard that the agent sends by a POST of its own.
+        hears_posts: whether the check has a port for answers that the agent sends by a POST of its own.
         dials_out: whether the agent fetches its messages, so that nothing but JSON-RPC requests can be sent to it.
         ever_json: whether any answer so far was JSON.
         is_overtaken: whether the agent is due in a match, which ends the check.
@@ -124,8 +124,8 @@ class Line:
             return await self._send(post, proposal.body, memory, left_s)
 
         driver = Driver(hunted, send, failures=CallFailed, limit_s=limit_s, next_id=self.next_id)
-        result, found = await hunt(driver, sleep=asyncio.sleep if self.hears_posts else _no_wait)
-        return exchange_of(result, found, limit_s)
+        result, pursuit = await hunt(driver, sleep=asyncio.sleep if self.hears_posts else _no_wait)
+        return exchange_of(result, pursuit, limit_s)
 
     async def call(self, body: Any, *, limit_s: float) -> Exchange:
         """Send a body as it is and read the answer.
@@ -148,7 +148,7 @@ class Line:
     async def post(
         self, body: Any, *, holder: Memory, limit_s: float, headers: Mapping[str, str] | None
     ) -> tuple[Reply, Exchange]:
-        """Send a body as it is, with headers; a session that its answer begins is ``holder``'s.
+        """Send a body as it is, with headers; if its answer begins a session, ``holder`` keeps it.
 
         Raises:
             Stopped: as :meth:`ask`.
@@ -156,19 +156,19 @@ class Line:
         """
         begun = time.monotonic()
         post = partial(self._client.post, self.memory.url or self.url, body, headers=headers)
-        reply = await self._counted(post, holder, limit_s)
+        reply = await self._send_within_check(post, holder, limit_s)
         sent = Exchange(body, elapsed_ms=milliseconds(time.monotonic() - begun))
         return reply, replied(sent, reply, read_answer(reply.body, rpc_id=body.get("id", 0)))
 
-    def keep(self, holder: Memory) -> None:
+    def end_session_later(self, holder: Memory) -> None:
         """End the session of a holder, if it has one, when the check is over."""
         # A session is the agent's as a whole: it is ended at the address that it registered.
         self._sessions.use(holder, self.memory.url or self.url)
 
     async def _send(self, post: Callable[..., Awaitable[Reply]], body: Any, memory: Memory, left_s: float) -> Reply:
-        return await self._counted(partial(session.through, post, body, memory, self.next_id), memory, left_s)
+        return await self._send_within_check(partial(session.through, post, body, memory, self.next_id), memory, left_s)
 
-    async def _counted(self, send: Callable[..., Awaitable[Reply]], memory: Memory, left_s: float) -> Reply:
+    async def _send_within_check(self, send: Callable[..., Awaitable[Reply]], memory: Memory, left_s: float) -> Reply:
         if self.is_overtaken():
             raise Stopped(say(_("the agent is due in a match")))
         if self.left_s() <= 0:
@@ -176,20 +176,20 @@ class Line:
         limit = max(min(left_s, self.left_s()), 0.001)
         request = asyncio.ensure_future(send(limit_s=limit))
         self._requests.add(request)
-        request.add_done_callback(self._ended)
-        request.add_done_callback(lambda _: self.keep(memory))
+        request.add_done_callback(self._forget_request)
+        request.add_done_callback(lambda _: self.end_session_later(memory))
         try:
             reply = await asyncio.shield(request)
         except CallFailed as error:
             if isinstance(error, TimedOut) and limit < left_s:
                 raise Stopped(say(_USED_UP)) from None
-            self.count(error)
+            self.note_outcome(error)
             raise
-        self.count(None)
+        self.note_outcome(None)
         self.ever_json |= not reply.problem
         return reply
 
-    def count(self, error: CallFailed | None) -> None:
+    def note_outcome(self, error: CallFailed | None) -> None:
         """Note that a request was answered, or why it was not."""
         if error is None:
             self.timeouts = self._refusals = 0
@@ -206,7 +206,7 @@ class Line:
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
 
-    def _ended(self, request: asyncio.Future[Reply]) -> None:
+    def _forget_request(self, request: asyncio.Future[Reply]) -> None:
         self._requests.discard(request)
         if not request.cancelled():
             # Retrieve the exception, so that asyncio does not log it as unhandled.

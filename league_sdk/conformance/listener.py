@@ -23,10 +23,10 @@ async def own_address(url: str) -> str:
     """The address of this machine by which an agent can reach it.
 
     Args:
-        url: the agent's.
+        url: the agent's address.
 
     Raises:
-        OSError: there is no way to it.
+        OSError: there is no route to the agent.
     """
     return await asyncio.to_thread(_own_address, url)
 
@@ -34,10 +34,10 @@ async def own_address(url: str) -> str:
 def _own_address(url: str) -> str:
     parts = urlsplit(url)
     addresses = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_DGRAM)
-    family, kind, protocol, _, where = addresses[0]
+    family, kind, protocol, _, agent_address = addresses[0]
     with socket.socket(family, kind, protocol) as probe:
-        # Nothing is sent: it only picks the route.
-        probe.connect(where)
+        # To connect a datagram socket sends nothing: it only picks the route.
+        probe.connect(agent_address)
         return str(probe.getsockname()[0])
 
 
@@ -48,7 +48,8 @@ class Listener:
         handle: answers a message.
 
     Attributes:
-        minds_headers: refuse what a strict server refuses; else the check sees it, too.
+        minds_headers: whether a request with wrong headers is refused, as a strict server does; else the check hears it
+            all the same.
     """
 
     minds_headers = False
@@ -62,7 +63,7 @@ class Listener:
         """Open a port, a free one for 0; :attr:`endpoint` is the address then.
 
         Raises:
-            OSError: the host is none of this machine's, or the port is taken.
+            OSError: the host is no address of this machine, or the port is taken.
         """
         port = await self._port.open(host, port)
         self.endpoint = f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"

@@ -57,6 +57,8 @@ class _Agent:
 
 @dataclass(slots=True)
 class _Talk:
+    """A check in progress. ``conversations`` has the conversation_id of each message, with its exchange."""
+
     line: Line
     verdicts: Verdicts
     exchanges: list[Exchange] = field(default_factory=list)
@@ -96,7 +98,7 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
     """Check a league manager; arguments as of :func:`.checking.check`.
 
     Raises:
-        OSError: nobody can listen for what it says.
+        OSError: no port can be opened for the league manager's messages.
     """
     url = subject.url
     verdicts = Verdicts(MANAGER, url, on_clause)
@@ -113,7 +115,7 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
     try:
         with verdicts.until_stopped():
             await _exchanges(talk, listener.endpoint)
-            await _announcement(verdicts, announced)
+            await _check_announcement(verdicts, announced)
     finally:
         await listener.stop()
     _decide_replies(talk)
@@ -146,11 +148,11 @@ async def _register(talk: _Talk, endpoint: str) -> _Agent:
         verdicts.decide("player.distinct", distinct, second, first=player.id, second=other.id)
         again = await _send_registration(talk, player)
         own_id = again.message.get("player_id")
-        same = again.message.get("status") == "ACCEPTED" and own_id == player.id
-        verdicts.decide("player.again", same, again, again=seen_text(own_id), id=player.id)
-    nowhere = _Agent("player", f"Check {mark} C", endpoint)
-    verdicts.judge("register.no_address", await _send_registration(talk, nowhere, contact_endpoint=None))
-    verdicts.judge("register.old_version", await _send_registration(talk, nowhere, protocol_version="1.0.0"))
+        is_same = again.message.get("status") == "ACCEPTED" and own_id == player.id
+        verdicts.decide("player.again", is_same, again, again=seen_text(own_id), id=player.id)
+    refused = _Agent("player", f"Check {mark} C", endpoint)
+    verdicts.judge("register.no_address", await _send_registration(talk, refused, contact_endpoint=None))
+    verdicts.judge("register.old_version", await _send_registration(talk, refused, protocol_version="1.0.0"))
     return player
 
 
@@ -235,7 +237,7 @@ async def _check_robustness(talk: _Talk, player: _Agent) -> None:
         verdicts.decide("robust.afterwards", _is_answer(after), after)
 
 
-async def _announcement(verdicts: Verdicts, announced: asyncio.Queue[dict[str, Any]]) -> None:
+async def _check_announcement(verdicts: Verdicts, announced: asyncio.Queue[dict[str, Any]]) -> None:
     try:
         async with asyncio.timeout(ANNOUNCEMENT_TIMEOUT_S):
             message = await announced.get()
@@ -253,13 +255,13 @@ def _decide_replies(talk: _Talk) -> None:
     verdicts, exchanges = talk.verdicts, talk.exchanges
     if not exchanges:
         return
-    odd = next((exchange for exchange in exchanges if not _is_reply(exchange)), None)
-    verdicts.decide("rpc.reply", odd is None, odd or exchanges[0], answers=len(exchanges))
-    other = next((exchange for exchange in exchanges if not _has_id(exchange)), None)
-    verdicts.decide("rpc.id", other is None, other or exchanges[0], answers=len(exchanges))
-    lost = next((exchange for sent, exchange in talk.conversations if _conversation(exchange) != sent), None)
-    shown = lost or exchanges[0]
-    verdicts.decide("query.conversation", lost is None, shown, conversation=seen_text(_conversation(shown)))
+    no_reply = next((exchange for exchange in exchanges if not _is_reply(exchange)), None)
+    verdicts.decide("rpc.reply", no_reply is None, no_reply or exchanges[0], answers=len(exchanges))
+    wrong_id = next((exchange for exchange in exchanges if not _has_id(exchange)), None)
+    verdicts.decide("rpc.id", wrong_id is None, wrong_id or exchanges[0], answers=len(exchanges))
+    astray = next((exchange for sent, exchange in talk.conversations if _conversation(exchange) != sent), None)
+    evidence = astray or exchanges[0]
+    verdicts.decide("query.conversation", astray is None, evidence, conversation=seen_text(_conversation(evidence)))
 
 
 def _is_answer(exchange: Exchange) -> bool:
@@ -274,8 +276,8 @@ def _result(exchange: Exchange) -> Any:
 
 def _is_reply(exchange: Exchange) -> bool:
     body = exchange.response_body
-    whole = isinstance(body, Mapping) and body.get("jsonrpc") == "2.0" and ("result" in body) != ("error" in body)
-    return whole and exchange.status == 200
+    is_rpc = isinstance(body, Mapping) and body.get("jsonrpc") == "2.0" and ("result" in body) != ("error" in body)
+    return is_rpc and exchange.status == 200
 
 
 def _has_id(exchange: Exchange) -> bool:

@@ -23,7 +23,7 @@ async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Line, 
         client: the transport; its policy decides what may be called.
 
     Raises:
-        OSError: the address of ours that the subject names cannot be listened on.
+        OSError: this machine cannot listen at the address that the subject names.
     """
     memory = Memory(dialect=subject.dialect, stays=subject.stays)
     if subject.ready_in:

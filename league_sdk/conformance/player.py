@@ -83,7 +83,8 @@ async def _first_match(talk: Talk, match: Match) -> None:
     invited = await _invite(talk, match)
     if invited.timed_out:
         raise Stopped(say(_("it did not answer its invitation")))
-    # A league asks nobody for a choice that has not joined; the report says what it would have answered.
+    # A league does not ask a player for a choice that has not joined. It is asked here, and not waited for as long, so
+    # that the report says what it would have answered.
     limit_s = talk.limits.move_s if talk.has_joined(invited) else min(talk.limits.join_s, talk.limits.move_s)
     chosen = await talk.choose(match, limit_s=limit_s, judged_first=True)
     move, illegal = talk.move(chosen), talk.why_illegal(match, chosen)
@@ -182,7 +183,7 @@ async def _second_match(talk: Talk, match: Match, announced: Exchange) -> None:
 
 
 async def _repeated_match(talk: Talk, match: Match) -> None:
-    """Ask the agent for everything twice, with a GAME_ERROR in between; no match that is judged has that for sure."""
+    """Ask the agent for everything twice, with a GAME_ERROR in between; the other matches may need no repetition."""
     verdicts = talk.verdicts
     invited = await talk.invite(match, once=True)
     if not talk.has_joined(invited):
@@ -227,6 +228,7 @@ def _decide_answer_contents(talk: Talk) -> None:
 
 
 def _is_bare(exchange: Exchange) -> bool:
+    """Whether the answer came without JSON-RPC around it."""
     body = exchange.response_body
     return exchange.by_callback or (isinstance(body, Mapping) and "jsonrpc" not in body and "id" not in body)
 

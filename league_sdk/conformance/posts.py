@@ -32,10 +32,10 @@ _REFUSALS = (
 class _Seat:
     player_id: str
     league_token: str
-    known: Collection[str]
+    known_digests: Collection[str]
 
     def owns(self, token: str) -> bool:
-        return tokens.digest(token) in self.known
+        return tokens.digest(token) in self.known_digests
 
 
 @dataclass(slots=True)
@@ -62,15 +62,15 @@ class OpenMatch:
 class Posts(Listener):
     """Takes the player's answers to the match that is played now, at a port of its own or from the league manager.
 
-    A POST is proven by a token of the player, as in a match, if nobody knows the player's tokens by the secret path.
-    With a token that may be somebody else's at the player's address, it also has to show what only the program that is
-    called was told, the match or the path: a caller that registers another's address gets a token as well.
+    A POST is proven by a token of the player, as in a match; or by the secret path, if nobody knows the player's
+    tokens. If its token may belong to somebody else at the player's address, it must also name the match or come by the
+    secret path, which only the called program was told: a caller that registers another's address gets a token as well.
 
     Args:
         known: the SHA-256 of the tokens of all that are registered at the player's address; None where nobody knows
             them, as it is not registered.
-        own: those of them that are certainly of the program there: with them a POST need not name its match, as in a
-            match.
+        own: those of them that certainly belong to the program there: a POST with such a token need not name its match,
+            as in a league.
     """
 
     minds_headers = True
@@ -86,12 +86,12 @@ class Posts(Listener):
         return ours(self._match.refused, _REFUSALS) if self._match is not None else ""
 
     def open(self, match: Match, who: Identity) -> OpenMatch:
-        """Hear answers to this match from now on, and to none before it."""
-        now = self._match
-        if now is None or now.path_secret != match.path_secret:
+        """Take answers to this match from now on, and to no earlier match any more."""
+        open_match = self._match
+        if open_match is None or open_match.path_secret != match.path_secret:
             seat = _Seat(who.player_id, who.league_token, self._known or ())
-            now = self._match = OpenMatch(who.league_id, match.match_id, match.path_secret, seat)
-        return now
+            open_match = self._match = OpenMatch(who.league_id, match.match_id, match.path_secret, seat)
+        return open_match
 
     def relayed(self, message_type: str, message: Mapping[str, Any]) -> None:
         """Take an answer that the player sent to the league manager, which has proven that it is for this check."""
@@ -104,7 +104,7 @@ class Posts(Listener):
 
         Raises:
             TokenMissing, TokenInvalid: E011, E012.
-            OutOfTime, InvalidFormat: E001, E002, nothing waits for it.
+            OutOfTime, InvalidFormat: E001, E002, no request waits for this answer.
         """
         match = self._match
         if match is None or request.name not in ANSWERS:
@@ -120,10 +120,10 @@ class Posts(Listener):
         """Refuse a POST that is not the player's; ``is_told`` says whether it came by the secret path."""
         if self._known is None and is_told:
             return
-        named = message.get("match_id", message.get("game_id"))
+        match_id = message.get("match_id", message.get("game_id"))
         if find_seat([(match, match.mailbox)], message, trusted_token="") is None:
-            raise InvalidFormat(_NOT_HERE, field="match_id", seen=named)
-        if named is None and not (is_told or self._is_own(message)):
+            raise InvalidFormat(_NOT_HERE, field="match_id", seen=match_id)
+        if match_id is None and not (is_told or self._is_own(message)):
             raise MissingField(_NO_MATCH_ID, field="match_id", expected="the match that this answers")
 
     def _is_own(self, message: Mapping[str, Any]) -> bool:
@@ -135,5 +135,5 @@ class Posts(Listener):
         try:
             match.mailbox.deliver(match.seat.player_id, message_type, message)
         except LeagueError as error:
-            # Its sender has its receipt already, as in a match.
+            # The sender was told already that its answer was received, as in a match.
             match.refused = error.message

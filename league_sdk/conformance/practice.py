@@ -40,11 +40,11 @@ NOT_PLAYED = "NOT_PLAYED"
 """The status of a match that could not be played to its end, through no fault of the agent's."""
 MAX_STEPS = 400
 """How many messages are shown; a game in turns has two for each move."""
-OVERTAKEN_EVERY_S, OVERTAKEN_END_S = 0.2, 2.0
-"""How often it is looked whether the agent is due in a match, and how long it is then told that this one is over."""
+OVERTAKEN_LOOK_INTERVAL_S, OVERTAKEN_END_TIMEOUT_S = 0.2, 2.0
+"""The time between two looks whether the agent is due in a match, and the timeout of GAME_OVER if it is."""
 
 _OVERTAKEN = _("the agent is due in a match")
-_NOT_SHOWN = _(
+_NOT_PROVEN = _(
     "another agent is registered at this address too, and the one that answered did not send the auth_token of this one"
 )
 
@@ -55,7 +55,8 @@ class Practice:
 
     Attributes:
         endpoint: the agent's address.
-        game_type: what was played. opponent: the name of the house agent.
+        game_type: what was played.
+        opponent: the name of the house agent.
         role: PLAYER_A, who begins in games with turns, or PLAYER_B.
         players: the ids of PLAYER_A and PLAYER_B; one of them is the agent's.
         player_id: the agent's.
@@ -65,8 +66,9 @@ class Practice:
         result: ``game_result`` as the agent was told it; empty of a match that could not be played.
         faults: why the agent did not play, as a referee reports it; empty if it did.
         view: the public view of the game at the end.
-        started_at: UTC. took_s: seconds.
-        steps: everything in order.
+        started_at: when the match began, in UTC.
+        took_s: seconds.
+        steps: every message and every move of the house agent, in order.
     """
 
     endpoint: str
@@ -129,7 +131,7 @@ async def practise(
 
     Raises:
         KeyError: there is no such game here.
-        OSError: the address of ours that the subject names cannot be listened on.
+        OSError: this machine cannot listen at the address that the subject names.
     """
     game = get_game(game_type)
     limits = subject.limits
@@ -156,7 +158,7 @@ class _Playing:
     house: House
     on_step: OnStep
     steps: list[Step] = field(default_factory=list)
-    joined_with: str = field(default="", repr=False)
+    join_token: str = field(default="", repr=False)
     state: State = field(init=False)
 
     def __post_init__(self) -> None:
@@ -198,19 +200,19 @@ class _Playing:
         )
 
     async def play(self) -> _End:
-        """Play to the end; how it ended for the agent."""
+        """Play to the end; returns how it ended for the agent."""
         try:
             return await self._end(await self._unless_overtaken(self._to_the_end()))
         except Stopped as stopped:
             # An agent that was left in a match may refuse the next one.
-            limit_s = OVERTAKEN_END_S if self.subject.is_overtaken() else self.limits.game_over_s
+            limit_s = OVERTAKEN_END_TIMEOUT_S if self.subject.is_overtaken() else self.limits.game_over_s
             self.line.extend(limit_s)
             over = {"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"}
             await self._tell_end(over, limit_s)
             return _End(NOT_PLAYED, f"{stopped.reason}.", stopped.reason.to_json())
 
     async def _to_the_end(self) -> Fault | None:
-        """Play until the game is decided; why the agent did not play on, or None if it did."""
+        """Play until the game is decided; returns why the agent did not play on, or None if it did."""
         if not self.subject.in_play:
             await self._announce()
         fault = await self._invite()
@@ -219,14 +221,14 @@ class _Playing:
         return fault
 
     async def _unless_overtaken(self, play: Coroutine[Any, Any, Fault | None]) -> Fault | None:
-        """What ``play`` returns.
+        """Await ``play``, and return what it returns.
 
         Raises:
             Stopped: the agent is due in a match; ``play`` was cancelled in the midst of what it waited for.
         """
         task = asyncio.ensure_future(play)
         try:
-            while not (await asyncio.wait([task], timeout=OVERTAKEN_EVERY_S))[0]:
+            while not (await asyncio.wait([task], timeout=OVERTAKEN_LOOK_INTERVAL_S))[0]:
                 if self.subject.is_overtaken():
                     raise Stopped(say(_OVERTAKEN))
             return task.result()
@@ -245,7 +247,7 @@ class _Playing:
         self.line.check_alive()
 
     async def _invite(self) -> Fault | None:
-        """Invite the agent; why it does not play, or None if it does."""
+        """Invite the agent; returns why it does not play, or None if it does."""
         to, limit_s = self.league.receiver(self.match), self.limits.join_s
         joined = await self._ask(
             partial(match_messages.invitation, to),
@@ -255,14 +257,14 @@ class _Playing:
         )
         if isinstance(joined, Fault):
             return joined
-        digests = self.subject.shown_by
-        if digests and not (self.joined_with and tokens.digest(self.joined_with) in digests):
-            # Another's program may listen here: a caller that only names its address is not shown what it does.
-            raise Stopped(say(_NOT_SHOWN))
+        digests = self.subject.proving_digests
+        if digests and not (self.join_token and tokens.digest(self.join_token) in digests):
+            # Somebody else's program may listen here: whoever only names its address must not see how it plays.
+            raise Stopped(say(_NOT_PROVEN))
         return None
 
     async def _turn(self) -> Fault | None:
-        """Have everybody move whose turn it is, or draw the number; why the agent did not move, or None."""
+        """Have everybody move whose turn it is, or draw the number; returns why the agent did not move, or None."""
         movers = self.game.to_move(self.state)
         if not movers:
             self.state = self.league.draw(self.match, self.state)
@@ -293,7 +295,7 @@ class _Playing:
         )
 
     async def _end(self, fault: Fault | None) -> _End:
-        """Tell the agent how the match ended; what it was told."""
+        """Tell the agent how the match ended; returns what it was told."""
         outcome = self.game.outcome(self.state) if fault is None else None
         if outcome is not None:
             result = result_of(outcome)
@@ -311,7 +313,7 @@ class _Playing:
         )
 
     async def _tell_end(self, result: dict[str, Any], limit_s: float) -> None:
-        """Send GAME_OVER; a game that was not played out says what there was of it."""
+        """Send GAME_OVER; of a game that was not played out, it says what was played."""
         message = self.league.result(self.match, self.game.unfinished(self.state) | result)
         side = self._side(MessageType.GAME_OVER, limit_s)
         await side.tell(message, limit_s=limit_s, hidden=False)
@@ -344,12 +346,12 @@ class _Playing:
         invites = answer_type == MessageType.GAME_JOIN_ACK
         options = {"choice_field": self.game.choice_field}
         to = self.league.receiver(self.match)
-        return WatchedSide(self.line, to, open_match, limits, invites, options, note=self._note, join=self._joined)
+        return WatchedSide(self.line, to, open_match, limits, invites, options, note=self._note, join=self._keep_token)
 
-    def _joined(self, message: Mapping[str, Any]) -> None:
+    def _keep_token(self, message: Mapping[str, Any]) -> None:
         """Keep the auth_token of the answer to the invitation."""
         token = message.get("auth_token")
-        self.joined_with = token if isinstance(token, str) else ""
+        self.join_token = token if isinstance(token, str) else ""
 
     def _context(self, player_id: str) -> dict[str, Any]:
         """What the house agent knows beside the options and the board."""

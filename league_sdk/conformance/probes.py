@@ -20,7 +20,8 @@ from league_sdk.rules.game import Game
 
 CONTACT_TIMEOUT_S, REQUEST_TIMEOUT_S = 5.0, 10.0
 UNDECLARED_MOVE_S = 5.0
-"""For a move in a game that the agent did not declare; some confirm whatever they get, and then nothing comes."""
+"""How long to wait for a move in a game that the agent did not declare: some agents confirm whatever they get, and then
+send nothing."""
 _AUTH_CODES = ("E011", "E012")
 _PING = {"jsonrpc": "2.0", "method": "ping"}
 _BROKEN = b'{"jsonrpc": "2.0", "method": "ping", "id": 1'
@@ -72,13 +73,13 @@ def _is_understood(exchange: Exchange, status: int) -> bool:
 
 async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     """Check the generic move with a game that the agent declares; without one, a failure costs it nothing."""
-    verdicts, name, ours = talk.verdicts, "tool.make_move", talk.league
-    if ours.game.call_message == MessageType.GAME_MOVE_CALL and not others:
-        verdicts.record(name, Verdict.CONFORMS, say(_("It played {game} with it."), game=ours.game.game_type))
+    verdicts, name, league = talk.verdicts, "tool.make_move", talk.league
+    if league.game.call_message == MessageType.GAME_MOVE_CALL and not others:
+        verdicts.record(name, Verdict.CONFORMS, say(_("It played {game} with it."), game=league.game.game_type))
         return
     if not verdicts.conforms("join.accepts"):
         return
-    talk.league = ours.of(others[0]) if others else ours
+    talk.league = league.of(others[0]) if others else league
     match, game_type = talk.league.match(ROLES[0]), talk.league.game.game_type
     invited = await talk.invite(match)
     # An agent that has not declared such a game is asked in its likeliest dialect only, and not waited for as long.
@@ -95,7 +96,7 @@ async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     else:
         verdicts.skip(name, say(_("It does not know it, and plays no game that needs it.")), exchange)
     await talk.end(match)
-    talk.league = ours
+    talk.league = league
 
 
 async def check_robustness(talk: Talk) -> None:
@@ -163,7 +164,8 @@ WRONG_BODIES: Mapping[str, Callable[[Line], Any]] = {
     "robust.notification": lambda line: _PING,
 }
 """Makes the body that is sent for each clause; a notification is a call without an id."""
-NO_REQUESTS = frozenset({"robust.broken_json", "robust.batch", "robust.notification"})
+HTTP_ONLY = frozenset({"robust.broken_json", "robust.batch", "robust.notification"})
+"""Clauses whose body is no JSON-RPC request, so that it cannot be put into the inbox of an agent that dials out."""
 WHOLE_ONLY = _("A line of its own brings it whole JSON-RPC requests only, and no HTTP.")
 
 
@@ -173,7 +175,7 @@ async def check_wrong_bodies(
     """Send bodies of :data:`WRONG_BODIES` and judge the answers; returns the exchanges by clause."""
     exchanges = {}
     for name in names:
-        if line.dials_out and name in NO_REQUESTS:
+        if line.dials_out and name in HTTP_ONLY:
             verdicts.skip(name, say(WHOLE_ONLY))
             continue
         exchanges[name] = await line.call(WRONG_BODIES[name](line), limit_s=limit_s)

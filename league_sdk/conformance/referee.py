@@ -42,11 +42,13 @@ RESULT_TIMEOUT_S = 15.0
 """How long to wait for a result."""
 SILENT_RESULT_TIMEOUT_S = 25.0
 """The time for the result of a match with a silent player: a referee that obeys the settings needs three seconds."""
-_SHORT = {"move_timeout_s": 1.0, "max_retries": 1, "retry_base_s": 0.1}
+_SHORT_LIMITS = {"move_timeout_s": 1.0, "max_retries": 1, "retry_base_s": 0.1}
 
 
 @dataclass(slots=True)
 class _Talk:
+    """A check in progress; ``way`` is the way of starting a match that the referee takes, empty until it is known."""
+
     line: Line
     verdicts: Verdicts
     cast: Cast
@@ -66,7 +68,7 @@ async def check_referee(subject: Subject, client: Caller, on_clause: OnClause | 
     try:
         if subject.on_listening is not None:
             subject.on_listening(cast.endpoint(MANAGER))
-        await _registered(verdicts, cast, subject.register_wait_s)
+        await _check_registration(verdicts, cast, subject.register_wait_s)
         line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
         line.dials_out = subject.dials_out
         try:
@@ -91,7 +93,7 @@ async def _exchanges(talk: _Talk) -> None:
 
 
 async def _check_mcp(talk: _Talk) -> None:
-    """Check a referee as a server of MCP; also one that takes no match: a server of MCP alone takes none."""
+    """Check a referee as a server of MCP; also one that took no match, as a referee that speaks only MCP takes none."""
     if not talk.verdicts.conforms("http.reached"):
         return
     match_id = next(iter(talk.cast.scripts), "R1M1")
@@ -108,21 +110,21 @@ async def _check_mcp(talk: _Talk) -> None:
     await check_referee_mcp(talk.line, talk.verdicts, question)
 
 
-async def _registered(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:
+async def _check_registration(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:
     await cast.until(lambda: cast.registration, wait_s)
     registration = cast.registration
     if registration is None:
         verdicts.decide("register.sent", False, limit=f"{wait_s:g}", where=cast.endpoint(MANAGER))
         verdicts.skip("register.request", say(_("There was none.")))
     else:
-        verdicts.decide("register.sent", True, registration.shown)
+        verdicts.decide("register.sent", True, registration.evidence)
         judge_shown(verdicts, "register.request", [registration])
 
 
 # Starting a match (ruling, section 10) ------------------------------------------------------------------------
 
 
-def _start_message(talk: _Talk, match_id: str, rules: LeagueSettings) -> dict[str, Any]:
+def _start_message(talk: _Talk, match_id: str, league_settings: LeagueSettings) -> dict[str, Any]:
     """``start_match`` with everything that our referees and those of students look for."""
     cast = talk.cast
     seats: dict[str, Any] = {}
@@ -139,7 +141,7 @@ def _start_message(talk: _Talk, match_id: str, rules: LeagueSettings) -> dict[st
             "suspended": False,
         }
         seats |= {f"player_{side}_id": name, f"player_{side}_endpoint": cast.endpoint(name)}
-    settings = rules.for_referee()
+    settings = league_settings.for_referee()
     flat = {name: value for name, value in settings.items() if name.endswith(("_s", "_points", "_retries"))}
     return envelope(
         START_MATCH.upper(),
@@ -159,7 +161,7 @@ def _start_message(talk: _Talk, match_id: str, rules: LeagueSettings) -> dict[st
     )
 
 
-async def _start(talk: _Talk, script: Script, **rules: Any) -> tuple[str, list[Exchange]]:
+async def _start(talk: _Talk, script: Script, **settings: Any) -> tuple[str, list[Exchange]]:
     """Start a match in one way after the other until the referee takes it.
 
     Returns its id, empty when it was not taken, and the exchanges.
@@ -167,7 +169,7 @@ async def _start(talk: _Talk, script: Script, **rules: Any) -> tuple[str, list[E
     talk.round_id += 1
     match_id = f"R{talk.round_id}M1"
     talk.cast.scripts[match_id] = script
-    message = _start_message(talk, match_id, LeagueSettings(**rules))
+    message = _start_message(talk, match_id, LeagueSettings(**settings))
     exchanges = []
     for way in [talk.way] if talk.way else starts.ways(shapes.CANONICAL, {}):
         exchange = await _offer(talk, way, message)
@@ -224,7 +226,7 @@ async def _fair_match(talk: _Talk) -> None:
     report = await _result(talk, match_id, RESULT_TIMEOUT_S)
     judge_asking(verdicts, cast, match_id)
     judge_over(verdicts, cast, match_id)
-    verdicts.decide("report.sent", report, report.shown if report else None, limit=f"{RESULT_TIMEOUT_S:g}")
+    verdicts.decide("report.sent", report, report.evidence if report else None, limit=f"{RESULT_TIMEOUT_S:g}")
     if report is not None:
         judge_report(verdicts, cast, match_id, report)
     a, b = (len(cast.of(match_id, MessageType.GAME_INVITATION, name)) for name in (A, B))
@@ -239,13 +241,13 @@ async def _illegal_match(talk: _Talk) -> None:
     report = await _result(talk, match_id, RESULT_TIMEOUT_S)
     _judge_error(talk, "illegal.error", match_id, A, "E004")
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL, A)
-    verdicts.decide("illegal.again", len(calls) > 1, calls[1].shown if len(calls) > 1 else None)
+    verdicts.decide("illegal.again", len(calls) > 1, calls[1].evidence if len(calls) > 1 else None)
     over = cast.of(match_id, MessageType.GAME_OVER)
     if report is None or not over:
         why = say(_("No result within {limit} s."), limit=f"{RESULT_TIMEOUT_S:g}")
         verdicts.record("illegal.result", Verdict.FAILS, why)
     elif wrong_result(over[0]) and winner_of(over[0]) == B and len(calls) == 1:
-        verdicts.record("illegal.result", Verdict.TOLERATED, say(_("It was lost by the slip.")), over[0].shown)
+        verdicts.record("illegal.result", Verdict.TOLERATED, say(_("It was lost by the slip.")), over[0].evidence)
     else:
         judge_result(verdicts, "illegal.result", over[0])
 
@@ -253,12 +255,12 @@ async def _illegal_match(talk: _Talk) -> None:
 def _judge_error(talk: _Talk, name: str, match_id: str, player: str, code: str) -> None:
     """Decide whether a player received GAME_ERROR with a code."""
     errors = talk.cast.of(match_id, MessageType.GAME_ERROR, player)
-    game_error = next((one for one in errors if one.message.get("error_code") == code), None)
-    talk.verdicts.decide(name, game_error, game_error.shown if game_error else None)
+    game_error = next((heard for heard in errors if heard.message.get("error_code") == code), None)
+    talk.verdicts.decide(name, game_error, game_error.evidence if game_error else None)
 
 
 async def _silent_match(talk: _Talk) -> None:
-    match_id, _exchanges = await _start(talk, Script.SILENT, **_SHORT)
+    match_id, _exchanges = await _start(talk, Script.SILENT, **_SHORT_LIMITS)
     if not match_id:
         return
     report = await _result(talk, match_id, SILENT_RESULT_TIMEOUT_S)
@@ -274,4 +276,4 @@ async def _silent_match(talk: _Talk) -> None:
     status, winner = result_of(over[0]).get("status"), winner_of(over[0])
     right = status == "TECHNICAL_LOSS" and winner == A
     seen = {"status": seen_text(status), "seen": seen_text(winner), "winner": A}
-    talk.verdicts.decide("silent.loss", right, over[0].shown, **seen)
+    talk.verdicts.decide("silent.loss", right, over[0].evidence, **seen)

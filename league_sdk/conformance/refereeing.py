@@ -18,39 +18,41 @@ _BOTH = {A, B}
 
 def judge_shown(verdicts: Verdicts, name: str, messages: Iterable[Heard]) -> None:
     """Decide whether messages are as the documents show them; without any, do nothing."""
-    verdicts.as_shown(name, [(one.message, one.shown) for one in messages])
+    verdicts.as_shown(name, [(heard.message, heard.evidence) for heard in messages])
 
 
 def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     """Judge the invitations and the requests for a choice."""
     invitations = cast.of(match_id, MessageType.GAME_INVITATION)
-    roles = {one.to: one.message.get("role_in_match") for one in invitations}
+    roles = {heard.to: heard.message.get("role_in_match") for heard in invitations}
     if set(roles) == _BOTH and roles != {A: "PLAYER_A", B: "PLAYER_B"}:
         why = say(_("role_in_match was {seen}."), seen=seen_text(roles))
-        verdicts.record("invite.both", Verdict.TOLERATED, why, invitations[0].shown)
+        verdicts.record("invite.both", Verdict.TOLERATED, why, invitations[0].evidence)
     else:
         _decide_both(verdicts, "invite.both", invitations)
     judge_shown(verdicts, "invite.message", invitations)
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL)
-    if {one.to for one in calls} != _BOTH:
+    if {heard.to for heard in calls} != _BOTH:
         _decide_both(verdicts, "choose.both", calls)
         return
-    if set(roles) == _BOTH and min(one.at for one in calls) > max(one.at for one in invitations[:2]):
+    if set(roles) == _BOTH and min(heard.at for heard in calls) > max(heard.at for heard in invitations[:2]):
         _decide_both(verdicts, "choose.both", calls)
     else:
         why = say(_("One was asked before the other was invited."))
-        verdicts.record("choose.both", Verdict.TOLERATED, why, calls[0].shown)
+        verdicts.record("choose.both", Verdict.TOLERATED, why, calls[0].evidence)
     judge_shown(verdicts, "choose.message", calls)
     verdicts.decide("choose.parallel", match_id in cast.asked_in_parallel)
-    telling = [one for one in invitations + calls if any(_holds(one.message, choice) for choice in CHOICES.values())]
-    verdicts.decide("choose.hidden", not telling, telling[0].shown if telling else None)
+    revealing = [
+        heard for heard in invitations + calls if any(_holds(heard.message, choice) for choice in CHOICES.values())
+    ]
+    verdicts.decide("choose.hidden", not revealing, revealing[0].evidence if revealing else None)
 
 
 def _decide_both(verdicts: Verdicts, name: str, messages: list[Heard]) -> None:
     """Decide whether both players received a message."""
-    receivers = {one.to for one in messages}
-    shown = messages[0].shown if receivers == _BOTH else None
-    verdicts.decide(name, receivers == _BOTH, shown, names=", ".join(sorted(receivers)) or say(_("nobody")))
+    receivers = {heard.to for heard in messages}
+    evidence = messages[0].evidence if receivers == _BOTH else None
+    verdicts.decide(name, receivers == _BOTH, evidence, names=", ".join(sorted(receivers)) or say(_("nobody")))
 
 
 def _holds(message: Any, choice: str) -> bool:
@@ -66,14 +68,14 @@ def judge_over(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     _decide_both(verdicts, "over.both", messages)
     judge_shown(verdicts, "over.message", messages)
     if messages:
-        wrong = next((one for one in messages if wrong_result(one)), messages[0])
+        wrong = next((heard for heard in messages if wrong_result(heard)), messages[0])
         judge_result(verdicts, "over.right", wrong)
 
 
 def judge_result(verdicts: Verdicts, name: str, over: Heard) -> None:
     """Decide whether a GAME_OVER has the result that follows from the rules."""
     wrong = wrong_result(over)
-    verdicts.decide(name, not wrong, over.shown, winner=winner_of(over), wrong=wrong)
+    verdicts.decide(name, not wrong, over.evidence, winner=winner_of(over), wrong=wrong)
 
 
 def result_of(over: Heard) -> Mapping[str, Any]:
@@ -117,9 +119,9 @@ def judge_report(verdicts: Verdicts, cast: Cast, match_id: str, report: Heard) -
     winner, seen, score = winner_of(over[0]) if over else None, result.get("winner"), result.get("score")
     right = seen == winner and score == {name: 3 if name == winner else 0 for name in (A, B)}
     words = {"winner": winner, "seen": seen_text(seen), "score": seen_text(score), "right": seen_text(winner)}
-    verdicts.decide("report.right", right, report.shown, **words)
+    verdicts.decide("report.right", right, report.evidence, **words)
     if cast.registration is not None:
         right = report.message.get("auth_token") == cast.tokens["auth"]
-        verdicts.decide("report.token", right, None if right else report.shown)
+        verdicts.decide("report.token", right, None if right else report.evidence)
     else:
         verdicts.skip("report.token", say(_("It was not registered here.")))

@@ -35,15 +35,15 @@ class Verdict(StrEnum):
 
 def printable(text: str) -> str:
     """Replace control and other invisible characters, because an agent's text may be printed on a terminal."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def _shown(text: str) -> str:
+def _cleaned(text: str) -> str:
     return printable(redact(text))[:MAX_TEXT_CHARS]
 
 
 def _without_words(part: Clause | Report) -> dict[str, Any]:
-    names = [one.name for one in fields(part) if one.name != "memory"]
+    names = [item.name for item in fields(part) if item.name != "memory"]
     return {name: getattr(part, name) for name in names if not name.endswith("_words")}
 
 
@@ -84,9 +84,9 @@ class Clause:
     def __post_init__(self) -> None:
         # Done here so that no check can forget it: an agent's text may contain a token or be very long.
         for name in ("id", "title", "expected", "source", "why"):
-            object.__setattr__(self, name, _shown(getattr(self, name)))
+            object.__setattr__(self, name, _cleaned(getattr(self, name)))
         if self.why_words is not None:
-            object.__setattr__(self, "why_words", self.why_words.cleaned(_shown))
+            object.__setattr__(self, "why_words", self.why_words.cleaned(_cleaned))
         for name in ("sent", "came"):
             object.__setattr__(self, name, body_for_transcript(getattr(self, name)))
 

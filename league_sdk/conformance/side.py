@@ -93,17 +93,17 @@ class CheckSide:
             self.decisive = self._reply
             return
         elapsed_ms = round((self.clock.monotonic() - self._sent_at) * 1000)
-        self.line.count(None)
+        self.line.note_outcome(None)
         self.decisive = answered_by_post(Exchange(self._sent, elapsed_ms=elapsed_ms), result.message)
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:
-        """Never: the check knows nothing that would excuse a try, and blames nobody for one."""
+        """Never: the check does not measure whether its own side failed, and no try that it makes costs a point."""
         return False
 
     async def late_post(self, exchange: Exchange) -> Exchange:
         """Wait for the message that may follow by POST after a reply that only acknowledges.
 
-        A referee has its answer by then; the report is about the message.
+        For a referee such a reply is the answer already, but the report judges the message.
         """
         arrived: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
 

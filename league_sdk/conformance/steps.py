@@ -47,7 +47,12 @@ OnStep = Callable[[Step, Mapping[str, Any]], None]
 
 @dataclass(slots=True)
 class WatchedSide(CheckSide):
-    """Asks the agent, and notes every message with its outcome."""
+    """Asks the agent, and notes every message with its outcome.
+
+    Attributes:
+        note: called with each step.
+        join: called with each answer to the invitation.
+    """
 
     note: Callable[[Step], None] = field(default=lambda step: None, kw_only=True)
     join: Callable[[Mapping[str, Any]], None] = field(default=lambda message: None, kw_only=True)

@@ -55,17 +55,17 @@ class Limits:
         return self.other_s
 
     @classmethod
-    def of_league(cls, rules: LeagueSettings) -> Limits:
+    def of_league(cls, settings: LeagueSettings) -> Limits:
         """The limits of a match in a league with these settings."""
         return cls(
-            rules.join_timeout_s,
-            rules.move_timeout_s,
-            rules.game_over_timeout_s,
-            rules.generic_timeout_s,
-            max_retries=rules.max_retries,
-            retry_base_s=rules.retry_base_s,
-            retry_factor=rules.retry_factor,
-            request_patience_s=rules.request_patience_s,
+            settings.join_timeout_s,
+            settings.move_timeout_s,
+            settings.game_over_timeout_s,
+            settings.generic_timeout_s,
+            max_retries=settings.max_retries,
+            retry_base_s=settings.retry_base_s,
+            retry_factor=settings.retry_factor,
+            request_patience_s=settings.request_patience_s,
         )
 
 
@@ -76,21 +76,21 @@ class Subject:
     Attributes:
         url: its address.
         role: ``player``, ``referee`` or ``manager``.
-        listen: this machine's address, where its own calls are heard; None finds it out.
+        listen: the address of this machine at which the agent's own calls are heard; None: find it out.
         game_types: players: what it plays; unknown ones are passed over.
         limits: players: in seconds.
         identity: players: how it is registered, for one that is.
-        dialect: players: the way of speaking to try first.
-        ready_in: players: the way of speaking in which it has said that it is ready for its games; empty if it has not.
+        dialect: players: the dialect to try first.
+        ready_in: players: the dialect in which it has said that it is ready for its games; empty if it has not.
         tokens: players: the SHA-256 of the auth_tokens that prove its answers by POST; None where nobody knows them.
         own_tokens: players: those of them with which an answer by POST need not name its match.
-        on_posts: players: told what takes the answers that it sends to the league manager.
+        on_posts: players: called with a function that takes the answers which the player sends to the league manager.
         stays: players: it is behind a gateway, where another path is another program.
         dials_out: the agent fetches what is sent; ``url`` is not called then, and the client leads to its inbox.
         is_overtaken: players: whether the agent is due in a match: the check stops then, and ends its own matches.
         in_play: players in a practice match: a league is being played with it. No round is announced to it then, as
             some count the rounds.
-        shown_by: players in a practice match: the SHA-256 of auth_tokens, one of which the answer to the invitation
+        proving_digests: players in a practice match: SHA-256 of auth_tokens, one of which the answer to the invitation
             must carry; empty if nobody else can be at its address.
         farewell: players: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
         manager_port: referees: where the league manager listens; 0 for a free port.
@@ -113,7 +113,7 @@ class Subject:
     dials_out: bool = False
     is_overtaken: Callable[[], bool] = lambda: False
     in_play: bool = False
-    shown_by: Collection[str] = ()
+    proving_digests: Collection[str] = ()
     farewell: bool = True
     manager_port: int = 0
     register_wait_s: float = DEFAULT_REGISTER_WAIT_S

@@ -114,17 +114,17 @@ class Talk:
             more: further fields of the message.
             once: try once only. This is also done as soon as it is known that the agent cannot play.
             judged_first: do not stop the check here if the agent is gone: the caller judges the answer first.
-            how: further arguments of :meth:`Line.ask`.
+            options: further arguments of :meth:`Line.ask`.
 
         Returns the exchange that decides.
 
         Raises:
             Stopped: the check cannot go on.
         """
-        line, field = self.line, self.league.game.choice_field
-        side = self._side(match, limit_s, answer_type, {"choice_field": field, **options})
+        line, choice_field = self.line, self.league.game.choice_field
+        side = self._side(match, limit_s, answer_type, {"choice_field": choice_field, **options})
         retries = 0 if once or self.cannot_play else self.limits.max_retries
-        silent = line.timeouts
+        timeouts_before = line.timeouts
         await Request(
             side,
             lambda now, deadline: build(now=now, deadline=deadline) | dict(more),
@@ -133,15 +133,15 @@ class Talk:
             accept=accept,
             max_retries=retries,
         ).obtain()
-        # The tries of one request are one silence.
-        line.timeouts = min(line.timeouts, silent + 1)
+        # The timeouts of all tries of one request count as one.
+        line.timeouts = min(line.timeouts, timeouts_before + 1)
         exchange = side.decisive
         if exchange is None:
             raise RuntimeError("a request without a try")
         if exchange.is_bare and not exchange.said_ready and line.hears_posts:
             exchange = await side.late_post(exchange)
         by_name = answer_type not in (MessageType.GAME_MOVE_RESPONSE, MessageType.GAME_JOIN_ACK)
-        self._read(exchange, answer_type, side.message, choice_field=field if by_name else "")
+        self._read(exchange, answer_type, side.message, choice_field=choice_field if by_name else "")
         if not judged_first:
             line.check_alive()
         return exchange

@@ -38,11 +38,11 @@ def render(report: Report, *, width: int = 100, colour: bool = False, everything
         lines += clause_lines(clause, width=width, colour=colour, everything=everything, above=above)
         if everything or clause.verdict in (Verdict.TOLERATED, Verdict.FAILS):
             above = clause.came
-    counts = ", ".join(f"{report.count(verdict)} {_many(verdict)}" for verdict in Verdict)
+    counts = ", ".join(f"{report.count(verdict)} {_verb(verdict)}" for verdict in Verdict)
     return "\n".join([*lines, "", counts + "."]) + "\n"
 
 
-def _many(verdict: Verdict) -> str:
+def _verb(verdict: Verdict) -> str:
     return {Verdict.CONFORMS: "conform", Verdict.FAILS: "fail"}.get(verdict, verdict.value)
 
 

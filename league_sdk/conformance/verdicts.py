@@ -122,11 +122,11 @@ class Verdicts:
 
     @contextmanager
     def until_stopped(self) -> Iterator[None]:
-        """Run a part of the check; if it raises :class:`Stopped`, keep the reason for the report, unless it has one."""
+        """Run a part of the check; if it raises :class:`Stopped`, keep the first reason for the report."""
         try:
             yield
-        except Stopped as reason:
-            self._stopped = self._stopped or reason.reason
+        except Stopped as stopped:
+            self._stopped = self._stopped or stopped.reason
 
     def report(self, *, why_open: Sentence | None = None, memory: Memory | None = None) -> Report:
         """The report; clauses that are still open are reported as skipped.
@@ -139,7 +139,7 @@ class Verdicts:
         for name, rule in self._role.rules.items():
             if name not in self and not rule.for_some:
                 self.skip(name, say(_("Not asked: {why}."), why=why))
-        spoken = {} if memory is None else {kind: one for kind, one in memory.spoken.items() if kind != READY}
+        spoken = {} if memory is None else {kind: dialect for kind, dialect in memory.spoken.items() if kind != READY}
         clauses = tuple(self[name] for name in self._role.rules if name in self)
         summary, first = self._summary(clauses), next_step(clauses)
         return Report(
@@ -159,18 +159,18 @@ class Verdicts:
         )
 
     def _is_usable(self) -> bool:
-        first = all(self[name].verdict in _GOOD for name in self._role.essential)
-        return first and all(self[name].verdict is not Verdict.FAILS for name in self._role.lasting)
+        has_essential = all(self[name].verdict in _GOOD for name in self._role.essential)
+        return has_essential and all(self[name].verdict is not Verdict.FAILS for name in self._role.lasting)
 
     def _summary(self, clauses: tuple[Clause, ...]) -> Sentence:
         if not self._is_usable():
             needed = (REACHED.id, *self._role.essential, *self._role.lasting)
-            open_ones = [self[name] for name in needed if self[name].verdict not in _GOOD]
-            unknown = next((clause for clause in open_ones if clause.why in self._role.unknown), None)
+            unmet = [self[name] for name in needed if self[name].verdict not in _GOOD]
+            unknown = next((clause for clause in unmet if clause.why in self._role.unknown), None)
             if unknown is not None:
                 return say(self._role.unknown[unknown.why])
-            failed = [clause for clause in open_ones if clause.verdict is Verdict.FAILS]
-            first = (failed or open_ones)[0]
+            failed = [clause for clause in unmet if clause.verdict is Verdict.FAILS]
+            first = (failed or unmet)[0]
             return Sentence(self._role.unusable, {"title": say(first.title), "why": first.why_words}).used()
         counts = {verdict: sum(clause.verdict is verdict for clause in clauses) for verdict in _POINTS}
         points = [say(_POINTS[verdict][0 if n == 1 else 1], n=n).used() for verdict, n in counts.items() if n]

@@ -152,7 +152,7 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
             expected = digest_of(before, event.public, event.private_sha256)
         except ValueError as error:
             raise Broken(
-                place, seq=last_seq, problem=f"{error}.", seen="that", expected="an event of a ledger"
+                place, seq=last_seq, problem=f"{error}.", seen="this event", expected="an event of a ledger"
             ) from None
         if event.digest != expected:
             problem = "its digest does not follow from what it says and from the event before it."

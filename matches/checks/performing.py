@@ -86,7 +86,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
         limits=limits,
         stays=job.stays,
         in_play=job.in_play,
-        shown_by=job.shown_by,
+        proving_digests=job.shown_by,
         is_overtaken=job.is_overtaken,
         # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
         farewell=identity is None,

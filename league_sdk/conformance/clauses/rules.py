@@ -60,7 +60,8 @@ class Role:
         unusable: the summary of an agent that cannot be used, with ``{title}`` and ``{why}`` of that clause.
         usable: the summary of one that can be used and has ``{points}`` to mend.
         perfect: the summary of one that has none.
-        unknown: the summary of one of which it is not known, by the reason of an essential clause.
+        unknown: the summary of an agent of which it is not known whether it can be used, by the reason that an
+            essential clause was not decided for.
         lasting: the ids of clauses without which a league cannot use it for long: if one fails, it cannot be used, but
             a check that had no time for them says nothing.
     """
@@ -91,7 +92,7 @@ def takes(name: str, title: str, source: str, expected: str = _NO_ERROR) -> Rule
 
 
 def refuses(name: str, title: str, source: str, *codes: str, expected: str = "") -> Rule:
-    """A rule about a message that must be refused with an E-code; of several ``expected`` says which."""
+    """A rule about a message that must be refused with one of these E-codes; ``expected`` is needed for several."""
     return Rule(name, title, expected or f"{codes[0]}.", source, by=judgements.error_code(*codes))
 
 

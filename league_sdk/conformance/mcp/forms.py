@@ -1,4 +1,4 @@
-"""What MCP demands of the form of a server's answers: the first thing that is otherwise, in words. No I/O.
+"""What MCP demands of the form of a server's answers: the first difference, in words. No I/O.
 
 Clients of MCP read answers strictly: one tool without ``inputSchema`` makes most of them refuse the whole list. What
 the specification leaves open is not a difference.
@@ -130,12 +130,12 @@ def _of_result(result: Any, tool: Mapping[str, Any], stateless: bool) -> Iterato
 def _differences(
     method: str, holder: Mapping[str, Any], fields: tuple[_Wanted, ...], at: tuple[str, ...] = ()
 ) -> Iterator[Sentence]:
-    for one in fields:
+    for wanted in fields:
         value: Any = holder
-        for name in one.path:
+        for name in wanted.path:
             value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
-        if value is _MISSING or not one.fits(value):
-            yield _difference(method, (*at, *one.path), value, one.expected)
+        if value is _MISSING or not wanted.fits(value):
+            yield _difference(method, (*at, *wanted.path), value, wanted.expected)
 
 
 def _difference(method: str, path: tuple[str, ...], value: Any, expected: str) -> Sentence:

@@ -32,7 +32,7 @@ def is_through_tools(shape: str, kind: str) -> bool:
 async def check_mcp(talk: Talk) -> Memory | None:
     """Judge a player that was called through its tools as a server of MCP; do nothing with another.
 
-    Returns what was found out of it; None of another.
+    Returns what was found out about the player; None if it was not called through tools.
 
     Raises:
         Stopped: the time of the check is used up, or the player is due in a match.
@@ -94,7 +94,7 @@ def _judge_result(talk: Talk, server: Server) -> None:
     name = params.get("name") if isinstance(params, Mapping) else None
     tool = server.listed(name) if isinstance(name, str) else {}
     result = answer.response_body.get("result") if isinstance(answer.response_body, Mapping) else None
-    # It was found out after this answer, and may have been called in another version before.
+    # Which MCP it speaks was found out only after this answer, which may have come in another version.
     called_in = talk.line.memory.session
     stateless = called_in is not None and called_in.is_stateless
     wrong = forms.wrong_result(result, tool, stateless=stateless)

@@ -33,7 +33,7 @@ async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[st
     """Judge a referee as a server of MCP; nothing is reported for a referee that is not an MCP server.
 
     Args:
-        question: as what ``get_match_state`` is called, which changes nothing.
+        question: the message with which ``get_match_state`` is called, which changes nothing.
 
     Raises:
         Stopped: the time of the check is used up.
@@ -62,7 +62,7 @@ def _judge_tools(verdicts: Verdicts, server: Server) -> None:
 async def _check_results(verdicts: Verdicts, server: Server, question: Mapping[str, Any]) -> None:
     """Call the tool that changes nothing, and judge its result; a JSON-RPC error has no result and is allowed."""
     tools = server.memory.tools or {}
-    tool = next((one for name, one in tools.items() if plain_name(name) == plain_name(MATCH_STATE)), None)
+    tool = next((tool for name, tool in tools.items() if plain_name(name) == plain_name(MATCH_STATE)), None)
     if tool is None:
         return
     body, _unfilled = tool.call("tools_list", question, 0)

@@ -1,4 +1,7 @@
-"""What an agent answers as a server of MCP, in either era, and what of it is judged the same whatever the agent is."""
+"""What an agent answers as a server of MCP, and the judgements that are the same for players and referees.
+
+MCP has two eras: in the handshake era a session begins with ``initialize``; the newer, stateless era has no sessions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class Server:
 
     Attributes:
         memory: what it was found to be, as the league finds it.
-        exchanges: the last of each method.
+        exchanges: the last exchange of each method.
         session_id: as it gave it with its answer to ``initialize``, whatever that is; None without.
         other_id: a session id that came with a later answer, and is another; None without.
     """
@@ -94,12 +97,12 @@ async def find_out(line: Line) -> Server:
     # A server that did not answer in time stays unknown: the next caller may ask it again.
     with suppress(CallFailed):
         await discover(server.post, server.memory, line.next_id, limit_s=LIMIT_S)
-    line.keep(server.memory)
+    line.end_session_later(server.memory)
     return server
 
 
 async def in_each_era(server: Server) -> tuple[Server, ...]:
-    """The server in each era that it serves; last, if it has one, the handshake era, which begins with ``initialize``.
+    """The server in each era that it serves; the handshake era, if it serves that, is the last.
 
     Raises:
         Stopped: as :meth:`Server.post`.
@@ -112,7 +115,7 @@ async def in_each_era(server: Server) -> tuple[Server, ...]:
         opened = await session.open_session(send, server.line.next_id)
         if opened is not None and not opened.is_stateless:
             other.memory.session = opened
-            server.line.keep(other.memory)
+            server.line.end_session_later(other.memory)
             await send(rpc.call(LIST_TOOLS, {}, server.line.next_id()), opened)
     return (server,) if other.memory.session is None else (server, other)
 
@@ -128,7 +131,7 @@ def judge_greeting(verdicts: Verdicts, servers: Sequence[Server]) -> None:
         and (method == INITIALIZE or server.memory.session is None or server.is_stateless)
     ]
     if greetings:
-        exchange, wrong = next((one for one in greetings if one[1] is not None), greetings[0])
+        exchange, wrong = next((greeting for greeting in greetings if greeting[1] is not None), greetings[0])
         verdicts.decide("mcp.greeting", wrong is None, exchange, wrong=wrong)
 
 
@@ -140,5 +143,5 @@ def judge_list(verdicts: Verdicts, servers: Sequence[Server]) -> None:
         if (result := server.result(LIST_TOOLS)) is not None
     ]
     if lists:
-        exchange, wrong = next((one for one in lists if one[1] is not None), lists[0])
+        exchange, wrong = next((tools for tools in lists if tools[1] is not None), lists[0])
         verdicts.decide("mcp.list", wrong is None, exchange, wrong=wrong)

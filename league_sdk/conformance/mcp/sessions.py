@@ -82,13 +82,13 @@ async def _wrong_next(server: Server, end: float) -> Sentence | None:
 
 async def _check_end(verdicts: Verdicts, server: Server, end: float) -> None:
     """Judge whether DELETE ends the session; whatever comes, it is not used any more."""
-    over, memory = server.memory.session, server.memory
-    if over is None or over.way:
+    ended_session, memory = server.memory.session, server.memory
+    if ended_session is None or ended_session.way:
         # It was given over a line of the agent's own, on which there is no DELETE.
         return
-    status = await server.line.delete(over, limit_s=min(END_S, _left_s(end)))
+    status = await server.line.delete(ended_session, limit_s=min(END_S, _left_s(end)))
     memory.session, memory.wants_session = None, True
-    server.line.keep(memory)
+    server.line.end_session_later(memory)
     if status is None:
         verdicts.skip("mcp.session_end", say(_UNKNOWN, method="DELETE"))
     elif status == NOT_ALLOWED:
@@ -98,15 +98,15 @@ async def _check_end(verdicts: Verdicts, server: Server, end: float) -> None:
         why = _("DELETE was answered with HTTP {status}. Better answer 405 if you do not let clients end a session")
         verdicts.decide("mcp.session_end", False, wrong=say(why, status=status))
     else:
-        await _judge_afterwards(verdicts, server, over, status, end)
+        await _judge_afterwards(verdicts, server, ended_session, status, end)
 
 
 async def _judge_afterwards(
-    verdicts: Verdicts, server: Server, over: session.Session, deleted: int, end: float
+    verdicts: Verdicts, server: Server, ended_session: session.Session, deleted: int, end: float
 ) -> None:
     """Judge a call with a session that DELETE has ended."""
     try:
-        after = await server.call(over, LIST_TOOLS, {}, _left_s(end))
+        after = await server.call(ended_session, LIST_TOOLS, {}, _left_s(end))
     except CallFailed:
         verdicts.skip("mcp.session_end", say(_UNKNOWN, method=LIST_TOOLS))
         return

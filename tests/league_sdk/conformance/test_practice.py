@@ -145,7 +145,7 @@ async def test_at_an_address_of_several_the_agent_shows_its_token_before_it_is_p
     agent = Agent()
     async with listening(agent.serve) as url:
         client = Client(agent_type="check")
-        subject = Subject(url=url, limits=SHORT_LIMITS, listen=NOBODY, shown_by={tokens.digest(expected_token)})
+        subject = Subject(url=url, limits=SHORT_LIMITS, listen=NOBODY, proving_digests={tokens.digest(expected_token)})
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd")
         await client.aclose()
     assert ("played" if practice.played else practice.status) == status
