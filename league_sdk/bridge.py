@@ -45,14 +45,14 @@ MAX_CALL_BYTES = 256 * 1024
 POLL_S, CALL_S = 20.0, 20.0
 """How long a poll waits, and how long the league may take for any other answer."""
 CONNECT_S = 4.0
-"""For opening a connection: one that was begun as the network changed never opens, and nothing else ends it."""
+"""How long a connection may take to open: if the network changes meanwhile, nothing else would end the attempt."""
 BACKOFF_S, MAX_BACKOFF_S = 0.25, 15.0
 OUT_LINES, SLOW_S = 3, 1.5
-"""Connections on which answers are delivered; an answer that takes this long is sent on another as well."""
+"""How many connections deliver answers; an answer that takes longer than SLOW_S is sent on another one as well."""
 SLEPT_S = 10.0
 """A clock that jumps this far belongs to a laptop that slept: its connections are dead, and may not report it."""
 ORDER_S = 2.0
-"""A message waits so long for the one before it to be sent to the agent."""
+"""How long a message waits for the message before it to be sent to the agent, so that they arrive in order."""
 MAX_KNOWN, MAX_AT_ONCE = 500, 64
 """Messages whose answers are kept, and those that are relayed at once: the league has no more for an agent."""
 MCP = "mcp-"
@@ -70,7 +70,7 @@ _SECRET = re.compile(
     r"""[^\s"'\\,;&}]+""",
     re.IGNORECASE,
 )
-"""A token, or what is called one: the beginning and the rest."""
+"""A token, or a value under the name of a secret. The group is what stands before the secret part, and is printed."""
 _RANDOM = random.SystemRandom()
 _SAYING = threading.Lock()
 _AS_JSON = threading.Event()
@@ -141,13 +141,13 @@ class Connection:
         self._url = url
         self._lock = threading.Lock()
         self._open: HTTPConnection | None = None
-        self._plug: socket.socket | None = None
+        self._socket: socket.socket | None = None
 
     def call(self, verb: str, path: str, body: bytes | None, headers: Mapping[str, str], limits: Limits) -> Reply:
         """Send a request and read the reply.
 
         Raises:
-            NoReply: in words why.
+            NoReply: no reply came; its text says why.
         """
         with self._lock:
             ends_at = time.monotonic() + limits.seconds
@@ -157,30 +157,31 @@ class Connection:
                 try:
                     return self._call((verb, path, body), headers, left)
                 except NoReply as error:
-                    # The other side may close a connection that is idle: that is seen only by using it.
+                    # Try again on a new connection if this one was kept open: the other side may have closed it while
+                    # it was idle, which is seen only by using it.
                     if not was_open or error.late:
                         raise
 
     def _call(self, request: tuple[str, str, bytes | None], headers: Mapping[str, str], limits: Limits) -> Reply:
         ends_at, is_sent = time.monotonic() + limits.seconds, False
-        line, response = self._opened(limits.seconds), None
-        # A timeout of a socket is that of one step: a peer that sends a byte now and then would never be late.
+        connection, response = self._connection(limits.seconds), None
+        # The timeout of a socket limits a single step: a peer that sends a byte now and then would never be late.
         alarm = threading.Timer(limits.seconds, self.drop)
         alarm.daemon = True
         alarm.start()
         try:
-            if line.sock is None:
-                line.connect()
-            self._plug = plug = line.sock
-            if plug is None:
+            if connection.sock is None:
+                connection.connect()
+            self._socket = sock = connection.sock
+            if sock is None:
                 raise ConnectionAbortedError("the connection was dropped")
-            plug.settimeout(max(0.1, ends_at - time.monotonic()))
-            line.request(*request, {"Accept-Encoding": "identity", **headers})
+            sock.settimeout(max(0.1, ends_at - time.monotonic()))
+            connection.request(*request, {"Accept-Encoding": "identity", **headers})
             is_sent = True
             limits.sent()
-            response = line.getresponse()
+            response = connection.getresponse()
             raw = _read(response, limits.max_bytes)
-            held = {name.lower(): value for name, value in response.getheaders()}
+            reply_headers = {name.lower(): value for name, value in response.getheaders()}
             if time.monotonic() >= ends_at:
                 raise TimeoutError
         except (OSError, HTTPException, ValueError) as error:
@@ -194,9 +195,9 @@ class Connection:
         if response.will_close or not response.isclosed():
             response.close()
             self.drop()
-        return Reply(response.status, held, raw)
+        return Reply(response.status, reply_headers, raw)
 
-    def _opened(self, limit_s: float) -> HTTPConnection:
+    def _connection(self, limit_s: float) -> HTTPConnection:
         if self._open is None:
             kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
             self._open = kind(self._url.hostname or "", self._url.port, timeout=min(limit_s, CONNECT_S))
@@ -204,13 +205,13 @@ class Connection:
 
     def drop(self) -> None:
         """Close the connection; a call that is under way ends without a reply."""
-        line, self._open = self._open, None
-        plug, self._plug = self._plug, None
+        connection, self._open = self._open, None
+        sock, self._socket = self._socket, None
         with contextlib.suppress(OSError):
-            if plug is not None:
-                plug.shutdown(socket.SHUT_RDWR)
-        if line is not None:
-            line.close()
+            if sock is not None:
+                sock.shutdown(socket.SHUT_RDWR)
+        if connection is not None:
+            connection.close()
 
 
 def _read(response: HTTPResponse, max_bytes: int) -> bytes:
@@ -253,29 +254,29 @@ class Server:
         self.url, self.path, self.hosts = url, parts.path or "/mcp", hosts or (parts.hostname or "",)
         names = [f"[{host}]" if ":" in host else host for host in self.hosts]
         port = f":{parts.port}" if parts.port else ""
-        self._places = [parts._replace(netloc=f"{name}{port}") for name in names]
+        self._urls = [parts._replace(netloc=f"{name}{port}") for name in names]
 
     def is_there(self) -> bool:
         """Whether somebody listens there."""
-        for place in self._places:
+        for url in self._urls:
             with contextlib.suppress(OSError):
-                port = place.port or (443 if place.scheme == "https" else 80)
-                socket.create_connection((place.hostname or "", port), timeout=2).close()
+                port = url.port or (443 if url.scheme == "https" else 80)
+                socket.create_connection((url.hostname or "", port), timeout=2).close()
                 return True
         return False
 
     def ask(self, message: Mapping[str, Any], sent: Callable[[], None]) -> dict[str, Any] | None:
-        """Hand a message of the inbox to the server; what to send back, None if it did not answer in time."""
+        """Hand a message of the inbox to the server; returns what to send back, None if it did not answer in time."""
         request, http = message["request"], _mapping(message.get("http"))
         number, call = request["id"], dict(request)
         del call["id"]
         if "id" in http:
-            # As its sender wrote it: the agent's reply is read by that id.
+            # The id as the sender of the message wrote it: by that it finds its answer in the agent's reply.
             call["id"] = http["id"]
         forwarded = _mapping(http.get("headers"))
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         headers |= {name: str(value) for name, value in forwarded.items() if name.startswith(MCP)}
-        # Another path at most: the league cannot make a bridge call another host.
+        # The league may name another path of the agent, but cannot make a bridge call another host.
         path = str(http.get("path") or self.path)
         try:
             reply = self._call(path, json.dumps(call).encode(), headers, seconds_left(message), sent)
@@ -289,8 +290,8 @@ class Server:
         self, path: str, body: bytes, headers: Mapping[str, str], limit_s: float, sent: Callable[[], None]
     ) -> Reply:
         failure = NoReply("no address", sent=False)
-        for place in self._places:
-            line = Connection(place)
+        for url in self._urls:
+            line = Connection(url)
             try:
                 return line.call("POST", path, body, headers, Limits(limit_s, MAX_ANSWER_BYTES, sent))
             except NoReply as error:
@@ -302,8 +303,8 @@ class Server:
         raise failure
 
 
-def places_of(address: str, caller: str) -> tuple[str, ...]:
-    """The hosts where an agent with this address is looked for, if it called from there: never another machine."""
+def hosts_of(address: str, caller: str) -> tuple[str, ...]:
+    """The hosts at which to look for an agent that gave an address in a call from ``caller``; never a third machine."""
     if not is_own(caller):
         return (caller,)
     named = urlsplit(address).hostname or ""
@@ -331,16 +332,16 @@ def seconds_left(message: Mapping[str, Any]) -> float:
 
 def as_it_came(reply: Reply) -> dict[str, Any]:
     """A server's reply, for the league to read as if it had called the server itself."""
-    held = {name: value for name, value in reply.headers.items() if name in REPLY_HEADERS or name.startswith(MCP)}
-    fields: dict[str, Any] = {"status": reply.status, "headers": held}
+    headers = {name: value for name, value in reply.headers.items() if name in REPLY_HEADERS or name.startswith(MCP)}
+    fields: dict[str, Any] = {"status": reply.status, "headers": headers}
     try:
         return {**fields, "body": reply.body.decode()}
     except UnicodeDecodeError:
         return {**fields, "base64": base64.b64encode(reply.body).decode()}
 
 
-def shown(raw: Any) -> str:
-    """The beginning of an answer, without the fields that all have."""
+def summary_of(raw: Any) -> str:
+    """The beginning of an answer, without the fields that all answers have."""
     body = raw
     if isinstance(body, Mapping):
         body = body.get("result") or body.get("error") or body
@@ -356,15 +357,15 @@ def shown(raw: Any) -> str:
 class Outbox:
     """Answers of one agent on their way to the league.
 
-    On a bad network a request may take seconds, and no answer waits behind it: each one takes along whatever else is on
-    its way, and what takes long is sent on another connection, too. The league counts an answer once.
+    On a bad network a request may take seconds, and no answer should wait behind it: each request takes along the other
+    answers that wait, and an answer that takes long is sent on another connection, too. The league counts it once.
 
     Args:
         name: the name of the agent, for the lines that are printed.
         league: the league's address.
         path: the path of the inbox.
         headers: the headers of every request.
-        stopped: nothing is delivered any more.
+        stopped: set when nothing is to be delivered any more.
     """
 
     def __init__(
@@ -373,7 +374,7 @@ class Outbox:
         self._name, self._path, self._stopped = name, path, stopped
         self._headers = {**headers, "Content-Type": "application/json"}
         self._lines = [Connection(league) for _ in range(OUT_LINES)]
-        # The one that was used last is given out first: the others are for bad times.
+        # The connection that was used last is used next: the others are needed only when it is slow.
         self._free: queue.LifoQueue[Connection] = queue.LifoQueue()
         for line in self._lines:
             self._free.put(line)
@@ -388,11 +389,11 @@ class Outbox:
             raw = json.dumps({"id": number, "http": {"problem": problem, "sent": True}}).encode()
         with self._lock:
             self._waiting[number] = (time.monotonic() + seconds, raw)
-        slow = threading.Timer(SLOW_S, self._once_more, (number,))
+        slow = threading.Timer(SLOW_S, self._carry_again, (number,))
         slow.daemon = True
         slow.start()
         failures = 0
-        while self._left(number) and not self._carried(number):
+        while self._seconds_left(number) and not self._carry(number):
             failures += 1
             pause(failures)
         slow.cancel()
@@ -402,7 +403,7 @@ class Outbox:
         for line in self._lines:
             line.drop()
 
-    def _left(self, number: int) -> float:
+    def _seconds_left(self, number: int) -> float:
         """Seconds that an answer still has; 0 if it is on its way no more."""
         with self._lock:
             left = self._waiting.get(number, (0.0, b""))[0] - time.monotonic()
@@ -411,14 +412,14 @@ class Outbox:
                 return 0.0
             return left
 
-    def _once_more(self, number: int) -> None:
-        if self._left(number):
-            self._carried(number)
+    def _carry_again(self, number: int) -> None:
+        if self._seconds_left(number):
+            self._carry(number)
 
-    def _carried(self, number: int) -> bool:
-        """Bring an answer, and as many others as go along; whether the league has answered."""
+    def _carry(self, number: int) -> bool:
+        """Carry an answer to the league, and as many others as fit; returns whether the league has answered."""
         try:
-            line = self._free.get(timeout=self._left(number))
+            line = self._free.get(timeout=self._seconds_left(number))
         except queue.Empty:
             return False
         try:
@@ -434,11 +435,11 @@ class Outbox:
         if reply.status == 429 or not 200 <= reply.status < 500:
             return False
         with self._lock:
-            news = [one for one in batch if self._waiting.pop(one, None)]
+            delivered = [taken for taken in batch if self._waiting.pop(taken, None)]
         if reply.status != 200:
             say(f"{self._name}: the league did not take the answer: {reason(reply)}")
         late = _mapping(reply.json()).get("not_awaited") or []
-        for _one in set(news).intersection(late if isinstance(late, list) else []):
+        for _number in set(delivered).intersection(late if isinstance(late, list) else []):
             say(f"{self._name}: that answer came too late")
         return True
 
@@ -447,11 +448,11 @@ class Outbox:
         now, size = time.monotonic(), 0
         batch: dict[int, bytes] = {}
         with self._lock:
-            for one in (number, *self._waiting):
-                ends_at, raw = self._waiting.get(one, (0.0, b""))
+            for waiting_number in (number, *self._waiting):
+                ends_at, raw = self._waiting.get(waiting_number, (0.0, b""))
                 room = len(batch) < MAX_BATCH and size + len(raw) <= MAX_ANSWER_BYTES
-                if ends_at > now and one not in batch and room:
-                    batch[one], size = raw, size + len(raw)
+                if ends_at > now and waiting_number not in batch and room:
+                    batch[waiting_number], size = raw, size + len(raw)
         return batch
 
 
@@ -471,13 +472,13 @@ class Relay:
         self._stopped = threading.Event()
         self._inbox, self._headers = inbox, {"Authorization": f"Bearer {token}"}
         self._polling, self._out = Connection(league), Outbox(name, league, inbox, self._headers, self._stopped)
-        self._wake, self._lock, self._last = threading.Event(), threading.Lock(), threading.Event()
-        self._last.set()
+        self._wake, self._lock, self._last_sent = threading.Event(), threading.Lock(), threading.Event()
+        self._last_sent.set()
         self._answers: OrderedDict[int, dict[str, Any] | None] = OrderedDict()
         self._room = threading.BoundedSemaphore(MAX_AT_ONCE)
 
     def run(self) -> str:
-        """Poll until the line ends for good; why, in a sentence; empty if it was stopped."""
+        """Poll until the line ends for good; returns why, in a sentence, or nothing if it was stopped."""
         try:
             return self._poll()
         finally:
@@ -520,32 +521,32 @@ class Relay:
         with self._lock:
             known = number in self._answers
             answer = self._answers.setdefault(number, None)
-            before, sent = self._last, threading.Event()
+            previous_sent, sent = self._last_sent, threading.Event()
             if not known:
-                self._last = sent
+                self._last_sent = sent
             while len(self._answers) > MAX_KNOWN:
                 self._answers.popitem(last=False)
         if not known:
-            self._in_thread(self._relay, message, before, sent)
+            self._in_thread(self._relay, message, previous_sent, sent)
         elif answer is not None:
             # It was offered again because the answer was lost.
             self._in_thread(self._out.deliver, answer, seconds_left(message))
 
-    def _in_thread(self, what: Callable[..., None], *about: Any) -> None:
+    def _in_thread(self, work: Callable[..., None], *arguments: Any) -> None:
         def run() -> None:
             try:
-                what(*about)
+                work(*arguments)
             finally:
                 self._room.release()
 
         self._room.acquire()
         threading.Thread(target=run, daemon=True).start()
 
-    def _relay(self, message: Mapping[str, Any], before: threading.Event, sent: threading.Event) -> None:
+    def _relay(self, message: Mapping[str, Any], previous_sent: threading.Event, sent: threading.Event) -> None:
         request, begun = message["request"], time.monotonic()
         fields = _mapping(request.get("params")) or request
         what = f"{fields.get('message_type') or request.get('method')} {fields.get('match_id') or ''}".strip()
-        before.wait(ORDER_S)
+        previous_sent.wait(ORDER_S)
         try:
             answer = self.server.ask(message, sent.set)
         finally:
@@ -561,7 +562,7 @@ class Relay:
             body = http.get("body", "(no text)")
             with contextlib.suppress(ValueError, RecursionError):
                 body = json.loads(body)
-            say(f"{self.name}: {what} -> HTTP {http['status']} {shown(body)} ({took})")
+            say(f"{self.name}: {what} -> HTTP {http['status']} {summary_of(body)} ({took})")
         with self._lock:
             self._answers[request["id"]] = answer
         self._out.deliver(answer, seconds_left(message))
@@ -590,10 +591,10 @@ def outward_address() -> str:
 
 def moved(sights: Iterator[tuple[float, str]]) -> Iterator[bool]:
     """For each sight of clock and address after the first: whether the machine slept or its network changed."""
-    at, address = next(sights)
-    for now, here in sights:
-        yield now - at > SLEPT_S or here != address
-        at, address = now, here
+    before, old_address = next(sights)
+    for now, address in sights:
+        yield now - before > SLEPT_S or address != old_address
+        before, old_address = now, address
 
 
 # -- registering ----------------------------------------------------------------------------------------------
@@ -608,11 +609,14 @@ _KINDS = dict.fromkeys(
 )
 _KINDS |= dict.fromkeys(("host", "hostname", "ip", "ipaddress"), "host")
 _KINDS |= dict.fromkeys(("port", "listenport", "serverport"), "port")
+"""The part of an address that a field holds, by the plain name of the field."""
 _NAMES = (
     *("displayname", "name", "playername", "agentname", "teamname", "nickname", "username", "sender"),
     *("agentid", "playerid"),
 )
+"""Plain names of the fields that may hold an agent's name, the likeliest first."""
 _REGISTERS = re.compile("regist|sign.?up|enrol|join.?league", re.IGNORECASE)
+"""In names of methods, messages and paths: what registers a player."""
 _MAX_DEPTH = 8
 
 
@@ -625,6 +629,7 @@ class Passed(NamedTuple):
 
 
 def _plain(name: Any) -> str:
+    """The name of a field without hyphens and underscores, in lower case."""
     return str(name).replace("_", "").replace("-", "").lower()
 
 
@@ -650,8 +655,8 @@ def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 def found(value: Any, *names: str) -> str:
     """The first text under one of these names, wherever it stands."""
     for name in names:
-        for one in _objects(value):
-            for key, text in one.items():
+        for fields in _objects(value):
+            for key, text in fields.items():
                 if _plain(key) == name and isinstance(text, str) and text:
                     return text
     return ""
@@ -659,7 +664,7 @@ def found(value: Any, *names: str) -> str:
 
 def registers(path: str, body: Any) -> bool:
     """Whether a call registers a player, in whatever shape."""
-    names = [str(one.get(name)) for one in _objects(body) for name in ("method", "message_type", "type", "name")]
+    names = [str(fields.get(name)) for fields in _objects(body) for name in ("method", "message_type", "type", "name")]
     return any(_REGISTERS.search(text) and "referee" not in text.lower() for text in (path.rsplit("/", 1)[-1], *names))
 
 
@@ -669,7 +674,7 @@ def without_address(body: Any, token: str = "") -> Passed | None:
     Returns None if it holds no address.
     """
     parts: dict[str, str] = {}
-    changed = _taken_out(body, parts, token)
+    changed = _take_out_address(body, parts, token)
     if not parts:
         return None
     address = parts.get("address") or parts.get("host", "localhost")
@@ -681,28 +686,30 @@ def without_address(body: Any, token: str = "") -> Passed | None:
     return Passed(changed, address, parts["name"] or found(body, *_NAMES) or address)
 
 
-def _taken_out(value: Any, parts: dict[str, str], token: str, depth: int = 0) -> Any:
+def _take_out_address(value: Any, parts: dict[str, str], token: str, depth: int = 0) -> Any:
+    """The value without the parts of an address, which are put into ``parts``; the first object that had one gets
+    ``delivery`` and the token."""
     inner = _unpacked(value)
     if depth > _MAX_DEPTH:
         return value
     if isinstance(inner, list):
-        return [_taken_out(one, parts, token, depth + 1) for one in inner]
+        return [_take_out_address(item, parts, token, depth + 1) for item in inner]
     if not isinstance(inner, dict):
         return value
     fields, first = {}, not parts
-    for key, one in inner.items():
+    for key, item in inner.items():
         kind = _KINDS.get(_plain(key), "")
-        if not kind or isinstance(one, (dict, list)):
-            fields[key] = one
-        elif isinstance(one, (str, int)) and str(one):
-            parts.setdefault(kind, str(one))
+        if not kind or isinstance(item, (dict, list)):
+            fields[key] = item
+        elif isinstance(item, (str, int)) and str(item):
+            parts.setdefault(kind, str(item))
     if first and parts:
         fields["delivery"] = "poll"
-        parts["name"] = next((str(one) for name in _NAMES for key, one in fields.items() if _plain(key) == name), "")
+        parts["name"] = next((str(item) for name in _NAMES for key, item in fields.items() if _plain(key) == name), "")
         if token and not fields.get("auth_token"):
             fields["auth_token"] = token
-    made = {key: _taken_out(one, parts, token, depth + 1) for key, one in fields.items()}
-    return json.dumps(made) if isinstance(value, str) else made
+    changed = {key: _take_out_address(item, parts, token, depth + 1) for key, item in fields.items()}
+    return json.dumps(changed) if isinstance(value, str) else changed
 
 
 def reason(reply: Reply) -> str:
@@ -728,27 +735,29 @@ class Tokens:
 
     def all(self, league: str) -> dict[str, dict[str, str]]:
         """What is kept of each agent of a league, by name."""
-        held = self._read().get(league)
-        return {name: one for name, one in _mapping(held).items() if isinstance(one, dict) and one.get("token")}
+        stored = self._read().get(league)
+        return {
+            name: facts for name, facts in _mapping(stored).items() if isinstance(facts, dict) and facts.get("token")
+        }
 
     def keep(self, league: str, name: str, **facts: str) -> None:
         """Keep what came with a registration."""
         with self._lock:
-            held = self._read()
-            held[league] = {**_mapping(held.get(league)), name: facts}
+            stored = self._read()
+            stored[league] = {**_mapping(stored.get(league)), name: facts}
             new = self._file.with_name(f"{self._file.name}.new")
             with contextlib.suppress(FileNotFoundError):
                 new.unlink()
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-                json.dump(held, out, indent=2)
+                json.dump(stored, out, indent=2)
             new.replace(self._file)
 
     def _read(self) -> dict[str, Any]:
         try:
-            held = json.loads(self._file.read_text(encoding="utf-8"))
+            stored = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return held if isinstance(held, dict) else {}
+        return stored if isinstance(stored, dict) else {}
 
 
 # -- the bridge -----------------------------------------------------------------------------------------------
@@ -779,8 +788,8 @@ class Bridge:
             return target
         if last in ("", "mcp"):
             return self.league._replace(scheme="", netloc="", query=query or self.league.query).geturl()
-        near = "register" if "regist" in last else path.lstrip("/")
-        return urlsplit(urljoin(self.league.geturl(), near)).path + mark + query
+        relative = "register" if "regist" in last else path.lstrip("/")
+        return urlsplit(urljoin(self.league.geturl(), relative)).path + mark + query
 
     def call(self, verb: str, target: str, body: bytes | None, headers: Mapping[str, str]) -> Reply:
         """Call the league once."""
@@ -881,19 +890,19 @@ class Manager(ThreadingHTTPServer):
     """Stands where agents expect their league manager.
 
     Args:
-        place: host and port to listen at.
+        address: host and port to listen at.
         bridge: passes on what agents say.
     """
 
     daemon_threads = True
 
-    def __init__(self, place: tuple[str, int], bridge: Bridge) -> None:
+    def __init__(self, address: tuple[str, int], bridge: Bridge) -> None:
         self.bridge = bridge
-        self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
-        super().__init__(place, _Call)
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, _Call)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Quiet: an agent hung up, which is its own affair."""
+        """Print nothing: an agent hung up, which is its own affair."""
 
 
 class _Call(BaseHTTPRequestHandler):
@@ -907,11 +916,11 @@ class _Call(BaseHTTPRequestHandler):
         raw = self._body()
         if raw is None:
             self.close_connection = True
-            self._say(Reply(413, {}, b'{"error": "The bridge takes calls of up to 256 KB."}'))
+            self._send(Reply(413, {}, b'{"error": "The bridge takes calls of up to 256 KB."}'))
             return
         if self.headers.get("Origin"):
             # A page in a browser of this machine is not an agent.
-            self._say(Reply(403, {}, b'{"error": "The bridge serves agents, not pages."}'))
+            self._send(Reply(403, {}, b'{"error": "The bridge serves agents, not pages."}'))
             return
         bridge, relay = self.server.bridge, None
         named = {name.lower(): value for name, value in self.headers.items()}
@@ -925,9 +934,9 @@ class _Call(BaseHTTPRequestHandler):
         except NoReply as error:
             say(f"What your agent said could not be passed on: the league at {bridge.league.netloc}: {error}")
             reply = Reply(502, {}, json.dumps({"error": f"The league cannot be reached: {error}"}).encode())
-        self._say(reply)
+        self._send(reply)
         if relay is not None:
-            # Not before the agent has the answer: it would be asked before it knows its id.
+            # Only now that the agent has the answer: else it could be asked before it knows its id.
             bridge.begin(relay)
 
     do_GET = do_POST = _pass_on  # noqa: N815 - so the library calls them
@@ -957,23 +966,23 @@ class _Call(BaseHTTPRequestHandler):
         if passed is None:
             return None
         try:
-            places = places_of(passed.address, str(self.client_address[0]))
-            server = self.server.bridge.server or Server(passed.address, places)
+            hosts = hosts_of(passed.address, str(self.client_address[0]))
+            server = self.server.bridge.server or Server(passed.address, hosts)
         except ValueError:
             # The league says what is wrong with such an address.
             return None
         return without_address(body, self._token(passed.name, server)) or passed, server
 
     def _token(self, name: str, server: Server) -> str:
-        """The token of the agent that comes back under this name; empty if who calls may be somebody else."""
+        """The token of the agent that comes back under this name; empty if the caller may be somebody else."""
         stored = self.server.bridge.tokens.of(self.server.bridge.key, name)
         if not stored or not is_own(str(self.client_address[0])):
             return ""
-        # It may have another port after a restart, but not while it listens at its first one.
+        # An agent may have another port after a restart, but not while something still listens at its first one.
         elsewhere = stored.get("agent") != server.url and Server(stored.get("agent", ""), server.hosts).is_there()
         return "" if elsewhere else stored["token"]
 
-    def _say(self, reply: Reply) -> None:
+    def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             if name in ANSWER_HEADERS or name.startswith(MCP):
@@ -983,7 +992,7 @@ class _Call(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, *args: Any) -> None:
-        """Quiet: what matters is said in sentences."""
+        """Print nothing: what matters is said in sentences."""
 
 
 # -- the command line -----------------------------------------------------------------------------------------
@@ -1012,7 +1021,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PORT",
         action="append",
         default=[],
-        help="be the agent's league manager at this port, such as 8000; may be given again, such as for a referee's",
+        help="stand in for the agent's league manager at this port, such as 8000; may be given again, for more ports",
     )
     parser.add_argument(
         "--tokens", type=Path, default=Path("league_bridge.json"), metavar="FILE", help="default: %(default)s"
@@ -1021,7 +1030,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Relay until it is over; the exit code: 1 if the league refused, 2 if the command line cannot be used."""
+    """Relay until it is over; returns the exit code: 1 if the league refused, 2 if the command line cannot be used."""
     if options.json:
         _AS_JSON.set()
     if not (options.agent or options.listen):
@@ -1060,15 +1069,15 @@ def _relay_one(bridge: Bridge, name: str, games: list[str], code: str) -> None:
 
 
 def listen(bridge: Bridge, place: str) -> list[Manager]:
-    """Be the league manager at a port of this machine, ``8000`` or ``HOST:8000``; what listens there.
+    """Stand in for the league manager at a port of this machine, ``8000`` or ``HOST:8000``; returns the servers.
 
     Raises:
-        OSError, ValueError: it cannot be fetched.
+        OSError, ValueError: the port cannot be used.
     """
     host, _colon, port = place.rpartition(":")
     servers = [Manager((host or "127.0.0.1", int(port)), bridge)]
     if not host:
-        # Some programs mean ::1 when they say localhost.
+        # For some programs localhost is ::1.
         with contextlib.suppress(OSError):
             servers.append(Manager(("::1", servers[0].server_port), bridge))
     for server in servers:
@@ -1092,7 +1101,7 @@ def _sights() -> Iterator[tuple[float, str]]:
 
 
 def main() -> int:
-    """Read the command line and relay; the exit code."""
+    """Read the command line and relay; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="bridge.py", description=ABOUT, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -34,15 +34,15 @@ MAX_RETRY_AFTER_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 POLL_WAIT_S = 25.0
 POLL_MARGIN_S = 15.0
-"""A poll that is not answered so long after its time is broken off: the network has forgotten it."""
+"""A poll that is not answered this long after POLL_WAIT_S is broken off: the network has forgotten it."""
 HEARTBEAT_S = 20.0
 """The time between two pings of a socket. A ping that is not answered within half of it ends the socket."""
 CLOSE_TIMEOUT_S = 1.0
-"""A socket whose other end is gone is left after so long."""
+"""How long to wait for the other end when a socket is closed; it may be gone."""
 WATCH_S = 1.0
 """How often the clock and this machine's address are compared with those of the last time."""
 SETTLED_AFTER_S = 0.5
-"""A socket that is still open then is in use, though no message has come on it yet."""
+"""A socket that is still open after this time counts as in use, though no message has come on it yet."""
 STABLE_AFTER_S = 10.0
 """A socket that broke sooner is followed by polls: some proxies open sockets and carry nothing over them."""
 BRING_TIMEOUT_S = 30.0
@@ -53,6 +53,7 @@ MAX_ANSWERING = 256
 """Messages that are being answered at once; the league has at most 64 for an agent."""
 MAX_FRAME_BYTES = 1 << 20
 MAX_NEWS_BYTES = 8 << 20
+"""The limit for the answer to a poll."""
 _TAKEN_OVER, _NOT_ALLOWED = 4409, 4401
 _BROKEN = (aiohttp.ClientError, httpx.HTTPError, OSError, TimeoutError, NotJson)
 
@@ -104,8 +105,8 @@ def inbox_of(registered: Mapping[str, Any], league: str, agent_type: str = "play
 
     Args:
         registered: the message with ``inbox`` and ``auth_token``.
-        league: the address that the registration was sent to. Host and port are taken from it: it is known to work from
-            here, which a league behind a tunnel or a proxy cannot know of its own, and the token goes nowhere else.
+        league: the address that the registration was sent to. The inbox is called at its host and port, which are known
+            to work from here; a league behind a tunnel or a proxy may name others. So the token goes nowhere else.
         agent_type: ``player`` or ``referee``.
     """
     inbox, token = registered.get("inbox"), registered.get("auth_token")
@@ -114,11 +115,11 @@ def inbox_of(registered: Mapping[str, Any], league: str, agent_type: str = "play
     poll, socket = inbox.get("poll_url"), inbox.get("websocket_url")
     if not isinstance(poll, str) or not isinstance(socket, str):
         return None
-    there = urlsplit(league)
-    socket_scheme = "wss" if there.scheme == "https" else "ws"
+    league_parts = urlsplit(league)
+    socket_scheme = "wss" if league_parts.scheme == "https" else "ws"
     try:
-        poll = urlsplit(poll)._replace(scheme=there.scheme, netloc=there.netloc).geturl()
-        socket = urlsplit(socket)._replace(scheme=socket_scheme, netloc=there.netloc).geturl()
+        poll = urlsplit(poll)._replace(scheme=league_parts.scheme, netloc=league_parts.netloc).geturl()
+        socket = urlsplit(socket)._replace(scheme=socket_scheme, netloc=league_parts.netloc).geturl()
         httpx.URL(poll), httpx.URL(socket)
     except (ValueError, httpx.InvalidURL):
         return None
@@ -127,7 +128,7 @@ def inbox_of(registered: Mapping[str, Any], league: str, agent_type: str = "play
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """The system's, among which a school may have its own; made once, as that takes long."""
+    """The certificates of the system, among which a school may have its own; loaded once, as that takes long."""
     return ssl.create_default_context()
 
 
@@ -156,7 +157,7 @@ class DialledLine:
         self._ways = ways
         self._say = say
         self._first_backoff_s = self._backoff_s = first_backoff_s
-        self._least_wait_s = 0.0
+        self._min_wait_s = 0.0
         self._answers: OrderedDict[int, asyncio.Task[dict[str, Any]]] = OrderedDict()
         self._room = asyncio.Semaphore(MAX_ANSWERING)
         self._bringing: set[asyncio.Task[None]] = set()
@@ -184,11 +185,11 @@ class DialledLine:
                     for way in self._ways:
                         try:
                             if await self._unless_moved(self._poll(http) if way == "poll" else self._socket(session)):
-                                # It was of use: try the next socket before any poll.
+                                # The socket worked for a while: try another one before any poll.
                                 break
                         except Moved as error:
                             problem = str(error)
-                            # The old one may go on using connections that are dead.
+                            # The old client may go on using connections that are dead.
                             http = await stack.enter_async_context(self._http())
                             break
                         except _BROKEN as error:
@@ -220,7 +221,7 @@ class DialledLine:
 
     async def _pause(self) -> None:
         """Wait before the next attempt, for a different time each: a class must not come back all at once."""
-        wait_s, self._least_wait_s = max(self._backoff_s, self._least_wait_s), 0.0
+        wait_s, self._min_wait_s = max(self._backoff_s, self._min_wait_s), 0.0
         self._backoff_s = min(self._backoff_s * 2, MAX_BACKOFF_S)
         await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
 
@@ -282,28 +283,28 @@ class DialledLine:
             begun = time.monotonic()
             async with asyncio.timeout(POLL_WAIT_S + POLL_MARGIN_S):
                 news = await self._fetch(http, "GET", params={"wait": f"{POLL_WAIT_S:g}", "after": after})
-            messages, following = news.get("messages"), news.get("next")
-            if not isinstance(messages, list) or not isinstance(following, str):
+            messages, cursor = news.get("messages"), news.get("next")
+            if not isinstance(messages, list) or not isinstance(cursor, str):
                 raise Unusable("the answer to a poll is not from a league")
-            after = following
+            after = cursor
             self._opened("poll")
             for message in messages:
                 request = message.get("request") if isinstance(message, dict) else None
                 await self._take(request, functools.partial(self._bring_by_post, http))
             if not messages and time.monotonic() - begun < POLL_WAIT_S / 2:
-                # The site is about to stop.
+                # An early answer without messages says that the site is about to stop.
                 await self._pause()
 
-    async def _fetch(self, http: httpx.AsyncClient, method: str, **what: Any) -> dict[str, Any]:
+    async def _fetch(self, http: httpx.AsyncClient, method: str, **options: Any) -> dict[str, Any]:
         """One request to the inbox, and its answer."""
         raw = bytearray()
-        async with http.stream(method, self._inbox.poll_url, **what) as reply:
+        async with http.stream(method, self._inbox.poll_url, **options) as reply:
             if reply.status_code == 409:
                 raise TakenOver
             if reply.status_code == 401:
                 raise NotAllowed
             if reply.status_code == 429:
-                self._least_wait_s = _retry_after(reply)
+                self._min_wait_s = _retry_after(reply)
             if reply.status_code != 200:
                 raise Unusable(f"HTTP {reply.status_code}")
             async for part in reply.aiter_raw():
@@ -332,30 +333,30 @@ class DialledLine:
     # Answering -----------------------------------------------------------------------------------
 
     async def _take(self, request: Any, send_answer: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        """Answer a request beside the others, and send the answer."""
+        """Begin to answer a request, beside others, and to send the answer."""
         number = request.get("id") if isinstance(request, dict) else None
         if not isinstance(number, int) or isinstance(number, bool):
             logger.warning("the league sent something that is not a message")
             return
         await self._room.acquire()
         if (answering := self._answers.get(number)) is None:
-            answering = self._answers[number] = asyncio.create_task(self._answered(number, request))
+            answering = self._answers[number] = asyncio.create_task(self._answer_with_id(number, request))
             self._forget()
-        task = asyncio.create_task(_sent(answering, send_answer))
+        task = asyncio.create_task(_send_when_answered(answering, send_answer))
         self._bringing.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._free_room)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _free_room(self, task: asyncio.Task[None]) -> None:
         self._bringing.discard(task)
         self._room.release()
 
     def _forget(self) -> None:
-        """Forget the oldest answers, and none that is not given yet."""
+        """Forget the oldest answers, except those that are still being made."""
         for number in list(self._answers)[: max(0, len(self._answers) - MAX_REMEMBERED)]:
             if self._answers[number].done():
                 del self._answers[number]
 
-    async def _answered(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
+    async def _answer_with_id(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
         try:
             return {**await self._answer(request), "id": number}
         except Exception:
@@ -363,10 +364,10 @@ class DialledLine:
             return rpc.error(number, -32603, "The agent failed to answer.", None)
 
 
-async def _sent(
+async def _send_when_answered(
     answering: asyncio.Task[dict[str, Any]], send_answer: Callable[[dict[str, Any]], Awaitable[None]]
 ) -> None:
-    # The answer goes on though this line may end: the same message may be offered on the next one.
+    # Even if this line ends, the answer is still made: the same message may be offered on the next line.
     response = await asyncio.shield(answering)
     try:
         await send_answer(response)
@@ -394,8 +395,8 @@ def _retry_after(reply: httpx.Response) -> float:
 
 async def _until_moved() -> None:
     """Return as soon as this machine has slept or has another address."""
-    now, news = (time.time(), outward_address()), False
-    while not news:
+    sight, has_moved = (time.time(), outward_address()), False
+    while not has_moved:
         await asyncio.sleep(WATCH_S)
-        before, now = now, (time.time(), outward_address())
-        news = next(moved(iter((before, now))))
+        earlier_sight, sight = sight, (time.time(), outward_address())
+        has_moved = next(moved(iter((earlier_sight, sight))))

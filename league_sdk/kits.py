@@ -88,8 +88,8 @@ def files(language: str, league: ForLeague) -> dict[str, str]:
         league: what it is set up for.
     """
     kit = folder("kit")
-    own = kit / language
-    part = (own / "README.md").read_text(encoding="utf-8").strip()
+    language_folder = kit / language
+    language_readme = (language_folder / "README.md").read_text(encoding="utf-8").strip()
     settings = {
         "league": league.address,
         "league_id": league.league_id,
@@ -97,19 +97,19 @@ def files(language: str, league: ForLeague) -> dict[str, str]:
         "registration_code": "",
     }
     return {
-        "README.md": _filled((kit / "README.md").read_text(encoding="utf-8"), part, league),
-        **{name: (own / name).read_text(encoding="utf-8") for name in LANGUAGES[language].files},
-        # Read, not imported: it runs beside an agent, without this package.
+        "README.md": _filled((kit / "README.md").read_text(encoding="utf-8"), language_readme, league),
+        **{name: (language_folder / name).read_text(encoding="utf-8") for name in LANGUAGES[language].files},
+        # The file is copied, as the bridge runs beside an agent, without this package.
         "bridge.py": (_PACKAGE / "bridge.py").read_text(encoding="utf-8"),
         "league.json": json.dumps(settings, indent=2) + "\n",
         ".gitignore": KEPT_FROM_GIT,
     }
 
 
-def _filled(text: str, part: str, league: ForLeague) -> str:
+def _filled(text: str, language_readme: str, league: ForLeague) -> str:
     codes = {True: _CODE_WANTED, False: "This league asks for no code.", None: "If it asks for a code: `--code CODE`."}
     values = {
-        "KIT_LANGUAGE": part,
+        "KIT_LANGUAGE": language_readme,
         "LEAGUE_NAME": " ".join(league.name.split()),
         "LEAGUE_ADDRESS": league.address,
         "LEAGUE_GAME": league.game_type,

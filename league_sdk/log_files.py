@@ -40,7 +40,7 @@ def terminal() -> Terminal:
     return (JsonLines if as_json else PlainLine), level.upper()
 
 
-def line_break_missing(path: Path) -> str:
+def missing_line_break(path: Path) -> str:
     """A line break, if the file ends within a line, as after a kill or on a full disk; else nothing."""
     try:
         with path.open("rb") as file:
@@ -151,7 +151,7 @@ class LogFile(logging.Handler):
             file.doRollover()
         if file.stream is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            text = line_break_missing(self.path) + text
+            text = missing_line_break(self.path) + text
             file.stream = file._open()
         file.stream.write(text)
         file.stream.flush()

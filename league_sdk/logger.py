@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from league_sdk.log_files import line_break_missing
+from league_sdk.log_files import missing_line_break
 from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.records import one_line
 from league_sdk.protocol.tokens import redact
@@ -27,7 +27,7 @@ def _now() -> datetime:
 def message_facts(
     message: Mapping[str, Any], *, sender: str, recipient: str, league_id: str, match_id: str, attempt: int
 ) -> dict[str, Any]:
-    """What the log of an agent has of a message of a match, without its body, which is in the transcript.
+    """What an agent's log says of a message of a match; the body of the message is in the transcript only.
 
     Args:
         message: an entry of a transcript (:class:`league_sdk.protocol.transcript.Entry`).
@@ -48,7 +48,7 @@ def message_facts(
 def log_entry(
     component: str, event_type: str, details: Mapping[str, Any], *, level: str, timestamp: str
 ) -> dict[str, Any]:
-    """One entry of a log with the fields of 004 5.10 and 10.6, which no detail but ``message`` can replace.
+    """One entry of a log with the fields of 004 5.10 and 10.6; details can replace ``agent_id`` and ``message`` only.
 
     Args:
         component: ``league_manager``, ``referee:REF01``, ``player:P01``.
@@ -118,8 +118,8 @@ class JsonLogger:
         self._write = write or self._append
         if write is None:
             folder.mkdir(parents=True, exist_ok=True)
-            # Before the first line only: a process that was killed within a line writes no more.
-            self._break = line_break_missing(self.log_file)
+            # Needed before the first line only: half a line can only come from an earlier process that was killed.
+            self._line_break = missing_line_break(self.log_file)
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
         """Append one entry.
@@ -143,8 +143,8 @@ class JsonLogger:
 
     def _append(self, line: str) -> None:
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{self._break}{line}\n")
-            self._break = ""
+            file.write(f"{self._line_break}{line}\n")
+            self._line_break = ""
             is_full = self._max_bytes is not None and file.tell() >= self._max_bytes
         if is_full:
             self.log_file.replace(self.log_file.with_name(f"{self.log_file.name}.1"))

@@ -169,7 +169,7 @@ def game_error(  # noqa: PLR0913 - the fields of the message that differ
 
     Eight arguments, because so many fields of the message differ.
     """
-    again = next_retry_at is not None
+    has_retry = next_retry_at is not None
     legacy = {"legacy_code": problem.legacy_code} if problem.legacy_code else {}
     return _message(
         to,
@@ -184,15 +184,15 @@ def game_error(  # noqa: PLR0913 - the fields of the message that differ
         affected_player=to.player_id,
         action_required=action_required,
         game_state=game_state,
-        retryable=again or problem.code in RETRYABLE,
+        retryable=has_retry or problem.code in RETRYABLE,
         retry_count=tries - 1,
         max_retries=max_retries,
         retry_info={
-            "retry_count": tries if again else tries - 1,
+            "retry_count": tries if has_retry else tries - 1,
             "max_retries": max_retries,
             "next_retry_at": stamp(next_retry_at) if next_retry_at else None,
         },
         consequence="Technical loss if no valid answer comes within the retries"
-        if again
+        if has_retry
         else "Technical loss: the retries are used up",
     )

@@ -30,10 +30,10 @@ async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_
     Args:
         sockets: the ones at which it listens.
     """
-    for one in sockets:
-        # The event loop of Windows has no readers, and says so; there the server is closed as aiohttp does it.
+    for listening in sockets:
+        # An event loop of Windows has no readers and raises this; there the server is closed as aiohttp does it.
         with suppress(NotImplementedError):
-            asyncio.get_running_loop().remove_reader(one.fileno())
+            asyncio.get_running_loop().remove_reader(listening.fileno())
     for _ in range(ROUNDS_OF_ACCEPTING):
         await asyncio.sleep(0)
     await runner.cleanup()
@@ -69,7 +69,7 @@ class Port:
         runner = web.ServerRunner(serving, shutdown_timeout=AT_ONCE_S)
         await runner.setup()
         try:
-            # Not web.TCPSite, which does not tell its sockets.
+            # Not web.TCPSite, which does not give its sockets.
             server = await asyncio.get_running_loop().create_server(serving, host, port, backlog=128)
         except OSError:
             await runner.cleanup()
@@ -127,14 +127,14 @@ async def respond(request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
     """Send a reply whose body may be a stream; the stream ends when the client has gone."""
     if reply.body is None or isinstance(reply.body, bytes):
         return response(reply)
-    sent = web.StreamResponse(status=reply.status, headers=reply.headers)
+    stream = web.StreamResponse(status=reply.status, headers=reply.headers)
     # A client that closes a stream needs no further events.
     with suppress(ConnectionResetError):
         async with aclosing(reply.body) as parts:
-            await sent.prepare(request)
+            await stream.prepare(request)
             async for part in parts:
-                await sent.write(part)
-    return sent
+                await stream.write(part)
+    return stream
 
 
 def response(reply: Reply) -> web.Response:

@@ -25,9 +25,11 @@ from league_sdk.rules.draws import SEED_BYTES, CommittedDraw, commitment
 from league_sdk.rules.game import Game, Outcome, State
 
 REFEREE_ENDPOINT = "http://127.0.0.1:8001/mcp"
-"""The referee's address where nobody listens for answers by POST: the example of the documents (004 1.3.1)."""
+"""What messages name as the referee's address if this side has no port for answers by POST: the example of the
+documents (004 1.3.1), where nobody listens."""
 REFEREE_ID = "REF01"
-FIRST_ROUND, ROUNDS = 1_000_000, 1_000_000_000
+MIN_FIRST_ROUND, MAX_FIRST_ROUND = 1_000_000, 1_000_999_999
+"""The bounds of the random number of the first round."""
 RETRIES, RETRY_DELAY_S = 3, 1.0
 """What GAME_ERROR says of the retries: the defaults of a league."""
 _CHAMPION = ("player_id", "display_name", "points")
@@ -38,7 +40,7 @@ class Identity:
     """The player's identity in the league.
 
     Attributes:
-        player_id: its id; the first one of the documents for an unknown agent.
+        player_id: its id; for an unknown agent P01, the first id in the documents.
         league_id: its league.
         league_token: the auth_token in messages to it; a random one unless it has a real one.
         known: whether it is really registered under this id.
@@ -78,8 +80,9 @@ class SimulatedLeague:
         game: the game that is played.
         referee_endpoint: the address to which the player may POST its answers.
         join_s, move_s: seconds until the deadlines in the messages.
-        first_round: by default a random number that is above those of a class, whose matches a player may remember, and
-            that nobody guesses: only a program that was told of the match can name it in an answer.
+        first_round: the number of the first round. By default it is random: nobody guesses it, so only a program that
+            was told of a match can name it in an answer. And it is above the rounds of any class, whose matches a
+            player may remember.
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class SimulatedLeague:
         self._referee_endpoint = referee_endpoint
         self._join_s = join_s
         self._move_s = move_s
-        self._round = first_round if first_round is not None else FIRST_ROUND + secrets.randbelow(ROUNDS)
+        self._round = first_round if first_round is not None else _random_first_round()
 
     def of(self, game: Game) -> SimulatedLeague:
         """A copy of this league for another game."""
@@ -152,8 +155,9 @@ class SimulatedLeague:
         return match_messages.move_call(to, self.game, state, now=now, deadline=deadline, generic=generic)
 
     def draw(self, match: Match, state: State) -> State:
-        """The state after the number was drawn, as the commitment in the request for a choice has it."""
+        """The state after the number was drawn; from the committed seed, if the game commits to one."""
         if not self.game.draws:
+            # ``draws`` says whether there is a commitment; a game without one may need a number all the same.
             return self.game.draw(state, secrets.SystemRandom())
         pair = self.game.drawn_from(state)
         return self.game.draw(state, CommittedDraw(match.seed, self.who.league_id, match.match_id, 1, pair))
@@ -166,7 +170,11 @@ class SimulatedLeague:
             status: TECHNICAL_LOSS, CANCELLED, or how the match should end, WIN or DRAW, where the game allows it.
             choice: the player's choice, if it was asked.
         """
-        result = self._played(match, status, choice) if status in ("WIN", "DRAW") else self._broken_off(match, status)
+        result = (
+            self._play_out(match, status, choice)
+            if status in ("WIN", "DRAW")
+            else self._broken_off_result(match, status)
+        )
         return self.result(match, result)
 
     def result(self, match: Match, result: dict[str, Any]) -> dict[str, Any]:
@@ -201,16 +209,16 @@ class SimulatedLeague:
             "player_B_id": player_b,
             "referee_endpoint": self._referee_endpoint,
         }
-        return self._managed(MessageType.ROUND_ANNOUNCEMENT, match.round_id, matches=[row])
+        return self._from_manager(MessageType.ROUND_ANNOUNCEMENT, match.round_id, matches=[row])
 
     def standings_update(self, match: Match) -> dict[str, Any]:
         """LEAGUE_STANDINGS_UPDATE (004 4.7.1)."""
         kind, head = MessageType.LEAGUE_STANDINGS_UPDATE, secrets.token_hex(32)
-        return self._managed(kind, match.round_id, standings=self._table(), ledger_head=head)
+        return self._from_manager(kind, match.round_id, standings=self._table(), ledger_head=head)
 
     def round_completed(self, match: Match) -> dict[str, Any]:
         """ROUND_COMPLETED (004 4.8.1)."""
-        return self._managed(
+        return self._from_manager(
             MessageType.ROUND_COMPLETED,
             match.round_id,
             matches_completed=1,
@@ -224,7 +232,7 @@ class SimulatedLeague:
         """LEAGUE_COMPLETED (004 4.8.2)."""
         final = [{name: row[name] for name in ("rank", "tied_rank", *_CHAMPION)} for row in self._table()]
         champion = {name: final[0][name] for name in _CHAMPION}
-        return self._managed(
+        return self._from_manager(
             MessageType.LEAGUE_COMPLETED,
             self._round,
             total_rounds=1,
@@ -254,7 +262,7 @@ class SimulatedLeague:
             draw_commitment=commitment(match.seed) if self.game.draws else "",
         )
 
-    def _managed(self, kind: MessageType, round_id: int, **fields: Any) -> dict[str, Any]:
+    def _from_manager(self, kind: MessageType, round_id: int, **fields: Any) -> dict[str, Any]:
         return envelope(
             kind,
             sender=LEAGUE_MANAGER,
@@ -268,33 +276,33 @@ class SimulatedLeague:
         )
 
     def _table(self) -> list[dict[str, Any]]:
-        names = {"rank": 1, "tied_rank": 1, "player_id": self.who.player_id, "display_name": "You"}
-        others = {"rank": 2, "tied_rank": 2, "player_id": self.opponent_id, "display_name": "Nobody"}
+        own_row = {"rank": 1, "tied_rank": 1, "player_id": self.who.player_id, "display_name": "You"}
+        other_row = {"rank": 2, "tied_rank": 2, "player_id": self.opponent_id, "display_name": "Nobody"}
         return [
-            {**names, "played": 1, "wins": 1, "draws": 0, "losses": 0, "technical_losses": 0, "points": 3},
-            {**others, "played": 1, "wins": 0, "draws": 0, "losses": 1, "technical_losses": 0, "points": 0},
+            {**own_row, "played": 1, "wins": 1, "draws": 0, "losses": 0, "technical_losses": 0, "points": 3},
+            {**other_row, "played": 1, "wins": 0, "draws": 0, "losses": 1, "technical_losses": 0, "points": 0},
         ]
 
-    def _played(self, match: Match, status: str, choice: Any) -> dict[str, Any]:
+    def _play_out(self, match: Match, status: str, choice: Any) -> dict[str, Any]:
         """Play the game to its end, with the player's choice as its first move."""
         me, game, state = self.who.player_id, self.game, self.position(match)
         options = game.options(state, me)
         own = choice if choice in options else options[0]
-        first = {me: own}
+        first_moves = {me: own}
         if game.hidden:
             # For a win the choices must differ: then exactly one of them is right.
-            first[self.opponent_id] = own if status == "DRAW" else next(move for move in options if move != own)
+            first_moves[self.opponent_id] = own if status == "DRAW" else next(move for move in options if move != own)
         while (outcome := game.outcome(state)) is None:
             movers = game.to_move(state)
             if not movers:
                 state = self.draw(match, state)
                 continue
             options = game.options(state, movers[0])
-            move = first.pop(movers[0], None)
+            move = first_moves.pop(movers[0], None)
             state = game.apply(state, movers[0], move if move in options else options[0])
         return result_of(outcome)
 
-    def _broken_off(self, match: Match, status: str) -> dict[str, Any]:
+    def _broken_off_result(self, match: Match, status: str) -> dict[str, Any]:
         lost = status == "TECHNICAL_LOSS"
         return {
             "status": status,
@@ -302,6 +310,10 @@ class SimulatedLeague:
             **self.game.unfinished(self.position(match)),
             "reason": "A trial of the check: no answer came in time." if lost else "A trial of the check: called off.",
         }
+
+
+def _random_first_round() -> int:
+    return MIN_FIRST_ROUND + secrets.randbelow(MAX_FIRST_ROUND - MIN_FIRST_ROUND + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 
 from agents_registry.requests import spellings
 from league_sdk import bridge
-from league_sdk.bridge import Bridge, Reply, Server, Tokens, places_of, registers, without_address
+from league_sdk.bridge import Bridge, Reply, Server, Tokens, hosts_of, registers, without_address
 from tests.league_sdk.bridge_places import TOKEN, Place, accepted, entering, ok
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -263,7 +263,7 @@ def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, add
     ],
 )
 def test_an_agent_is_looked_for_where_it_calls_from(address: str, caller: str, hosts: tuple[str, ...]) -> None:
-    assert places_of(address, caller) == hosts
+    assert hosts_of(address, caller) == hosts
 
 
 def test_the_reason_of_a_refusal_is_its_message_or_else_its_status() -> None:
