@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     AdminMixin = ModelAdmin[Any]
 else:
-    # The base of the mixins has nothing itself: what a mixin passes on with super() goes to the admin after it.
+    # At run time the mixins have no base of their own: their super() calls the ModelAdmin that follows them.
     AdminMixin = object
 
 
@@ -75,8 +75,8 @@ class LeagueAccess(AdminMixin):
 
     def desk_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
         """Render a template of ``templates/admin/matches/league/``."""
-        shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
-        return TemplateResponse(request, f"admin/matches/league/{template}", shown)
+        whole = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
+        return TemplateResponse(request, f"admin/matches/league/{template}", whole)
 
     def desk_do(
         self,
@@ -90,7 +90,7 @@ class LeagueAccess(AdminMixin):
 
         Args:
             request: the request of a person who has the permission.
-            action: the row of the table.
+            action: the action, a row of ``desk.actions``.
             arguments: the arguments of its verb.
             confirm: makes the confirming sentence from what the verb returned.
             back: the URL to redirect to.
@@ -114,8 +114,8 @@ class LeagueAccess(AdminMixin):
         Args:
             request: the request of a person who has the permission.
             form: its fields are arguments of the verb.
-            action: the row of the table.
-            at: the field at which a refusal is shown that concerns no field.
+            action: the action, a row of ``desk.actions``.
+            at: the field at which a refusal is shown that concerns none of the form's fields; None: above the form.
             arguments: the other arguments of the verb.
 
         Returns:
@@ -183,11 +183,11 @@ class OwnRows(ChosenRows):
         return self.may(request, obj, roles.Action.EDIT)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing is deleted: a league that should not go on is stopped."""
+        """No row is deleted with the admin's own button: a league is stopped, archived, or deleted at its desk."""
         return False
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the history of a row; the row's name is set apart in the title."""
+        """Show the history of a row; in the title, its name is isolated from the direction of the text around it."""
         response = super().history_view(request, object_id, extra_context)
         if isinstance(response, TemplateResponse) and response.context_data:
             row = str(response.context_data["object"])

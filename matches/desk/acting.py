@@ -59,7 +59,7 @@ class Click:
     Attributes:
         label: the button's label; may have placeholders such as ``%(match)s``. Empty: the template writes it.
         offered: whether the button is shown, given the facts of the league, or the match for a button of a match.
-        warnings: sentences to confirm before, given the same; with any, a second click is needed.
+        warnings: makes sentences, given the same; if there are any, a second click must confirm the first.
         yes: the label of the button for that second click.
         form: validates what is sent with the click.
     """
@@ -76,8 +76,8 @@ class RowPreview:
     """What an action would do to one ticked row.
 
     Attributes:
-        does: sentences about what is usual.
-        warnings: sentences that the instructor should have read before.
+        does: sentences that say what it does; they need no confirmation.
+        warnings: sentences that the instructor must have read before; they need a second click.
     """
 
     does: Sequence[str] = ()
@@ -116,7 +116,7 @@ class Endpoint:
         by_hand: whether the view is written in ``leaguesite.api`` (it offers a preview, or takes a file) instead of
             generated.
         switch: the boolean field of the body that chooses between the two rows that share this endpoint: the first for
-            true. Empty: only one row has it, or the view is written by hand.
+            true. Empty: no other row has this endpoint, or its view is written by hand.
         module: the part of the operation id before the name; kept stable, as clients are generated from it.
     """
 
@@ -141,7 +141,7 @@ class Tool:
         options: its arguments besides ``league_id``; None: the body of the endpoint.
         given: makes the arguments of the verb, besides ``league_id``, from those of the tool.
         repeatable: whether calling it twice does no more than calling it once.
-        destroys: whether what counted before no longer does.
+        destroys: whether something that counted no longer counts afterwards.
     """
 
     name: str
@@ -160,7 +160,8 @@ class DeskAction:
     Attributes:
         name: the last part of its URL; unique for each subject.
         subject: what it is done to.
-        needs: the permission that a person needs in the league (``view.roles.ALLOWED``); None if there is none yet.
+        needs: the permission that a person needs in the league (``view.roles.ALLOWED``); None if the action makes the
+            league, so that nobody can have a permission in it yet.
         verb: the function that does it: keyword arguments, one transaction.
         done: the sentence that confirms it, or a function of the verb's result and the placeholders' values.
         click: its button on the desk, if it has one.
@@ -168,7 +169,7 @@ class DeskAction:
         api: its API endpoint, if it has one.
         signed: makes the verb's argument ``by`` from the user, or from None for a script with the API key.
         tool: its tool of MCP, if it has one.
-        in_archive: whether it is there for a league in the archive, in which nothing else can be changed.
+        in_archive: whether it can also be done to an archived league; all other actions are refused there.
     """
 
     name: str
@@ -220,13 +221,13 @@ def name_or(script: str) -> Callable[[Any], str]:
 def carry_out(action: DeskAction, *, by: Any, **arguments: Any) -> Any:
     """Carry out an action; every button, form, admin list and API endpoint calls this.
 
+    Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
+    refused leaves no entry, and one that was carried out leaves one.
+
     Args:
-        action: the row of the table.
+        action: the action, a row of ``desk.actions``.
         by: the user; None for a script with the API key.
         arguments: the arguments of the verb.
-
-    Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
-    refused leaves nothing, and one that was carried out leaves an entry.
 
     Returns:
         What the verb returns.
@@ -260,7 +261,7 @@ class Button:
     Attributes:
         name: the name of the action; empty for a link.
         key: part of the id of the HTML element; empty: no id.
-        warnings: if any, the button opens these sentences and a second button labelled ``yes``.
+        warnings: if there are any, the button opens these sentences and a second button labelled ``yes``.
         is_next: whether it is highlighted as the next step.
         field, value: sent with the click.
     """

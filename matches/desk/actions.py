@@ -88,7 +88,7 @@ def _is_frozen(facts: Facts) -> bool:
     return facts.league.frozen_seq is not None
 
 
-def _goes_on(facts: Facts) -> bool:
+def _may_play_on(facts: Facts) -> bool:
     return not facts.over and not facts.league.paused
 
 
@@ -96,11 +96,11 @@ def _can_be_archived(facts: Facts) -> bool:
     return facts.over and not facts.league.demo and facts.league.archived_at is None
 
 
-def _risks(facts: Facts) -> list[str]:
+def _warnings_of_start(facts: Facts) -> list[str]:
     return start_warnings(facts) if facts.active is None else []
 
 
-def _ends(facts: Facts) -> list[str]:
+def _warnings_of_stop(facts: Facts) -> list[str]:
     # A stopped league cannot be resumed. The demo league may be stopped without a confirmation.
     if facts.league.demo:
         return []
@@ -116,11 +116,11 @@ def _ends(facts: Facts) -> list[str]:
     return [*sentences, unplayed, table_stays]
 
 
-def _replay(arguments: dict[str, Any]) -> dict[str, Any]:
+def _replay_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"wish": plans.Wish(plans.REPLAY, arguments["reason"], match_id=arguments["match_id"])}
 
 
-def _reveals(_facts: Facts) -> list[str]:
+def _warnings_of_lifting(_facts: Facts) -> list[str]:
     return [gettext("Everybody sees all results at once, and it cannot be frozen again before another round.")]
 
 
@@ -142,7 +142,7 @@ ROWS: tuple[DeskAction, ...] = (
         tool=Tool("create_schedule", "Make the schedule", repeatable=False)),
     DeskAction("start", LEAGUE, RUN, lifecycle.start_league,
         _("The round is started."),
-        Click(_("Start round %(number)d"), _goes_on, _risks, _("Start all the same")),
+        Click(_("Start round %(number)d"), _may_play_on, _warnings_of_start, _("Start all the same")),
         Listed("start_next_round", _("Start the next round"), preview=previews.start),
         Endpoint("/leagues/{league_id}/start", "start_league",
             "Close registration, make the schedule, start the next round; with auto_advance play to the end.",
@@ -153,13 +153,13 @@ ROWS: tuple[DeskAction, ...] = (
         tool=Tool("start_round", "Start a round", repeatable=False)),
     DeskAction("run_all", LEAGUE, RUN, lifecycle.run_all,
         _("All rounds are played now, one after the other."),
-        Click(_("Run all rounds"), _goes_on, _risks, _("Start all the same")),
+        Click(_("Run all rounds"), _may_play_on, _warnings_of_start, _("Start all the same")),
         Listed("play_all_rounds", _("Run all rounds"), preview=previews.run_all),
         Endpoint("/leagues/{league_id}/rounds/run_all", "run_all",
             "Play every round that is left, one after the other.")),
     DeskAction("pause", LEAGUE, RUN, lifecycle.pause,
         _("Paused: matches in play finish, no other starts."),
-        Click(_("Pause"), _goes_on),
+        Click(_("Pause"), _may_play_on),
         Listed("pause_leagues", _("Pause")),
         Endpoint("/leagues/{league_id}/pause", "pause",
             "No round and no match starts; matches in play finish and count."),
@@ -181,7 +181,7 @@ ROWS: tuple[DeskAction, ...] = (
             "Have every player and referee asked whether it answers; `last_heard` of the agents tells.")),
     DeskAction("stop", LEAGUE, RUN, lifecycle.stop,
         _("The league is stopped for good."),
-        Click(_("Stop for good"), lambda facts: not facts.over, _ends, _("Yes, stop this league for good")),
+        Click(_("Stop for good"), lambda facts: not facts.over, _warnings_of_stop, _("Yes, stop this league for good")),
         api=Endpoint("/leagues/{league_id}/stop", "stop", "End a league for good.")),
     DeskAction("archive", LEAGUE, EDIT, seasons.archive,
         _("The league is in the archive: lists leave it out, and its pages stay."),
@@ -280,7 +280,7 @@ ROWS: tuple[DeskAction, ...] = (
         _("It stays out. If it comes again, it is shown here again."),
         Click(_("Keep “%(name)s” at %(address)s out")),
         api=Endpoint("/leagues/{league_id}/names/{number}/put_aside", "put_name_aside",
-            "Keep such a name out; it is listed again if it comes again.")),
+            "Keep a name out that was refused as it looks like another's; it is listed again if it comes again.")),
 
     DeskAction("mark", GATEWAY, EDIT, verbs.mark,
         _("%(host)s is marked as a gateway: under each path there is a program of its own."),
@@ -317,13 +317,13 @@ ROWS: tuple[DeskAction, ...] = (
         api=Endpoint("/leagues/{league_id}/freeze/unveil", "unveil_place",
             "Show one more place of the final table, from the last place up; the first place ends the freeze.")),
     DeskAction("lift", FREEZE, RUN, freeze.lift, _("Everybody sees everything."),
-        Click(_("Show everything"), _is_frozen, _reveals, _("Yes, show everything now")),
+        Click(_("Show everything"), _is_frozen, _warnings_of_lifting, _("Yes, show everything now")),
         api=Endpoint("/leagues/{league_id}/freeze/lift", "lift_freeze", "End the freeze: everybody sees everything.")),
 
-    DeskAction("previous", SCREEN, RUN, partial(screens.turn, scenes=-1), _("Every screen shows the scene before."),
+    DeskAction("previous", SCREEN, RUN, partial(screens.turn, scenes=-1), _("Every screen shows the previous scene."),
         Click(_("Previous scene")),
-        api=Endpoint("/leagues/{league_id}/screen/previous", "previous_scene", "Turn every screen of the league back.",
-            module="screens")),
+        api=Endpoint("/leagues/{league_id}/screen/previous", "previous_scene",
+            "Turn every screen of the league to its previous scene.", module="screens")),
     DeskAction("next", SCREEN, RUN, screens.turn, _("Every screen shows the next scene."),
         Click(_("Next scene")),
         api=Endpoint("/leagues/{league_id}/screen/next", "next_scene",
@@ -352,7 +352,7 @@ ROWS: tuple[DeskAction, ...] = (
         api=_CORRECT,
         tool=Tool("replay_match", "Play a match again",
             "Play a finished match again: its result counts no longer, and everybody reads the reason.",
-            options.Replay, _replay, repeatable=False, destroys=True)),
+            options.Replay, _replay_arguments, repeatable=False, destroys=True)),
     DeskAction("undo", CORRECTION, CORRECT, applying.undo, _("Correction #%(number)d is undone."),
         api=Endpoint("/leagues/{league_id}/corrections/{number}/undo", "undo", by_hand=True),
         signed=name_or("API")),
@@ -363,7 +363,7 @@ ROWS: tuple[DeskAction, ...] = (
             options.Words, status=201, module="notices")),
     DeskAction("withdraw", NOTICE, RUN, notices.withdraw, _("Withdrawn: nobody is shown it any more."), Click(""),
         api=Endpoint("/leagues/{league_id}/notices/{number}/withdraw", "withdraw",
-            "Show what was said to nobody any more.", module="notices")),
+            "Withdraw a notice: nobody is shown it any more.", module="notices")),
 
     DeskAction("give", PERSON, EDIT, staffing.give_role, verbs.role_sentence,
         api=Endpoint("/leagues/{league_id}/roles", "give_role",

@@ -28,7 +28,7 @@ COLUMNS = ("at", "account", "via", "action", "league_id", "target", "asked", "ch
 
 @admin.register(AuditEntry)
 class AuditAdmin(OwnRows, ModelAdmin):
-    """Every action of a person. An instructor sees those in the own leagues, a superuser all of them.
+    """Every action of a person. An instructor sees those in their own leagues, a superuser all of them.
 
     Nobody edits or deletes an entry here.
     """
@@ -74,7 +74,7 @@ class AuditAdmin(OwnRows, ModelAdmin):
         return render_to_string("admin/matches/audit_what.html", {"entry": entry})
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list; with ``csv`` in the query what the filters leave of it, as a file."""
+        """The list; with ``csv`` in the query, a CSV file of the entries that the filters leave."""
         query = request.GET.copy()
         is_file = query.pop("csv", None) is not None
         if is_file:
@@ -83,7 +83,7 @@ class AuditAdmin(OwnRows, ModelAdmin):
         link = f"{query.urlencode()}&csv=1".lstrip("&")
         page = super().changelist_view(request, {**(extra_context or {}), "csv_query": link})
         if not is_file or not isinstance(page, TemplateResponse):
-            # What the admin refuses, it has answered already.
+            # The page is asked for, or the admin has refused the request: this is its answer.
             return page
         entries = (page.context_data or {})["cl"].queryset
         response = HttpResponse(_as_csv(entries[:MAX_CSV_ENTRIES]), content_type="text/csv; charset=utf-8")

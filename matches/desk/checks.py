@@ -107,11 +107,11 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         # The checks of all rows are read with one query and kept on the objects that are shown.
-        changes = super().get_changelist_instance(request)
-        known = readiness(list(changes.result_list))
-        for agent in changes.result_list:
+        change_list = super().get_changelist_instance(request)
+        known = readiness(list(change_list.result_list))
+        for agent in change_list.result_list:
             agent.readiness = known[agent.pk]
-        return changes
+        return change_list
 
     @admin.display(description=_("ready"))
     def ready(self, agent: Agent) -> str:

@@ -24,7 +24,12 @@ AGENTS_PER_PAGE, MAX_CSV_AGENTS, AGENTS_AT_ONCE = 100, 10_000, 200
 
 
 class Shown(NamedTuple):
-    """A cell as the page shows it: what it means, and the shape where it is another than the first."""
+    """A cell as the page shows it.
+
+    Attributes:
+        how: how the agent understood the message; ``words`` is the same in the reader's language.
+        shape, own: as in :class:`matches.view.compatibility.Cell`.
+    """
 
     how: How
     words: str
@@ -61,16 +66,16 @@ class CompatibilityPages(LeagueAccess):
         leagues, chosen = _leagues(request)
         page = Paginator(_players(leagues, chosen), AGENTS_PER_PAGE).get_page(request.GET.get("page"))
         rows = compatibility.ways(list(page.object_list))
-        # A message that none of them was ever sent, such as that of another game, has no column.
-        columns = [at for at in range(len(MESSAGES)) if any(row.cells[at].how != How.NEVER for row in rows)]
+        # A message that none of these agents was ever sent, such as one of another game, has no column.
+        columns = [n for n in range(len(MESSAGES)) if any(row.cells[n].how != How.NEVER for row in rows)]
         return self.desk_page(
             request,
             "compatibility.html",
             _("Who understood which message"),
             leagues=leagues.order_by("-created_at"),
             chosen=chosen,
-            kinds=[MESSAGES[at].split("_") for at in columns],
-            lines=[Line(row.agent, [_shown(row.cells[at]) for at in columns]) for row in rows],
+            kinds=[MESSAGES[n].split("_") for n in columns],
+            lines=[Line(row.agent, [_shown(row.cells[n]) for n in columns]) for row in rows],
             page=page,
             meanings=[(how, words(how)) for how in How],
         )
@@ -108,8 +113,8 @@ def _as_csv(players: QuerySet[Agent]) -> str:
     text.write(BOM)
     writer = csv.writer(text)
     writer.writerow(["league_id", "player_id", "display_name", "registered_in", *MESSAGES])
-    for some in _some(players):
-        for row in compatibility.ways(some):
+    for group in _in_groups(players):
+        for row in compatibility.ways(group):
             agent = row.agent
             cells = [f"{cell.how}: {cell.shape}" if cell.shape else str(cell.how) for cell in row.cells]
             line: list[Any] = [agent.league_id, agent.code, agent.display_name, agent.dialect, *cells]
@@ -117,10 +122,10 @@ def _as_csv(players: QuerySet[Agent]) -> str:
     return text.getvalue()
 
 
-def _some(players: QuerySet[Agent]) -> Iterable[Sequence[Agent]]:
+def _in_groups(players: QuerySet[Agent]) -> Iterable[Sequence[Agent]]:
     """The players in groups, so that not all of them are in memory at once."""
     for start in range(0, MAX_CSV_AGENTS, AGENTS_AT_ONCE):
-        some = list(players[start : start + AGENTS_AT_ONCE])
-        yield some
-        if len(some) < AGENTS_AT_ONCE:
+        group = list(players[start : start + AGENTS_AT_ONCE])
+        yield group
+        if len(group) < AGENTS_AT_ONCE:
             return

@@ -21,7 +21,7 @@ from matches.view.sight import View
 def buttons(facts: Facts) -> list[Button]:
     """The buttons that make sense now and that the person may use; the usual next step is highlighted."""
     next_step = _next_step(facts)
-    named = {"number": _number(facts)}
+    named = {"number": _round_to_start(facts)}
     made = (
         button(facts, row, key=row.name, is_next=row.name == next_step, named=named)
         for row in ROWS
@@ -31,14 +31,14 @@ def buttons(facts: Facts) -> list[Button]:
 
 
 def _afterwards(facts: Facts) -> list[Button]:
-    """The buttons after the end of a league: export and evidence; unveiling first if the board is frozen."""
+    """The button after the end of a league, to exports and evidence; the next step unless the board is frozen."""
     if not facts.over or facts.league.demo or Action.EDIT not in facts.allowed:
         return []
     papers = reverse("admin:matches_league_papers", args=[quote(facts.league.pk)])
     return [Button(_("Export the league, print evidence sheets"), papers, is_next=facts.league.frozen_seq is None)]
 
 
-def _number(facts: Facts) -> int:
+def _round_to_start(facts: Facts) -> int:
     if facts.coming is not None:
         return int(facts.coming.number)
     return int(facts.rounds[-1].number) if facts.rounds else 1
@@ -88,6 +88,7 @@ def links(facts: Facts) -> list[Button]:
     admin_id, plain_id = quote(facts.league.pk), facts.league.pk
     # The players of the demo league are the site's own: it has no roster and no exports.
     real = not facts.league.demo
+    # The URL name, the league's id in the URL, the label, whether the league has the page, the permission.
     pages: Sequence[tuple[str, str, str, bool, Action]] = (
         ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Action.WATCH),
         ("admin:matches_league_roster", admin_id, _("Roster: who may enter"), real, Action.EDIT),
@@ -102,8 +103,8 @@ def links(facts: Facts) -> list[Button]:
     )
     offered = [
         Button(label, reverse(name, args=[league_id]))
-        for name, league_id, label, fits, action in pages
-        if fits and action in facts.allowed
+        for name, league_id, label, exists, action in pages
+        if exists and action in facts.allowed
     ]
     if Action.WATCH in facts.allowed:
         table = reverse("admin:matches_league_compatibility")

@@ -83,9 +83,9 @@ class CorrectionPages(LeagueAccess):
         """
         if "confirm" not in request.POST:
             return False
-        shown = request.POST.get("fingerprint", "")
+        previewed = request.POST.get("fingerprint", "")
         try:
-            action, arguments = correcting(form.kind), {"wish": form.wish(), "fingerprint": shown}
+            action, arguments = correcting(form.kind), {"wish": form.wish(), "fingerprint": previewed}
             made = acting.carry_out(action, by=request.user, league_id=league.pk, **arguments)
         except applying.LookAgain as refusal:
             self.message_user(request, refusal.sentence, messages.WARNING)

@@ -53,10 +53,10 @@ class Facts:
 
     def __post_init__(self) -> None:
         self.agents = agents(self.league)
-        shown = self.league.state != LeagueState.REGISTRATION
-        self.rounds = list(self.league.rounds.order_by("number")) if shown else []
+        has_schedule = self.league.state != LeagueState.REGISTRATION
+        self.rounds = list(self.league.rounds.order_by("number")) if has_schedule else []
         unfinished = [MatchState.READY, MatchState.HELD, *IN_PLAY]
-        # A league of 600 has 179,700 matches, most of them to come.
+        # Matches of rounds to come are not read: a league of 600 players has 179,700 matches.
         begun = [round_ for round_ in self.rounds if round_.state != RoundState.PENDING]
         self.matches = list(queries.matches_in(begun).filter(state__in=unfinished))
         self.available_referees = outbox.referees_of(self.league)
@@ -100,7 +100,7 @@ class Facts:
 
     @cached_property
     def failing(self) -> list[str]:
-        """Participating players whose latest check did not pass, with its verdict; silent ones are named apart."""
+        """Participating players that answer, but whose latest check did not pass, with its verdict."""
         checks = [(one.code, self.readiness[one.pk]) for one in self.participants if not one.problem]
         return [f"{code} ({check.label})" for code, check in checks if check.word in UNABLE]
 

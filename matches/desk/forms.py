@@ -15,18 +15,22 @@ from matches.models import RoleName
 from matches.models.desk import MAX_USER_CHARS
 
 
-def chooser(accept: str, most: int) -> forms.FileInput:
-    """A field to choose a file in, which ``static/js/file.js`` looks at before it is sent.
+def chooser(accept: str, max_bytes: int) -> forms.FileInput:
+    """A field to choose a file with; ``static/js/file.js`` checks the file before it is sent.
 
     Args:
-        accept: the endings and media types of files that may be meant.
-        most: the largest size in bytes.
+        accept: the endings of file names and the media types that the browser offers.
+        max_bytes: the largest size of the file.
     """
-    return forms.FileInput(attrs={"accept": accept, "data-most": most})
+    return forms.FileInput(attrs={"accept": accept, "data-most": max_bytes})
 
 
 class PlanForm(forms.Form):
-    """A planned start. The browser sends a local time, its script the same in UTC; without a script UTC is assumed."""
+    """A planned start.
+
+    The browser sends the local time that was typed, and a script of the page adds the same time in UTC. Without
+    scripts, what was typed is taken as UTC.
+    """
 
     when = forms.DateTimeField(
         label=gettext_lazy("Start at"),
@@ -76,12 +80,12 @@ def set_choices(form: forms.BaseForm, name: str, choices: Iterable[tuple[str, st
     """Set what can be chosen in a field of a form, where it depends on the league.
 
     Args:
-        form: that is about to be shown or checked.
+        form: the form, before it is shown or validated.
         name: the name of the field.
         choices: the value and the label of each.
 
     Raises:
-        TypeError: nothing is chosen in this field.
+        TypeError: it is not a field with choices.
     """
     field = form.fields[name]
     if not isinstance(field, forms.ChoiceField):

@@ -18,9 +18,9 @@ from matches.view.roles import Action
 from matches.words import states
 
 MAX_IN_DETAIL = 6
-"""Leagues whose problems and next step are computed, the newest first: each costs some queries."""
+"""How many leagues have their problems and next step computed, the newest first: each costs some queries."""
 MAX_OTHERS = 20
-"""Further leagues that are listed; the list of leagues has them all."""
+"""How many further leagues are listed; the admin's list of leagues has all of them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Columns and filters of the admin's lists in words, where the model has the protocol's own in capitals."""
+"""Filters and cells of the admin's lists in words, where the model stores the protocol's constants in capitals."""
 
 from __future__ import annotations
 

@@ -68,11 +68,11 @@ def _cause(row: NameRefused) -> str:
 
 def _buttons(facts: Facts, row: NameRefused) -> list[Button]:
     named = {"name": isolated(row.name), "other": row.resembles.code, "address": isolated(row.endpoint)}
-    referee = {}
+    own_label = {}
     if row.kind == Kind.REFEREE:
-        referee = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % named}
+        own_label = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % named}
     buttons = (
-        button(facts, ACTIONS[NAME, "let-in"], row.pk, named=named, **referee),
+        button(facts, ACTIONS[NAME, "let-in"], row.pk, named=named, **own_label),
         button(facts, ACTIONS[NAME, "put-aside"], row.pk, named=named),
     )
     return [shown for shown in buttons if shown is not None]

@@ -41,8 +41,10 @@ class Clone(_Options):
 class InSeries(_Options):
     """The series that a league is put into."""
 
-    series_id: str = Field(max_length=MAX_ID_CHARS, description="Its id, as in addresses; a new one is made.")
-    series_name: str = Field("", max_length=MAX_NAME_CHARS, description="Its name; empty: its id, or as it is.")
+    series_id: str = Field(max_length=MAX_ID_CHARS, description="Its id, as in URLs; made if there is none of this id.")
+    series_name: str = Field(
+        "", max_length=MAX_NAME_CHARS, description="Its name; empty: as it is; of a new one, its id."
+    )
 
 
 class Deletion(_Options):
@@ -72,7 +74,7 @@ class GatewayMark(_Options):
 
 
 class Words(_Options):
-    """What to say, and to whom: without a player to the room."""
+    """A notice, and who reads it: the owner of a player, or the room."""
 
     text: str = Field(max_length=4 * MAX_NOTICE_CHARS, description=f"1 to {MAX_NOTICE_CHARS} characters.")
     player_id: str = Field("", max_length=MAX_ID_CHARS, description="Whose owner it is for; empty: the room.")
@@ -95,7 +97,7 @@ class NewPlayer(_Options):
         max_length=MAX_ENDPOINT_CHARS, description="Its address as the site reaches it, such as http://host:8101/mcp."
     )
     wanted_id: str = Field(
-        "", max_length=MAX_ID_CHARS, description="Only if it calls itself by one, such as P07; empty: the next free id."
+        "", max_length=MAX_ID_CHARS, description="The id that the player calls itself by; empty: the next free id."
     )
 
 

@@ -33,7 +33,7 @@ EVERYTHING = frozenset(Action)
 MAX_AGENT_ROWS = 100
 """Rows of a table of agents unless the instructor asks for all: more than a class has, and quick to render."""
 MAX_NEIGHBOURS_NAMED = 3
-"""Agents on the same machine that a row names: a whole class may be behind one IP address."""
+"""How many agents on the same machine a row names: a whole class may be behind one IP address."""
 
 
 def headlines(leagues: list[League]) -> dict[str, str]:

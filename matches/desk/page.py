@@ -54,21 +54,21 @@ class DeskPages(LeagueAccess):
         if request.method == "POST":
             return self.settings_page(request, object_id)
         league = self.league_for(request, object_id, roles.Action.WATCH)
-        return self.desk_page(request, "desk.html", league.display_name, **self._shown(request, league))
+        return self.desk_page(request, "desk.html", league.display_name, **self._context(request, league))
 
     def now_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the live part of the desk, which a script of the page fetches repeatedly."""
         league = self.league_for(request, object_id, roles.Action.WATCH)
-        return render(request, "admin/matches/league/desk_now.html", self._shown(request, league))
+        return render(request, "admin/matches/league/desk_now.html", self._context(request, league))
 
     def next_id_page(self, request: HttpRequest) -> HttpResponse:
-        """The id that a new league would be given by its name, for the form that opens it; plain text."""
+        """Answer, as plain text, with the id that a new league named ``?name=`` would get; its form shows the id."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         name = request.GET.get("name", "")[:MAX_NAME_CHARS]
         return HttpResponse(entry.id_from_name(name), content_type="text/plain")
 
-    def _shown(self, request: HttpRequest, league: League) -> dict[str, Any]:
+    def _context(self, request: HttpRequest, league: League) -> dict[str, Any]:
         everywhere = request.user.is_superuser
         allowed = roles.allowed(request.user, league.pk)
         context = overview.context(league, allowed, everywhere=everywhere, every_agent="all" in request.GET)

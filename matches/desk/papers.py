@@ -77,7 +77,7 @@ class PaperPages(LeagueAccess):
         "paper": "<path:object_id>/papers/<str:name>",
     }
 
-    # Announcements -------------------------------------------------------------------------------
+    # Notices -------------------------------------------------------------------------------------
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Publish a notice, and list the notices so far, each with a button that withdraws it."""
@@ -128,7 +128,7 @@ class PaperPages(LeagueAccess):
 
 
 def export(league: League, name: str, *, people: bool, by: Any) -> FileResponse | None:
-    """A file of a league, and an entry in the log of who did what.
+    """Make a file of a league to download, and an entry in the log of who did what.
 
     Args:
         league: the league.
@@ -150,10 +150,10 @@ def export(league: League, name: str, *, people: bool, by: Any) -> FileResponse 
 
 
 def sheets(request: HttpRequest, league: League, player_id: str, *, by: Any) -> HttpResponse | None:
-    """The page with the evidence sheets, and an entry in the log of who did what.
+    """Render the page with the evidence sheets, and make an entry in the log of who did what.
 
     Args:
-        request: names the site's address.
+        request: the request, which says at which address the site was called.
         league: the league.
         player_id: the player whose sheet is shown; empty: all of them.
         by: the user; None for a script with the API key.
@@ -178,6 +178,5 @@ def _file(name: str, league: League, write: Callable[[IO[bytes]], None]) -> File
     with read_snapshot():
         write(file)
     file.seek(0)
-    shown = name if name.startswith("league.") else f"-{name}"
-    whole = f"{league.pk}{shown.removeprefix('league')}"
-    return PaperFile(file, as_attachment=True, filename=whole)
+    ending = name.removeprefix("league") if name.startswith("league.") else f"-{name}"
+    return PaperFile(file, as_attachment=True, filename=f"{league.pk}{ending}")

@@ -98,7 +98,12 @@ class PlayerForm(forms.Form):
 
 
 def _mark(people: list[Any], strangers: list[Any]) -> None:
-    """Set ``resembles`` on people of the roster and on players: whose name looks like another's."""
+    """Set ``resembles`` on people of the roster and on all players: the others whose names look like theirs, as text.
+
+    Args:
+        people: the people on the roster.
+        strangers: the players without an owner.
+    """
     players = [*(agent for person in people for agent in person.agents.all()), *strangers]
     for rows, marks in ((people, names.people_marks(people)), (players, names.marks(players))):
         for row in rows:
@@ -150,7 +155,7 @@ class PeoplePages(LeagueAccess):
             form=form,
             problems=problems,
             people=people,
-            here=sum(1 for person in people if person.agents.all()),
+            people_with_agent=sum(1 for person in people if person.agents.all()),
             strangers=strangers,
         )
 

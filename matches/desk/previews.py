@@ -14,7 +14,7 @@ from matches.desk.facts import Facts, start_warnings
 from matches.league import lifecycle, making
 from matches.league.errors import ActionRefused
 
-REVOKED = gettext_noop("What it sends with them is refused until it has registered again.")
+REVOKED = gettext_noop("What it sends with its tokens is refused until it has registered again.")
 READMITTED = gettext_noop("Whoever registers next under its name and address is taken for it, without proof.")
 
 
@@ -41,10 +41,10 @@ def _starting(facts: Facts, *more: str) -> RowPreview:
         lifecycle.refuse_start(facts.league)
     except ActionRefused as refusal:
         return RowPreview([_("It would be refused: %(why)s") % {"why": refusal.sentence}])
-    return RowPreview([_first(facts), *more], start_warnings(facts))
+    return RowPreview([_first_step(facts), *more], start_warnings(facts))
 
 
-def _first(facts: Facts) -> str:
+def _first_step(facts: Facts) -> str:
     if facts.league.state != LeagueState.REGISTRATION:
         number = facts.coming.number if facts.coming is not None else 1
         return _("Round %(number)d starts.") % {"number": number}

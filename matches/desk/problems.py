@@ -30,9 +30,9 @@ from matches.words import refusals
 from matches.words.notes import sentence_of
 
 CONTEST_SHOWN = timedelta(minutes=5)
-"""For so long after two programs last took an agent's messages from each other, the desk says so."""
+"""How long the desk shows that two programs took an agent's messages from each other, after they last did."""
 MAX_REPLAY_LINKS = 3
-"""Links to the replay form beside a problem; the form offers the other matches, too."""
+"""How many links to the replay form stand beside a problem; the form offers the other matches, too."""
 
 
 def problems(facts: Facts) -> list[Problem]:
@@ -109,7 +109,10 @@ def _held(facts: Facts) -> list[Problem]:
 
 
 def _not_excused(facts: Facts) -> list[Problem]:
-    """Matches of the last two rounds in which our machine failed more often than is excused (ruling, section 12)."""
+    """Matches of the last two rounds in which the referee's own machine failed more often than is excused.
+
+    Ruling, section 12.
+    """
     begun = [round_.pk for round_ in facts.rounds if round_.state != RoundState.PENDING][-2:]
     rows = Match.objects.filter(league=facts.league, round__in=begun).exclude(excused=[]).order_by("pk")
     evidence: dict[str, list[str]] = {}
@@ -152,15 +155,15 @@ def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
 
 
 def _too_few(facts: Facts) -> list[Problem]:
-    min_players, here = facts.league.rules.min_players, len(facts.players)
-    if facts.league.state != LeagueState.REGISTRATION or here >= min_players or facts.league.demo:
+    min_players, registered = facts.league.rules.min_players, len(facts.players)
+    if facts.league.state != LeagueState.REGISTRATION or registered >= min_players or facts.league.demo:
         return []
     text = _("Registered: %(count)d; needed: at least %(min)d. Give your students the address of this league.")
     add = _link(facts, Action.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
     if add is not None:
         add = replace(add, url=f"{add.url}?league={facts.league.pk}")
     join_link = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
-    return [_problem(text % {"count": here, "min": min_players}, join_link, add)]
+    return [_problem(text % {"count": registered, "min": min_players}, join_link, add)]
 
 
 def _silent(facts: Facts) -> list[Problem]:
@@ -177,7 +180,7 @@ def _codes(agents: Iterable[Agent]) -> str:
 
 
 def _last_problems(agents: Iterable[Agent]) -> list[str]:
-    # A problem is kept as a code with what it quotes: each reader has it in the own language.
+    # A problem is stored as a code with arguments, so that each reader gets the sentence in their own language.
     return [f"{one.code} {isolated(one.display_name)}: {sentence_of(one.problem)}" for one in agents if one.problem]
 
 
@@ -185,7 +188,7 @@ def _not_ready(facts: Facts) -> list[Problem]:
     text = _("These players have not passed the check and would be left out by closing now: %(players)s.")
     players = facts.waiting_for_check
     if not facts.league.rules.require_check:
-        text = _("By their check these players would lose every match as they are: %(players)s.")
+        text = _("According to their checks, these players would lose every match: %(players)s.")
         players = facts.failing
     if not players:
         return []

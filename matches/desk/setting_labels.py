@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotated_types import Ge, Gt, Le
 from django.utils.translation import gettext as _
@@ -50,25 +50,35 @@ CHOICES: dict[str, Any] = {
 """What each choice of a setting means."""
 
 
-def limits(name: str) -> tuple[float | None, float | None, float | None]:
-    """The range of a numeric setting.
+class Limits(NamedTuple):
+    """The range of a numeric setting; None for a limit that it does not have.
 
-    Returns:
-        What it must be more than, its smallest and its largest value; None for a limit that it does not have.
+    Attributes:
+        more_than: the number that it must be more than.
+        minimum: its smallest value.
+        maximum: its largest value.
     """
+
+    more_than: float | None
+    minimum: float | None
+    maximum: float | None
+
+
+def limits(name: str) -> Limits:
+    """The range of a numeric setting."""
     limits_by_name: dict[str, float] = {}
     for limit in _metadata(name):
         if isinstance(limit, Gt):
             limits_by_name["more_than"] = float(limit.gt)  # type: ignore[arg-type]
         elif isinstance(limit, Ge):
-            limits_by_name["min"] = float(limit.ge)  # type: ignore[arg-type]
+            limits_by_name["minimum"] = float(limit.ge)  # type: ignore[arg-type]
         elif isinstance(limit, Le):
-            limits_by_name["max"] = float(limit.le)  # type: ignore[arg-type]
-    return limits_by_name.get("more_than"), limits_by_name.get("min"), limits_by_name.get("max")
+            limits_by_name["maximum"] = float(limit.le)  # type: ignore[arg-type]
+    return Limits(*map(limits_by_name.get, Limits._fields))
 
 
 def _metadata(name: str) -> list[Any]:
-    """The limits of a setting; those of one that may be None stand within its type."""
+    """The limits of a setting; if the setting may be None, its limits are attached to the other part of its type."""
     info = LeagueSettings.model_fields[name]
     inner = [limit for part in getattr(info.annotation, "__args__", ()) for limit in getattr(part, "__metadata__", ())]
     limits: list[Any] = []

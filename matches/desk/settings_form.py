@@ -68,23 +68,23 @@ def _field(name: str) -> forms.Field:
     info = LeagueSettings.model_fields[name]
     default = info.default
     label = render_to_string("admin/matches/league/setting_label.html", {"label": LABELS[name], "name": name})
-    shown: dict[str, Any] = {"label": label, "required": False, "help_text": _HINTS.get(name, "")}
+    common: dict[str, Any] = {"label": label, "required": False, "help_text": _HINTS.get(name, "")}
     if isinstance(default, bool):
-        return forms.BooleanField(**shown, initial=default, widget=UnfoldBooleanSwitchWidget())
+        return forms.BooleanField(**common, initial=default, widget=UnfoldBooleanSwitchWidget())
     choices = [(choice, CHOICES[choice]) for choice in get_args(info.annotation) if isinstance(choice, str)]
     if choices:
-        return forms.ChoiceField(**shown, choices=choices, initial=default, widget=UnfoldAdminSelectWidget())
+        return forms.ChoiceField(**common, choices=choices, initial=default, widget=UnfoldAdminSelectWidget())
     if name == "registration_code":
-        return forms.CharField(**shown, max_length=64, widget=UnfoldAdminTextInputWidget())
-    shown["help_text"] = hint(name)
+        return forms.CharField(**common, max_length=64, widget=UnfoldAdminTextInputWidget())
+    common["help_text"] = hint(name)
     more_than, minimum, maximum = limits(name)
     attrs = {"step": "any", "placeholder": "" if default is None else f"{default:.10g}"}
     if info.annotation is int:
         whole = UnfoldAdminIntegerFieldWidget(attrs)
-        return forms.IntegerField(**shown, widget=whole, min_value=_whole(minimum), max_value=_whole(maximum))
-    positive = [] if more_than is None else [_MoreThan(int(more_than))]
+        return forms.IntegerField(**common, widget=whole, min_value=_whole(minimum), max_value=_whole(maximum))
+    validators = [] if more_than is None else [_MoreThan(int(more_than))]
     widget = UnfoldAdminDecimalFieldWidget(attrs)
-    return forms.FloatField(**shown, widget=widget, min_value=minimum, max_value=maximum, validators=positive)
+    return forms.FloatField(**common, widget=widget, min_value=minimum, max_value=maximum, validators=validators)
 
 
 def _whole(limit: float | None) -> int | None:
@@ -120,11 +120,11 @@ class LeagueForm(_ModelForm):
                 "Agents name the league by this. Empty: it is made from the name; letters, digits, - and _."
             )
         # A new league begins with the settings of the site's configuration.
-        self._usual = site.LEAGUE_NEW_LEAGUES if self.instance._state.adding else {}
+        self._site_values = site.LEAGUE_NEW_LEAGUES if self.instance._state.adding else {}
         for _group, names in GROUPS:
             for name in names:
                 self.fields[name] = _field(name)
-                if name in (known := {**self._usual, **self.instance.settings}):
+                if name in (known := {**self._site_values, **self.instance.settings}):
                     self.initial[name] = known[name]
 
     def clean(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class LeagueForm(_ModelForm):
         settings = {
             name: value
             for name, value in values.items()
-            if value not in (None, "") and (value != getattr(defaults, name) or name in self._usual)
+            if value not in (None, "") and (value != getattr(defaults, name) or name in self._site_values)
         }
         try:
             self.instance.settings = check_settings(settings)

@@ -24,10 +24,10 @@ ANCHOR = "desk-shared"
 def problems(facts: Facts) -> list[Problem]:
     """Players that count as one program, so that their matches are not played at the same time; a mark may help."""
     problems: list[Problem] = []
-    seats, number = _coming(facts) if facts.shared else ([], None)
+    pairs, number = _unplayed_pairs(facts) if facts.shared else ([], None)
     for one in facts.shared:
         pks = {agent.pk for agent in one.agents}
-        count = sum(1 for pair in seats if not pks.isdisjoint(pair))
+        count = sum(1 for pair in pairs if not pks.isdisjoint(pair))
         if number is None:
             count = min(len(pks), len(facts.participants) // 2)
         remedy = _mark(facts, one.to_mark)
@@ -69,7 +69,12 @@ def _players(agents: tuple[Agent, ...]) -> str:
 
 
 def _in_a_row(count: int, number: int | None) -> str:
-    """A sentence on how much that slows a round; empty if it concerns fewer than two matches."""
+    """A sentence that says how many matches are played one after the other; empty if fewer than two.
+
+    Args:
+        count: the number of these matches.
+        number: the number of their round; None before there is a schedule, when ``count`` is an upper limit.
+    """
     if count < 2:
         return ""
     if number is None:
@@ -87,13 +92,13 @@ def _in_a_row(count: int, number: int | None) -> str:
     return text % {"count": count, "number": number}
 
 
-def _coming(facts: Facts) -> tuple[list[tuple[int, int]], int | None]:
-    """The pairs of players in the open matches of this round, or of the next one, and its number."""
-    at = facts.active or facts.coming
-    if at is None or facts.league.state == LeagueState.REGISTRATION:
+def _unplayed_pairs(facts: Facts) -> tuple[list[tuple[int, int]], int | None]:
+    """The pairs of players in the unfinished matches of this round, or of the next one, and the round's number."""
+    round_ = facts.active or facts.coming
+    if round_ is None or facts.league.state == LeagueState.REGISTRATION:
         return [], None
-    left = Match.objects.filter(round=at).exclude(state=MatchState.FINISHED)
-    return list(left.values_list("player_a_id", "player_b_id")), int(at.number)
+    unfinished = Match.objects.filter(round=round_).exclude(state=MatchState.FINISHED)
+    return list(unfinished.values_list("player_a_id", "player_b_id")), int(round_.number)
 
 
 def _mark(facts: Facts, hosts: tuple[str, ...]) -> Button | None:
@@ -122,12 +127,12 @@ def gateways(facts: Facts, *, everywhere: bool) -> list[Gateway]:
     """
     gateways = []
     for host in sorted(facts.gateways):
-        there = tuple(agent for agent in facts.players if is_at(agent, host))
-        if there or everywhere:
+        players = tuple(agent for agent in facts.players if is_at(agent, host))
+        if players or everywhere:
             back = button(
                 facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": isolated(host)}
             )
-            gateways.append(Gateway(host, _players(there), back))
+            gateways.append(Gateway(host, _players(players), back))
     return gateways
 
 
@@ -157,18 +162,28 @@ def waits(facts: Facts) -> dict[str, Wait]:
         for seat in (match.player_a, match.player_b):
             for key in programs.held(programs.known(seat, facts.gateways)):
                 in_play[key] = (match, seat)
-    listed = {agent.pk for one in facts.shared if one.to_mark for agent in one.agents}
+    with_remedy = {agent.pk for one in facts.shared if one.to_mark for agent in one.agents}
     waits = {}
     for match in ready:
         for seat in (match.player_a, match.player_b):
             needed = programs.free_for(programs.known(seat, facts.gateways))
             if match.match_id not in waits and (shared_keys := sorted(needed & in_play.keys())):
                 by, other = in_play[shared_keys[0]]
-                waits[match.match_id] = _wait(facts, seat, other, by, shared_keys[0], listed)
+                waits[match.match_id] = _wait(facts, seat, other, by, shared_keys[0], with_remedy)
     return waits
 
 
-def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: set[int]) -> Wait:
+def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, with_remedy: set[int]) -> Wait:
+    """Make the sentence about a match that waits.
+
+    Args:
+        facts: the facts of the league.
+        seat: the player of the match that waits.
+        other: the player of the match in play that counts as the same program.
+        by: the match in play.
+        key: the key of the program that they share.
+        with_remedy: primary keys of the players that a problem with a remedy names.
+    """
     host, _bar, port = programs.place(key).partition("|")
     name = by.match_id if by.league_id == facts.league.pk else _("a match of another league")
     text = _("waits for %(match)s: both call %(host)s, port %(port)s") % {
@@ -176,7 +191,7 @@ def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: 
         "host": isolated(host),
         "port": port,
     }
-    if seat.pk in listed:
+    if seat.pk in with_remedy:
         return Wait(text, more=f"#{ANCHOR}")
     paths = {programs.host_and_path(one.endpoint)[1] for one in (seat, other)}
     return Wait(text, button=_mark(facts, (host,)) if len(paths) > 1 else None)

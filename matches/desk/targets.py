@@ -23,7 +23,7 @@ Target = tuple[dict[str, Any], dict[str, Any]]
 MAX_BIGINT = 2**63 - 1
 """The largest primary key that a database can compare."""
 MAX_TICKED = 5000
-"""Rows of the roster that are removed at once."""
+"""How many people one request can remove from the roster."""
 
 
 def _league(request: HttpRequest, league: League, action: DeskAction) -> Target:

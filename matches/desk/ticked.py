@@ -1,7 +1,7 @@
 """The actions of the admin's lists on ticked rows; where one warns of something, a page tells it before a second click.
 
-The page says of each ticked row what would happen to it. The second click carries that out: if it is not so any more,
-the page is shown again, and says what has changed.
+The page says of each ticked row what would happen to it. The second click carries that out; if something else would
+happen by then, the page is shown again, and says that it has changed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TickedRow:
         key: its primary key.
         name: the name of the row; ``url`` is the URL of its page.
         preview: what would happen to it.
-        is_new: whether it said something else when the person clicked.
+        is_new: whether the preview differs from the one that the person saw before the second click.
     """
 
     key: str
@@ -78,10 +78,13 @@ class ListActions(AdminMixin):
                 actions[name] = (_to_rows(action, action.listed), name, action.listed.label)
         return actions
 
-    # What the admin of a table says ----------------------------------------------------------
+    # What a subclass defines -----------------------------------------------------------------
 
     def check_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Raise PermissionDenied if the person may not do this to every ticked row; by default it is known already."""
+        """Raise PermissionDenied if the person may not do this to every ticked row.
+
+        By default it does nothing, for an admin that has checked the rows before.
+        """
 
     def about(self, request: HttpRequest, row: Any) -> Any:
         """The argument of :attr:`acting.Listed.preview` for a ticked row."""
@@ -109,8 +112,8 @@ class ListActions(AdminMixin):
             queryset: the ticked rows.
         """
         self.check_rows(action, request, queryset)
-        shown = _read(request.POST.get(SHOWN, ""))
-        # All rows of the list may have been chosen, and more have come: what was not shown is not done.
+        shown = _read_shown(request.POST.get(SHOWN, ""))
+        # If all rows of the list were chosen, there may be more by now: rows that the page did not show are left alone.
         ticked = [row for row in queryset if not shown or str(row.pk) in shown]
         rows = self._rows(entry, request, ticked, shown)
         if len(ticked) < len(shown) or any(row.is_new for row in rows):
@@ -126,10 +129,10 @@ class ListActions(AdminMixin):
     ) -> list[TickedRow]:
         if entry.preview is None:
             return []
-        place = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        url_name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         made = []
         for row in ticked:
-            url, preview = reverse(place, args=[quote(row.pk)]), entry.preview(self.about(request, row))
+            url, preview = reverse(url_name, args=[quote(row.pk)]), entry.preview(self.about(request, row))
             made.append(TickedRow(str(row.pk), self.row_name(row), url, preview))
         return [replace(row, is_new=shown.get(row.key) != row.digest) for row in made] if shown else made
 
@@ -167,8 +170,8 @@ def _to_rows(
     return lambda admin, request, queryset: admin.ask_or_do(action, entry, request, queryset)
 
 
-def _read(shown: str) -> dict[str, str]:
-    """What a second click was shown; nothing if it is malformed, so that it counts as a first click."""
+def _read_shown(shown: str) -> dict[str, str]:
+    """What the page told before the second click; empty if malformed, so that the click counts as a first one."""
     try:
         rows = json.loads(shown)
     except ValueError:

@@ -106,10 +106,10 @@ def import_sentence(done: importing.Imported, _named: Mapping[str, Any]) -> str:
     counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
     named = {"league": isolated(done.league.display_name), "matches": counted}
     if done.stopped:
-        here = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
+        sentence = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
     else:
-        here = _("%(league)s is here: %(matches)s.") % named
-    return f"{here} {done.ledger}"
+        sentence = _("%(league)s is here: %(matches)s.") % named
+    return f"{sentence} {done.ledger}"
 
 
 def asked_sentence(count: int) -> str:

@@ -30,7 +30,7 @@ def test_tokens_are_revoked_after_a_page_that_says_whose(site: Site, browser: Br
         choose(page, "revoke_tokens")
         rows = page.locator(".desk-ticked > li")
         expect(rows).to_have_count(2)
-        expect(rows.first).to_contain_text("What it sends with them is refused until it has registered again.")
+        expect(rows.first).to_contain_text("What it sends with its tokens is refused until it has registered again.")
         assert too_wide(page) == 0
         page.get_by_role("button", name="Confirm: Revoke all tokens").click()
         expect(page.locator(".messagelist")).to_contain_text("They have to register again to send anything.")

@@ -40,5 +40,5 @@ def test_revoking_says_first_what_it_does(desk: Client) -> None:
     place = make.setting(players=2)
     Agent.objects.filter(pk=place.players[0].agent.pk).update(contested_at=timezone.now())
     page = shown(desk)
-    assert "What it sends with them is refused until it has registered again." in page
+    assert "What it sends with its tokens is refused until it has registered again." in page
     assert "Yes, revoke the tokens of P01" in page
