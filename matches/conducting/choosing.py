@@ -24,7 +24,7 @@ from matches.view import referees as referee_queries
 from storage.prepared import Prepared
 
 MAX_MATCHES_READ = 64
-"""How many READY matches a look reads at first: hundreds may wait for referees, and every look would read them all."""
+"""How many READY matches a look reads at first: hundreds may wait for referees, too many to read in every look."""
 
 
 def _ready() -> QuerySet[Match]:
@@ -69,13 +69,13 @@ def dispatch() -> tuple[list[Start], bool]:
     # A program is never in two matches at once, even in two leagues or under two addresses.
     playing = taking.occupied()
     gateways = programs.gateways()
-    for one in _IN_PLAY.all():
-        if one.referee_id is not None:
-            load[one.referee_id] += 1
-        for seat in (one.player_a, one.player_b):
+    for match in _IN_PLAY.all():
+        if match.referee_id is not None:
+            load[match.referee_id] += 1
+        for seat in (match.player_a, match.player_b):
             programs_in_play = programs.in_play(seat, gateways, _wake_conductor)
             if programs_in_play is None:
-                # Its address is being looked up: it may be any program. Assign nothing until that is known.
+                # The player's host name is being looked up: it may be any program. Assign nothing until it is known.
                 return [], True
             playing |= programs_in_play
     chosen = _choose(ready, load, playing, gateways)
@@ -91,7 +91,10 @@ def dispatch() -> tuple[list[Start], bool]:
 
 
 def assign_tellers() -> list[Start]:
-    """Give sealed matches that lost their referee to another one, which tells the end; also in a paused league."""
+    """Give sealed matches that lost their referee to another one, which tells the players the end.
+
+    This is done in a paused league, too.
+    """
     untold = [(match, match.seal) for match in _UNTOLD.all() if match.seal is not None]
     if not untold:
         return []
@@ -99,10 +102,10 @@ def assign_tellers() -> list[Start]:
     chosen = []
     for match, seal in untold:
         # Only referees with the site's key may know a verdict before it counts.
-        able = [one for one in outbox.referees_of(match.league) if one.site_key]
+        referees = [one for one in outbox.referees_of(match.league) if one.site_key]
         # Prefer another referee: the one that sealed it could not tell it (no sockets left, say) and may fail again.
-        able = [one for one in able if one.code != seal["referee_id"]] or able
-        referee = _least_loaded([one for one in able if load[one.pk] < one.max_concurrent], load)
+        referees = [one for one in referees if one.code != seal["referee_id"]] or referees
+        referee = _least_loaded([one for one in referees if load[one.pk] < one.max_concurrent], load)
         if referee is None:
             continue
         assigned = play.assign_teller(match=match, referee=referee, lease_s=play.lease_s_of(match, referee))
@@ -119,9 +122,8 @@ def _least_loaded(candidates: Sequence[Agent], load: Counter[int]) -> Agent | No
 def assigned_before() -> list[Start]:
     """Starts of matches that are ASSIGNED to a referee of ours and have no progress yet; their leases are renewed."""
     assigned = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
-    whole = assigned.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
     chosen = []
-    for match in whole:
+    for match in assigned.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk"):
         referee = match.referee
         if referee is None:
             continue
@@ -139,7 +141,7 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
     with transaction.atomic():
         for match in ready:
             seats = (match.player_a, match.player_b)
-            if (behind := _free(seats, playing, gateways)) is None:
+            if (behind := _free_programs(seats, playing, gateways)) is None:
                 continue
             if results.decide_absent(match):
                 endings.after_result(match)
@@ -149,38 +151,42 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
             referee = _referee_for(match, referees[match.league_id], load)
             if referee is None or referee_queries.untold_referee(referee, match):
                 continue
-            if not referee.sends_progress and (behind := _free(seats, playing, gateways, by_line=False)) is None:
+            if (
+                not referee.sends_progress
+                and (behind := _free_programs(seats, playing, gateways, by_line=False)) is None
+            ):
                 continue
             named = match.referee_id == referee.pk and match.attempt == 0
             lease = play.lease_s_of(match, referee)
             assigned = play.assign(match=match, referee=referee, lease_s=lease)
             if assigned is not None:
                 load[referee.pk] += 1
-                for seat, one in zip((assigned.player_a, assigned.player_b), behind, strict=True):
-                    programs.note(seat, one)
-                    playing |= programs.taken(seat, one.keys)
+                for seat, program in zip((assigned.player_a, assigned.player_b), behind, strict=True):
+                    programs.note(seat, program)
+                    playing |= programs.taken(seat, program.keys)
                 chosen.append(Chosen(assigned, referee, named))
     return chosen
 
 
-def _free(
+def _free_programs(
     seats: Sequence[Agent], playing: set[str], gateways: frozenset[str], *, by_line: bool = True
 ) -> list[Program] | None:
-    """What is behind each of two players; None to wait: it plays, or its name is being looked up.
+    """The programs of two players; None if one of them is in a match, or its host name is being looked up.
 
     Args:
         by_line: the referee reaches players over their lines; students' referees call addresses only.
     """
-    behind = []
+    found = []
     for seat in seats:
         only_line = by_line and calling.has_line_only(seat)
-        one = programs.line_of(seat) if only_line else programs.find(seat.endpoint, gateways, _wake_conductor)
-        if one is not None and by_line and not only_line and registered_seats.only_names(seat, one.keys, gateways):
-            one = programs.line_of(seat)
-        if one is None or not playing.isdisjoint(programs.needed(seat, one.keys)):
+        program = programs.line_of(seat) if only_line else programs.find(seat.endpoint, gateways, _wake_conductor)
+        calls_address = by_line and not only_line
+        if program is not None and calls_address and registered_seats.only_names(seat, program.keys, gateways):
+            program = programs.line_of(seat)
+        if program is None or not playing.isdisjoint(programs.needed(seat, program.keys)):
             return None
-        behind.append(one)
-    return behind
+        found.append(program)
+    return found
 
 
 def _wake_conductor() -> None:

@@ -1,8 +1,8 @@
 """The conductor: looks at the rows, does what is due, and sends what has to go out.
 
 It has no state of its own except what is being sent. A nudge wakes it, and at the latest a tick of half a second. Two
-conductors at once, or one that is killed anywhere, do no harm: every step is a compare-and-swap. Of several conductors
-the one with the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
+conductors at once, or one that is killed at any moment, do no harm: every step is a compare-and-swap. Of several
+conductors the one with the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Conductor:
         self._sender = Sender(self._client, self._in_thread, self._waker, patience)
         self._lead = Claim(force=take_over)
         self._looks = looks or Looks()
-        self._looked_around_at = 0.0
+        self._full_look_at = 0.0
         self._draining = self._leaving = False
         # Whether the next look also sends starts of matches that are ASSIGNED already, which may never have been sent.
         self._again = True
@@ -156,11 +156,11 @@ class Conductor:
                 # Mark the look as made, so that leases are moved only once even if what follows fails.
                 self._looks.made()
             now = time.monotonic()
-            quick = now - self._looked_around_at < TICK_S
+            quick = now - self._full_look_at < TICK_S
             plan = due.look(busy_agents=busy, draining=self._draining, quick=quick, again=self._again or not led)
             self._again = False
             if not quick:
-                self._looked_around_at = now
+                self._full_look_at = now
             return plan
         finally:
             close_old_connections()

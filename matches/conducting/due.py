@@ -1,6 +1,6 @@
 """One look at the rows: do what is due in the database, and plan what has to go out.
 
-Level-triggered: everything follows from the present rows, so a look may be repeated, skipped or interrupted anywhere.
+Everything follows from the present rows, so a look may be repeated, skipped, or interrupted at any moment.
 All writes are verbs of ``matches.league``.
 """
 
@@ -58,7 +58,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     Args:
         busy_agents: agents that a message is being sent to; they get no other one.
         draining: start no round and no match.
-        quick: do only what a change makes due; what time makes due waits for the next tick.
+        quick: do only what a change of the rows makes due; what becomes due by time alone waits for the next tick.
         again: also send the starts of matches without progress once more. The conductor that assigned them may have
             been killed before it sent them; our referees take a start twice without harm.
     """
@@ -88,10 +88,10 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
 
 def _move_rounds(now: datetime, draining: bool) -> bool:
     """Open, close and start rounds; returns whether a round moved."""
-    playing = set()
+    in_round = set()
     moved = False
     for active in _ACTIVE.all():
-        playing.add(active.league_id)
+        in_round.add(active.league_id)
         if active.state == RoundState.ANNOUNCING:
             waited = active.started_at is None or now - active.started_at >= timedelta(
                 seconds=active.league.rules.announce_wait_s
@@ -100,11 +100,11 @@ def _move_rounds(now: datetime, draining: bool) -> bool:
                 with nudge.suppressed():
                     moved |= lifecycle.open_round(round_pk=active.pk)
         elif endings.close_round_if_done(active):
-            playing.discard(active.league_id)
+            in_round.discard(active.league_id)
     if draining:
         return moved
     for league in _UNDER_WAY.all():
-        if league.pk in playing or not league.rules.auto_advance:
+        if league.pk in in_round or not league.rules.auto_advance:
             continue
         try:
             with nudge.suppressed():
@@ -121,7 +121,7 @@ def _end_holds(now: datetime) -> None:
         limit = match.league.rules.hold_s
         if limit is not None and match.held_at is not None and now - match.held_at >= timedelta(seconds=limit):
             why = str(note(Code.HELD_TOO_LONG, limit=f"{limit:g}", count=play.MAX_LOST_ATTEMPTS))
+            # Refused if the instructor has just released the match.
             with suppress(ActionRefused):
-                # The instructor has just released the match.
                 held = (MatchState.HELD,)
                 results.cancel(league_id=match.league_id, match_id=match.match_id, why=why, states=held)

@@ -32,7 +32,7 @@ from matches.view import queries, sight
 from storage.prepared import Prepared
 
 MAX_STARTS_BYTES = MAX_BODY_BYTES - 4096
-"""Of the starts in one call; the rest is for the message around them."""
+"""The limit for the starts in one call; the rest of its body is for the message around them."""
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
 """Endings of the settings that a start for a student's referee also contains outside ``settings``."""
 
@@ -56,6 +56,7 @@ class Start:
         limit_s: seconds for all tries together; for a referee of ours counted from the assignment.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
+        foreign: the referee is a student's, which does not call ``report_progress``.
         of_site: the referee has the site's key: it takes several starts in one call.
         sent_before: an earlier start of this attempt may have arrived.
         announced: the referee has accepted the ROUND_ANNOUNCEMENT that names it for this match.
@@ -154,8 +155,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
 def in_calls(starts: Iterable[Start]) -> list[list[Start]]:
     """Divide starts into calls.
 
-    Those of one referee of the site travel together, as far as a body may be that long, and if their leagues have the
-    same limit.
+    Those of one referee of the site whose leagues have the same limit travel together, as many as fit into one body.
     """
     calls: list[list[Start]] = []
     open_calls: dict[tuple[int, float], tuple[list[Start], int]] = {}
@@ -280,9 +280,9 @@ def _foreign_tries(match: Match, referee: Agent) -> tuple[Try, ...]:
         rpc_id = match.pk * 100 + number
         if way == starts.ANNOUNCEMENT:
             # For a referee that starts matches on the announcement.
-            alone = _announcement(match, referee)
+            announcement = _announcement(match, referee)
             shape = shapes.order(referee.dialect, referee.spoken, MessageType.ROUND_ANNOUNCEMENT)[0]
-            body = shapes.SHAPES[shape].wrap(alone, rpc_id)
+            body = shapes.SHAPES[shape].wrap(announcement, rpc_id)
         else:
             body = starts.wrap(way, message, rpc_id)
         tries.append(Try(way, rpc.dumps(body), rpc_id))

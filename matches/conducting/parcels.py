@@ -48,7 +48,8 @@ class Parcel:
         registration: a player's registration, to which its MCP session and dialect belong; empty for a referee.
         kind: the message type.
         learned: what was found out of the registration so far.
-        retold: encodes the broadcast again for what was found out meanwhile; also gives the arguments without a value.
+        retold: encodes the broadcast again once its player was found to be an MCP server; returns the body and the new
+            ``unfilled``.
         unfilled: the required arguments of the agent's tool that no message has a value for.
         bearer: as in :class:`matches.conducting.outgoing.Start`.
     """
@@ -125,10 +126,10 @@ class _Encoder:
         shape = shapes.order(agent.dialect, agent.spoken, kind)[0]
         tool = read_own(agent.learned).get(kind) if shape in _WITH_TOOLS and agent.learned else None
         token = credentials.league_token(agent)
-        whole = agent.dialect in LEGACY_SHAPES
+        is_legacy = agent.dialect in LEGACY_SHAPES
         templates = [
             self._template(broadcast, named, shape, tool, to_player=is_player)
-            for named in (kind, *(LEGACY_SIGNALS.get(kind, ()) if whole else ()))
+            for named in (kind, *(LEGACY_SIGNALS.get(kind, ()) if is_legacy else ()))
         ]
         first, *others = [one.fill(token=token, code=agent.code, rpc_id=delivery.pk) for one in templates]
         return Parcel(
@@ -158,8 +159,8 @@ class _Encoder:
         key = (broadcast.pk, kind, shape, tool, to_player)
         if key not in self.templates:
             message = broadcast.payload | {"timestamp": self.moment, "message_type": kind}
-            own = shape if shape == "tools_methods" else "tools_list"
-            self.templates[key] = Template(message, shape if tool is None else own, tool, to_player=to_player)
+            tool_shape = shape if shape == "tools_methods" else "tools_list"
+            self.templates[key] = Template(message, shape if tool is None else tool_shape, tool, to_player=to_player)
         return self.templates[key]
 
     def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
@@ -196,7 +197,7 @@ def _pending() -> QuerySet[Delivery]:
 
 
 _PENDING = Prepared(lambda: _pending()[:MAX_DELIVERIES_READ])
-_TOLD = Prepared(
+_RECEIVERS = Prepared(
     lambda: Agent.objects.filter(pk__in=_waiting().values("agent_id")).only(
         *("code", "kind", "endpoint", "dialect", "spoken", "learned", "registrations", "sends_progress", "token_epoch")
     )
@@ -219,8 +220,8 @@ def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Pa
     due = [delivery for delivery in due if delivery.agent_id not in busy_agents]
     if not due:
         return {}
-    # Not by select_related, which would parse the payload for each delivery, and load an agent for each of its own.
-    agents = {agent.pk: agent for agent in _TOLD.all()}
+    # Not with select_related, which would parse the payload once more, and make another agent, for each delivery.
+    agents = {agent.pk: agent for agent in _RECEIVERS.all()}
     broadcasts = {broadcast.pk: broadcast for broadcast in _BROADCASTS.all()}
     # A delivery may have been dropped between the queries.
     due = [one for one in due if one.agent_id in agents and one.broadcast_id in broadcasts]

@@ -34,7 +34,7 @@ from matches.view.recent import Recent
 logger = logging.getLogger(__name__)
 
 MAX_UNREACHED = 10_000
-"""Deliveries that failed to reach their agents of which a conductor remembers that they did."""
+"""How many deliveries that failed to reach their agents a conductor remembers."""
 MAX_PLAN_AGE_S = 1.0
 """Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
 
@@ -48,7 +48,7 @@ class Outcomes:
         undeliverable: starts that were not taken.
         pings: for each agent that was pinged its problem, and what was found at its address
             (:func:`matches.inbox.finding.found_by`).
-        learned: pairs of agent and what was found out of how it speaks.
+        learned: pairs of an agent and what was found out about how it speaks.
         freed: agents that no message is being sent to any more.
     """
 
@@ -161,7 +161,7 @@ class Sender:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("what was to be sent failed here", exc_info=error)
+            logger.error("a task that sends messages failed", exc_info=error)
 
     async def _start(
         self, together: Sequence[Start], given_at: float, *, renewed: bool = False, again: bool = False
@@ -170,9 +170,9 @@ class Sender:
 
         Args:
             together: starts of one limit, as :func:`matches.conducting.outgoing.in_calls` puts them together.
-            given_at: when the matches were assigned, or earlier, in monotonic seconds.
-            renewed: their leases were renewed then, so they are not renewed again if that took long.
-            again: this is the second try: what is in doubt now goes to another referee when its lease is over.
+            given_at: when the matches were assigned or their leases renewed, or earlier, in monotonic seconds.
+            renewed: their leases were renewed at ``given_at``, and are not renewed again however long ago that is.
+            again: this is the second try: what is still in doubt goes to another referee when its lease is over.
         """
         first, waited_s = together[0], time.monotonic() - given_at
         if not renewed and waited_s > min(MIN_SUSPENSION_S, first.limit_s / 2):
@@ -215,12 +215,12 @@ class Sender:
             self._waker.wake()
 
     async def _deliver(self, agent_pk: int, parcels: list[Parcel], planned_at: float) -> None:
-        """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
+        """Send broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
         begun = time.monotonic()
         try:
             for parcel in parcels:
-                # This process was suspended, and another conductor may have sent these messages, or the agent is slow:
-                # some of the rest may have been dropped meanwhile, and the next look plans them again.
+                # If this process was suspended, another conductor may have sent these messages; if the agent is slow,
+                # some of them may have been dropped meanwhile. The next look plans the rest again.
                 if time.monotonic() - begun > MAX_PLAN_AGE_S or time.monotonic() - planned_at > MIN_SUSPENSION_S:
                     break
                 problem = await self._post(agent_pk, parcel)
@@ -263,11 +263,13 @@ class Sender:
         return problem
 
     def _is_sent_again(self, agent_pk: int, delivery_pk: int, *, patient: bool) -> bool:
-        """Whether a delivery that did not reach its agent is sent again: once, and to an expected line for longer.
+        """Whether a delivery that did not reach its agent is sent again.
+
+        Each is sent again once; after that only to an agent that is expected to open a line soon.
 
         Args:
-            patient: nobody took it. What a line took and may have lost, or a bridge could not pass on, is sent once
-                more only.
+            patient: nobody took the message. One that a line took and may have lost, or that a bridge could not pass
+                on, is sent once more only.
         """
         now = time.monotonic()
         failed_at = self._unreached.get(delivery_pk)

@@ -116,7 +116,8 @@ async def _send_starts_to_own(client: Line, starts: Sequence[Start], limit_s: fl
     answers = result.get("matches") if isinstance(result, dict) else None
     if isinstance(answers, list) and len(answers) == len(starts):
         return [_start_result(answer) for answer in answers]
-    # An error starts nothing. Without a reply of the referee, it may have started them: it takes no match twice.
+    # A referee that answers with an error has started nothing. Without its reply it may have started the matches: they
+    # can be sent again, as it takes no match twice.
     sent = [replace(start, sent_before=start.sent_before or _error_code(reply.body) is None) for start in starts]
     return await asyncio.gather(*(_send_start_to_own(client, one, max(0.001, end - time.monotonic())) for one in sent))
 
@@ -205,11 +206,11 @@ async def send_broadcast(client: Line, parcel: Parcel) -> dict[str, str]:
     )
     async for step in driver:
         if isinstance(step, Failed):
-            # So that the next try begins with the same shape.
+            # Taken back, so that the next try begins with the same shape.
             parcel.hunt.take_back()
             raise step.error
         if step.understanding is Understanding.ANSWERED:
             # Starts go to the address that the referee registered: what it understands elsewhere does not help.
-            here = step.proposal.url == parcel.endpoint
-            return {MessageType.ROUND_ANNOUNCEMENT: step.proposal.shape} if here else {}
+            is_registered = step.proposal.url == parcel.endpoint
+            return {MessageType.ROUND_ANNOUNCEMENT: step.proposal.shape} if is_registered else {}
     return {}

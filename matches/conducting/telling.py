@@ -26,14 +26,14 @@ from matches.conducting.parcels import Parcel
 MAX_DISCOVERIES = 3
 """How often one process looks for the session of one registration: once, and again if the session was replaced."""
 MAX_HOLDERS = 1000
-"""MCP servers whose sessions are kept for the next broadcast."""
+"""How many MCP servers have their sessions kept for the next broadcast."""
 MAX_NAMED = 3
-"""Arguments without a value that are named in one note."""
+"""How many arguments without a value one note names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found out of one registration of an agent; empty if nothing was.
+    """What was found out about one registration of an agent; empty if nothing was.
 
     Attributes:
         spoken, learned: as :func:`agents_registry.registering.learned.learn_dialect` takes them.
@@ -130,7 +130,7 @@ class Telling:
             del self._holders[next(iter(self._holders))]
 
     def _may_ask(self, parcel: Parcel, reply: Reply) -> bool:
-        """Whether a player is asked what it is: it has not understood, and nobody has asked, or it has changed."""
+        """Whether a player is asked what it is: it wants a session, or has not understood and was never asked."""
         if self._discoveries.get(parcel.registration, 0) >= MAX_DISCOVERIES:
             return False
         if session.is_wanted(reply.status, reply.body):
@@ -143,7 +143,7 @@ class Telling:
         while len(self._discoveries) > MAX_HOLDERS:
             del self._discoveries[next(iter(self._discoveries))]
         memory = Memory()
-        # In this time its other messages wait, and nobody else's.
+        # During the discovery the other messages to this player wait, but no other player's.
         limit_s = min(discovery.LIMIT_S, max(0.001, end - self._now()))
         try:
             post = partial(line.post, parcel.endpoint)

@@ -84,9 +84,9 @@ def keep(trial: Trial) -> None:
     if not notify.reaches_others():
         return
     understood = trial.understanding.name if trial.understanding is not None else None
-    words = asdict(trial) | {"asked_at": trial.asked_at.isoformat(), "understanding": understood}
+    stored = asdict(trial) | {"asked_at": trial.asked_at.isoformat(), "understanding": understood}
     try:
-        cache.set(_name(trial.agent_pk), words, CACHE_TIMEOUT_S)
+        cache.set(_cache_key(trial.agent_pk), stored, CACHE_TIMEOUT_S)
     except Exception as error:
         logger.warning("the copy of a trial could not be stored (%r)", error)
 
@@ -96,27 +96,27 @@ def find(agent_pk: int) -> Trial | None:
     if not notify.reaches_others():
         return None
     try:
-        words = cache.get(_name(agent_pk))
+        stored = cache.get(_cache_key(agent_pk))
     except Exception as error:
         logger.warning("the copy of a trial could not be read (%r)", error)
         return None
-    return None if words is None else _read(words)
+    return None if stored is None else _read(stored)
 
 
-def _read(words: dict[str, Any]) -> Trial:
+def _read(stored: dict[str, Any]) -> Trial:
     # Another version of the site, which runs until it is replaced, may have stored fields that this one lacks.
-    words = {one.name: words[one.name] for one in fields(Trial) if one.name in words}
-    understood = words["understanding"]
+    known = {one.name: stored[one.name] for one in fields(Trial) if one.name in stored}
+    understood = known["understanding"]
     return Trial(
-        **words
+        **known
         | {
-            "asked_at": datetime.fromisoformat(words["asked_at"]),
-            "state": State(words["state"]),
-            "wire": tuple(words["wire"]),
+            "asked_at": datetime.fromisoformat(known["asked_at"]),
+            "state": State(known["state"]),
+            "wire": tuple(known["wire"]),
             "understanding": None if understood is None else Understanding[understood],
         }
     )
 
 
-def _name(agent_pk: int) -> str:
+def _cache_key(agent_pk: int) -> str:
     return f"trial:{agent_pk}"

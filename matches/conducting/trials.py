@@ -1,9 +1,9 @@
 """Trials: send a request of a match to its player again, outside any match; the answer does not count.
 
 A request for a page must not wait for an agent. So it only queues the trial (:func:`ask`); the conductor's loop, or
-that of a web process without a conductor, sends it (:func:`keep_sending`), and the page is loaded again. Trials are
-kept in memory, with a copy for the other web processes of the site (``trial_copies``). They are no part of the
-league, and are lost at a restart.
+that of a web process without a conductor, sends it (:func:`keep_sending`), and the browser loads the page again to see
+the answer. Trials are kept in memory, with a copy for the other web processes of the site (``trial_copies``). They are
+no part of the league, and are lost at a restart.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 TOKEN = "tok_trial"  # noqa: S105 - it names itself as no real token
 FIRST_ID = 9001
+"""The JSON-RPC id of a trial's first request; each further request has the next number."""
 MAX_RUNNING_TRIALS = 8
 MAX_OPEN_TRIALS = 50
 MAX_KEPT_TRIALS = 200

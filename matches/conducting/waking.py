@@ -84,24 +84,24 @@ class Looks:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time) -> None:
         self._monotonic, self._wall = monotonic, wall
-        self._at = self._at_clock = 0.0
+        self._made_at = self._made_at_wall = 0.0
 
     def made(self) -> float:
         """Note that a look was made now; returns the time in seconds since the epoch."""
-        self._at, self._at_clock = self._monotonic(), self._wall()
-        return self._at_clock
+        self._made_at, self._made_at_wall = self._monotonic(), self._wall()
+        return self._made_at_wall
 
     @property
     def recent(self) -> bool:
         """Whether the last look was a few seconds ago at most."""
-        return self._monotonic() - self._at < 10 * TICK_S
+        return self._monotonic() - self._made_at < 10 * TICK_S
 
     def slept_s(self) -> float:
         """Seconds since the last look, by the clock that advanced more: one stands still while a laptop sleeps.
 
         Below 0 if the wall clock was set back by this many seconds: leases written before end that much too late.
         """
-        if not self._at:
+        if not self._made_at:
             return 0.0
-        passed, by_clock = self._monotonic() - self._at, self._wall() - self._at_clock
+        passed, by_clock = self._monotonic() - self._made_at, self._wall() - self._made_at_wall
         return by_clock - passed if by_clock - passed < -MIN_SUSPENSION_S else max(passed, by_clock)

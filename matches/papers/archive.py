@@ -47,7 +47,7 @@ def write(league: League, out: IO[bytes], *, people: bool) -> None:
                 with _file(archive, f"tables/{name}.csv") as file:
                     tables.write(name, league, file, people=people)
         _Archive(league, archive, people).write()
-        # The same bytes for every caller: in one language.
+        # In the site's language, so that every caller gets the same bytes.
         with translation.override(settings.LANGUAGE_CODE):
             page = story.file(sight.public(league))
         if page is not None:

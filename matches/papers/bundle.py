@@ -127,12 +127,12 @@ def _matches(league: League, people: bool) -> Iterator[dict[str, Any]]:
 def _json(value: Any) -> bytes:
     # Sorted: databases return the members of a JSON object in different orders.
     text = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True, default=_moment
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True, default=_iso_8601
     )
     return text.encode()
 
 
-def _moment(value: Any) -> str:
+def _iso_8601(value: Any) -> str:
     return str(value.isoformat())
 
 
@@ -151,7 +151,7 @@ def agents(league: League) -> list[Agent]:
 
 
 def transcripts(matches: list[Match], *, people: bool) -> dict[int, list[dict[str, Any]]]:
-    """The messages of some matches in order, by the match's primary key; without people as the public reads them."""
+    """The messages of matches in order, by the match's primary key; without ``people``, as the public sees them."""
     messages: dict[int, list[dict[str, Any]]] = {match.pk: [] for match in matches}
     rows = Message.objects.filter(match__in=list(messages)).order_by("match_id", "attempt", "n")
     by_pk = {match.pk: match for match in matches}
@@ -168,12 +168,12 @@ def messages_of(league: League, agent: str, *, people: bool) -> Iterator[tuple[M
     """The matches of an agent, such as ``player:P01``, with their messages, as :func:`transcripts` gives them."""
     kind, _, code = agent.partition(":")
     if kind == Kind.PLAYER:
-        its = Q(player_a__code=code) | Q(player_b__code=code)
+        of_agent = Q(player_a__code=code) | Q(player_b__code=code)
     else:
         # Transcripts of our referees have ids without the kind.
         named = Q(entry__sender__in=[agent, code]) | Q(entry__recipient__in=[agent, code])
-        its = Q(pk__in=Message.objects.filter(named, match__league=league).values("match"))
-    rows = matches_of(league).filter(its)
+        of_agent = Q(pk__in=Message.objects.filter(named, match__league=league).values("match"))
+    rows = matches_of(league).filter(of_agent)
     for chunk in in_chunks(rows):
         messages = transcripts(chunk, people=people)
         for match in chunk:
@@ -181,7 +181,10 @@ def messages_of(league: League, agent: str, *, people: bool) -> Iterator[tuple[M
 
 
 def events(league: League, *, people: bool) -> Iterator[Event]:
-    """The events of a league in order; without people only public ones, without reasons, which may quote an address."""
+    """The events of a league in order.
+
+    Without ``people`` only the public ones, and none of their reasons, which may quote an address.
+    """
     rows = league.events.order_by("seq")
     for event in (rows if people else rows.filter(kind__in=PUBLIC)).iterator():
         if not people and "why" in event.data:

@@ -31,7 +31,8 @@ TRIED_PAGES = ("board", "screen", "charts")
 def chain_sentence(document: LeagueDocument) -> str:
     """Verify the chain of a document's events; returns a sentence for the person who imports it.
 
-    Changes: a document without digests (from before there were any) gets salts and digests, as by the migration.
+    Changes: a document without digests (from a version that had no ledger) gets salts and digests, as the migration
+    to the ledger made them.
     """
     league, events = document.league, document["events"]
     if not league.ledger_head and not any(event.digest or event.salt for event in events):

@@ -136,13 +136,13 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
             )
         )
     if not player_id:
-        here = {agent.owner_id for agent in players if agent.owner_id is not None}
-        absent = RosterEntry.objects.filter(league=league).exclude(pk__in=here)
-        collected += [Sheet(owner) for owner in absent]
-    return sorted(collected, key=_place)
+        owners = {agent.owner_id for agent in players if agent.owner_id is not None}
+        without_agent = RosterEntry.objects.filter(league=league).exclude(pk__in=owners)
+        collected += [Sheet(person) for person in without_agent]
+    return sorted(collected, key=_by_student)
 
 
-def _place(sheet: Sheet) -> tuple[Any, ...]:
+def _by_student(sheet: Sheet) -> tuple[Any, ...]:
     owner, code = sheet.owner, natural(sheet.agent.code if sheet.agent is not None else "")
     return (False, owner.name.casefold(), owner.email, code) if owner is not None else (True, "", "", code)
 
@@ -208,7 +208,7 @@ def _causes(view: View, player_id: str) -> dict[str, int]:
 
 
 def _corrections(view: View, player_id: str, match_ids: set[str]) -> list[Decision]:
-    """The corrections of a player's matches, points or place in the league."""
+    """The corrections that concern a player's matches or points, or whether it is in the league."""
     labels = dict(CorrectionKind.choices)
     return [
         Decision(

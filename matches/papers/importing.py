@@ -80,7 +80,7 @@ def import_league(*, file: IO[bytes], by: Any = None) -> Imported:
             if by is not None and not by.is_superuser:
                 Role.objects.create(league=league, user=by, name=RoleName.INSTRUCTOR)
             try_out(league)
-            stopped = _is_on(document)
+            stopped = _is_unfinished(document)
             if stopped:
                 league = lifecycle.stop(league_id=league.pk)
             changed(league.pk)
@@ -98,8 +98,8 @@ def _refuse(document: LeagueDocument) -> None:
         raise NotALeague(
             "league.league_id", _("the id %(id)s is kept for the demo league") % {"id": isolated(league.league_id)}
         )
-    here = League.objects.filter(pk=league.league_id).first()
-    if here is not None and not _untouched(here):
+    existing = League.objects.filter(pk=league.league_id).first()
+    if existing is not None and not _is_untouched(existing):
         raise ActionRefused(
             _("This site has a league %(id)s already: an import never changes a league. Use another site for it.")
             % {"id": isolated(league.league_id)}
@@ -118,7 +118,7 @@ def _refuse(document: LeagueDocument) -> None:
             raise NotALeague(f"roster[{number}].email", _("it is no e-mail address")) from None
 
 
-def _untouched(league: League) -> bool:
+def _is_untouched(league: League) -> bool:
     """Whether nothing has happened in a league since it was created, as in the one that a new site opens by itself."""
     unchanged = league.state == LeagueState.REGISTRATION and not league.settings and league.starts_at is None
     return unchanged and not (
@@ -130,8 +130,8 @@ def _untouched(league: League) -> bool:
     )
 
 
-def _is_on(document: LeagueDocument) -> bool:
-    """Whether the conductor would play on in the league."""
+def _is_unfinished(document: LeagueDocument) -> bool:
+    """Whether the league was exported before its end, so that the conductor would go on with it."""
     if document.league.state == LeagueState.STOPPED:
         return False
     over = document.league.state == LeagueState.COMPLETED
@@ -182,7 +182,7 @@ def _insert(name: str, document: LeagueDocument, rows: Rows, more: Callable[[Any
         name: the name of the list.
         document: the whole document.
         rows: the rows to which these refer.
-        more: returns the columns that are not in the document, for an item.
+        more: returns, for an item, the columns of its row that are not in the document.
     """
     section = SECTIONS[name]
     made = [section.model(**section.columns(item, rows), **more(item)) for item in document[name]]
@@ -197,8 +197,8 @@ def _endpoint_key(league: League, item: Any) -> str:
 def _insert_checks(document: LeagueDocument, rows: Rows) -> None:
     """Insert the checks of the agents; a check that this site has already is left as it is."""
     ids = [item.check_id for item in document["checks"]]
-    here = {str(check_id) for check_id in Check.queue.filter(pk__in=ids).values_list("pk", flat=True)}
-    document["checks"] = [item for item in document["checks"] if item.check_id not in here]
+    known_ids = {str(check_id) for check_id in Check.queue.filter(pk__in=ids).values_list("pk", flat=True)}
+    document["checks"] = [item for item in document["checks"] if item.check_id not in known_ids]
 
     def more(item: Any) -> dict[str, Any]:
         key = rows[item.kind][item.agent].endpoint_key

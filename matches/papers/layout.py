@@ -1,4 +1,4 @@
-"""What stands in each file of 004 chapter 9: ``config``, ``data``, ``logs``.
+"""Makes the content of each file of 004 chapter 9: ``config``, ``data``, ``logs``.
 
 The export (``archive``) writes them into a ZIP, as staff see the league; ``shared`` keeps them up to date in a folder,
 as the public sees it.
@@ -227,7 +227,7 @@ def history(player_id: str, leagues: Sequence[Played]) -> dict[str, Any]:
     """data/players/<player_id>/history.json.
 
     Args:
-        leagues: what each league has of the players with this id: an id is of one league.
+        leagues: what each league has of its player with this id; leagues may give the same id to different players.
     """
     rows = [row for one in leagues for row in one.rows]
     each = [{"league_id": one.league_id, "display_name": one.display_name, "stats": one.stats} for one in leagues]

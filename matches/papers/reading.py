@@ -83,7 +83,7 @@ def _validated(shape: type[BaseModel], item: Any, place: tuple[Any, ...]) -> Any
 
 
 def _check_keys(document: LeagueDocument) -> None:
-    """No two items have the same key."""
+    """Refuse two items of a list with the same key."""
     for name, section in SECTIONS.items():
         if section.key:
             _require_unique(name, [tuple(getattr(item, field) for field in section.key) for item in document[name]])
@@ -103,7 +103,7 @@ def _require_unique(name: str, keys: Iterable[tuple[Any, ...]]) -> None:
 
 
 def _check_links(document: LeagueDocument) -> None:
-    """Every reference leads to an item of the document."""
+    """Refuse a reference to an item that is not in the document."""
     names = {
         "person": {item.email for item in document["roster"]},
         "round": {item.number for item in document["rounds"]},
@@ -118,7 +118,7 @@ def _check_links(document: LeagueDocument) -> None:
 
 
 def _check_matches(document: LeagueDocument) -> None:
-    """The columns of every match agree with each other and with the state of the league."""
+    """Refuse a match whose fields contradict each other or the state of the league."""
     stopped = document.league.state == LeagueState.STOPPED
     for number, match in enumerate(document["matches"]):
         place = f"matches[{number}]"
@@ -143,7 +143,7 @@ def _check_matches(document: LeagueDocument) -> None:
 
 
 def _check_events(document: LeagueDocument) -> None:
-    """Events are in order, none comes after the league's last one, and results in them are valid."""
+    """Refuse events out of order, an event after the league's last one, and results in events that are not valid."""
     last = 0
     league = document.league
     for number, event in enumerate(document["events"]):

@@ -15,7 +15,7 @@ from matches.papers import shape
 from matches.papers.shape import Object, Part
 
 NAMED_BY = {"person": "email", "player": "code", "referee": "code", "round": "number"}
-"""What an item may refer to, and the field by which it does."""
+"""What an item may refer to, and the field of the other item whose value the reference is."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,5 @@ It contains what the public may see. The site writes it and never reads it back,
 keeping     when to write: after a change, at most so often, and with a pause after a failed write
 projection  what to write: brings the files up to date with the database
 leagues     the files of one league
-logs        the lines of the logs, in their order
 tree        how to write: files that are replaced, and logs that grow
 """

@@ -17,10 +17,10 @@ logger = logging.getLogger(__name__)
 
 PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 """The shortest and the longest time between two passes."""
-SHARE = 10
-"""How many times as long as the pass the pause after it is."""
+PAUSE_FACTOR = 10
+"""The pause after a pass is this many times as long as the pass."""
 LOOK_INTERVAL_S = 10.0
-"""Some changes, such as a notice, give the conductor nothing to do, so they do not wake it."""
+"""How often a pass is made without a nudge: changes such as a notice give the conductor nothing to do."""
 RETRY_S = 10.0
 """The pause after a failed pass, for example when the disk is full."""
 
@@ -31,8 +31,8 @@ class Keeper:
     Args:
         projection: writes it.
         executor: a thread of its own, for files and database.
-        leads: whether it is for this process to write it now.
-        look_interval_s: seconds between two looks for changes of which nobody tells this process.
+        leads: returns whether this process is the one that has to write SHARED now.
+        look_interval_s: seconds after which a pass is made although no nudge came.
         sleep, monotonic: as in asyncio and time.
     """
 
@@ -93,7 +93,7 @@ class Keeper:
         if self._failed:
             logger.warning("SHARED is written again")
             self._failed = ""
-        return min(max(PAUSE_S, SHARE * (self._monotonic() - begun)), MAX_PAUSE_S)
+        return min(max(PAUSE_S, PAUSE_FACTOR * (self._monotonic() - begun)), MAX_PAUSE_S)
 
     def _tell(self, error: Exception) -> str:
         """Log a failure once, with its traceback unless the disk or a folder is to blame; returns it in words."""

@@ -1,6 +1,6 @@
 """The files of one league under SHARED, and which of them an event changes.
 
-Only matches with a result that the public may see have a file: so nothing that is hidden before its time is in any.
+Only a match with a result that the public may see has a file, so no file contains anything that is still hidden.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from matches.view.sight import View
 MAX_MATCHES = 20_000
 """A league with more matches (200 players) has only its table, its log and its configuration here."""
 MAX_READS = 10
+"""How often a league is read again because an event was committed between two reads."""
 _NOTICES = (EventKind.NOTICE, EventKind.NOTICE_WITHDRAWN)
 
 
 class Finished(NamedTuple):
-    """A match has ended: its messages go into the logs of its agents."""
+    """The end of a match, after which its messages go into the logs of its agents."""
 
     at: str
     league_id: str
@@ -133,8 +134,8 @@ class LeagueFiles:
         }
         if not self.is_huge:
             # The state at the last event: the progress of a match in play changes without an event.
-            settled = Layout(replace(self.view, is_present=False))
-            files[f"data/leagues/{league_id}/rounds.json"] = settled.rounds()
+            at_last_event = Layout(replace(self.view, is_present=False))
+            files[f"data/leagues/{league_id}/rounds.json"] = at_last_event.rounds()
         for path, content in files.items():
             tree.put(path, layout.whole(content, self._updated))
         if self.since == 0 or not self._kinds.isdisjoint(CORRECTIONS):

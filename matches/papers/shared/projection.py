@@ -1,7 +1,7 @@
 """Brings the folder SHARED up to date with the database.
 
 A league whose row has not changed since the last pass costs nothing. Of the others only what the new events changed is
-written. How far the files are is stored last: a pass that was interrupted anywhere is made again.
+written. Up to which event the files are is stored last: a pass that was interrupted at any moment is made again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from matches.view import queries
 MATCHES_PER_CHUNK = 50
 """Matches whose messages are in memory at the same time."""
 MAX_KNOWN = 20
-"""Leagues whose results are in memory for the histories of ids that other leagues have, too."""
+"""How many leagues' results stay in memory for the histories of players: a player of another league may have the same
+id, and one file has the history of both."""
 
 
 class Interrupted(Exception):
@@ -72,7 +73,7 @@ class Projection:
         """
         with self._tree.writing():
             if self._tree.restores != self._restores:
-                # Another process has written since the last pass, or that failed: what it knew may be out of date.
+                # Another process has written since our last pass, or that pass failed: what it knew may be out of date.
                 self._restores = self._tree.restores
                 self._config, self._known = {}, {}
             return self._bring_up_to_date()
@@ -97,7 +98,7 @@ class Projection:
         self._write_matches(files)
         self._write_histories(files, leagues)
         for one in files.values():
-            self._may_go_on()
+            self._raise_if_stopping()
             one.put(self._tree)
         self._write_config(leagues)
         if rewritten:
@@ -108,7 +109,7 @@ class Projection:
         self._known = dict(kept[-MAX_KNOWN:])
         return True
 
-    def _may_go_on(self) -> None:
+    def _raise_if_stopping(self) -> None:
         if self._stopping:
             raise Interrupted
 
@@ -147,7 +148,7 @@ class Projection:
         ]
         referees = set(Agent.objects.filter(kind=Kind.REFEREE).values_list("code", flat=True)) if finished else set()
         for chunk in _chunks([*finished, *corrected]):
-            self._may_go_on()
+            self._raise_if_stopping()
             logs: dict[str, list[str]] = defaultdict(list)
             matches = {
                 (league_id, match.match_id): (match, messages)
@@ -174,9 +175,9 @@ class Projection:
         for league_id, code in ids.values_list("league_id", "code"):
             in_leagues[code].add(league_id)
         for player_id in sorted(filter(is_name, affected)):
-            self._may_go_on()
-            both = [self._files_of(one, files) for one in leagues if one.pk in in_leagues[player_id]]
-            theirs = [one for one in both if not one.is_huge and player_id in one.by_player]
+            self._raise_if_stopping()
+            all_files = [self._files_of(one, files) for one in leagues if one.pk in in_leagues[player_id]]
+            theirs = [one for one in all_files if not one.is_huge and player_id in one.by_player]
             if theirs:
                 content = layout.history(player_id, [one.played_by(player_id) for one in theirs])
                 updated = stamp(max(one.last_played(player_id) for one in theirs))
@@ -194,8 +195,9 @@ class Projection:
     def _write_config(self, leagues: Sequence[League]) -> None:
         """Write what the configuration is now, where it differs from what was written last."""
         by_id = {league.pk: league for league in leagues}
-        seen = Q(league__demo=False) | Q(league__isnull=True, kind=Kind.REFEREE)
-        agents = list(Agent.objects.filter(seen).only(*_AGENT).order_by("kind", "league__created_at", "league", "pk"))
+        listed = Q(league__demo=False) | Q(league__isnull=True, kind=Kind.REFEREE)
+        rows = Agent.objects.filter(listed).only(*_AGENT_COLUMNS)
+        agents = list(rows.order_by("kind", "league__created_at", "league", "pk"))
         names = {agent.pk: _name(agent, by_id) for agent in agents}
         theirs = {agent.pk: [agent.league_id] if agent.league_id else [] for agent in agents}
         rules = LeagueSettings.model_validate(settings.LEAGUE_NEW_LEAGUES)
@@ -208,7 +210,7 @@ class Projection:
         updated = stamp(max(times, default=datetime.fromtimestamp(0, UTC)))
         for path, content in config.items():
             if self._config.get(path) != content:
-                self._tree.put(path, layout.whole(content, updated if path == layout.AGENTS else stamp(_BEGAN)))
+                self._tree.put(path, layout.whole(content, updated if path == layout.AGENTS else stamp(_SAMPLES_DATE)))
                 self._config[path] = content
 
     def _prune(self, leagues: Sequence[League]) -> None:
@@ -222,7 +224,7 @@ class Projection:
 
 
 def site() -> dict[str, Any]:
-    """What the files say of the site itself; it stands in its command line, not in the database."""
+    """What the files say of the site itself: values from its configuration, which are not in the database."""
     return {
         "public_url": settings.LEAGUE_PUBLIC_URL,
         "default_league_id": settings.LEAGUE_DEFAULT_ID,
@@ -231,8 +233,17 @@ def site() -> dict[str, Any]:
     }
 
 
-_AGENT = ("kind", "code", "league_id", "display_name", "version", "game_types", "max_concurrent", "registered_at")
-_BEGAN = datetime(2025, 1, 15, 10, tzinfo=UTC)
+_AGENT_COLUMNS = (
+    "kind",
+    "code",
+    "league_id",
+    "display_name",
+    "version",
+    "game_types",
+    "max_concurrent",
+    "registered_at",
+)
+_SAMPLES_DATE = datetime(2025, 1, 15, 10, tzinfo=UTC)
 """``last_updated`` of files that only another configuration of the site changes: the date of the course's samples."""
 
 
@@ -241,7 +252,7 @@ def _is_up_to_date(league: League, state: Mapping[str, Any] | None) -> bool:
 
 
 def _facts(league: League) -> dict[str, Any]:
-    """What changes if the public sees something else of a league than before."""
+    """Facts of a league, of which one changes whenever the public sees something else of it than before."""
     return {
         "created_at": stamp(league.created_at),
         "upto": known_upto(league),
@@ -258,7 +269,7 @@ def _name(agent: Agent, leagues: Mapping[str, League]) -> str:
 
 
 def _lines(done: Finished, match: Match, messages: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """The lines of a match in the logs of its agents: those of the attempts since it had a result before.
+    """The lines of a match in the logs of its agents; of a match played again, only the attempts since its last result.
 
     Returns kind and id of the agent with each line.
     """

@@ -55,7 +55,9 @@ class Tree:
         self.restores = 0
         self._sizes: dict[str, int] = {}
         self._saved: tuple[int, ...] | None = None
+        # Whether WRITTEN is valid: the files are at least as far as it says, and the logs can be cut back to its sizes.
         self._whole = False
+        # Folders that were found to be no links during this pass.
         self._real: set[PurePosixPath] = set()
         self._max_log_bytes, self._min_free_bytes = max_log_bytes, min_free_bytes
 
@@ -165,12 +167,12 @@ class Tree:
 
     def keep_only(self, folder: str, names: Iterable[str]) -> None:
         """Delete the files and folders in a folder that have other names."""
-        there = self._checked(folder)
+        directory = self._checked(folder)
         self._refuse_link(PurePosixPath(folder))
-        if not there.is_dir():
+        if not directory.is_dir():
             return
         keep = set(names)
-        for path in there.iterdir():
+        for path in directory.iterdir():
             if path.name in keep:
                 continue
             if path.is_dir() and not path.is_symlink():
