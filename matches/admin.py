@@ -128,11 +128,11 @@ class LeagueAdmin(
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Add to each row what is happening in the league, with as many queries as for one league."""
-        shown = super().get_changelist_instance(request)
-        headlines = overview.headlines(list(shown.result_list))
-        for league in shown.result_list:
+        change_list = super().get_changelist_instance(request)
+        headlines = overview.headlines(list(change_list.result_list))
+        for league in change_list.result_list:
             league.headline = headlines[league.pk]
-        return shown
+        return change_list
 
     @admin.display(description=gettext_lazy("now"))
     def now(self, league: Any) -> str:

@@ -1,7 +1,7 @@
 """WRITES: requests for checks: who may have which agent checked.
 
-A check runs outside any league: it changes no match and no table. Its further states are in ``checks.runs``, those that
-nobody has to ask for in ``checks.tending``.
+A check runs outside any league: it changes no match and no table. ``checks.runs`` has what becomes of it after that,
+``checks.tending`` the checks that nobody has to ask for.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState, CheckWay
 
 MAX_CHECKS_PER_MINUTE = 5
-"""For one caller."""
+"""The limit for one caller."""
 MAX_QUEUED = 200
 """When this many checks wait, the public may not queue more."""
 RESERVED_FOR_OTHER_PLACES, MAX_QUEUED_PER_PLACE = 100, 20
-"""The last places in the queue are for requesters with few waiting checks: one owner's agents cannot fill it."""
+"""The last 100 of the :data:`MAX_QUEUED` are for places (``turns.place_of``) with fewer than 20 waiting checks, so that
+the agents of one owner cannot fill the queue."""
 
 
 class NotAllowed(ActionRefused):
@@ -87,8 +88,8 @@ def ask(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        shown_token = token_of(token, caller) if token else None
-        agent = shown_token.agent if shown_token is not None else None
+        token_row = token_of(token, caller) if token else None
+        agent = token_row.agent if token_row is not None else None
         if role and role not in CheckRole.values:
             raise Invalid(_("There is no role %(role)s.") % {"role": isolated(role[:40])}, field="role")
         if game_type and game_type not in games():
@@ -96,16 +97,16 @@ def ask(
         address = _address(endpoint, caller, agent)
         agent = _allowed(address, caller, agent)
         # The caller has not proven to own this address: show only what the public may read of the answers from there.
-        named = (
-            shown_token is not None and not shown_token.proven and not (caller.instructor or _is_own(address, caller))
+        withheld = (
+            token_row is not None and not token_row.proven and not (caller.instructor or _is_own(address, caller))
         )
         if not caller.instructor:
             _refuse_hurry(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
         role = agent.kind if agent is not None else role or CheckRole.PLAYER.value
-        new_check = Check(role=role, asked_by=_name(caller), withheld=named, due_at=now, created_at=now)
+        new_check = Check(role=role, asked_by=_asked_by(caller), withheld=withheld, due_at=now, created_at=now)
         # A caller that names an address learns of that address only; another agent registered there may have a line.
-        new_check.way = "" if shown_token is not None else CheckWay.ADDRESS
+        new_check.way = "" if token_row is not None else CheckWay.ADDRESS
         return _queue(new_check, address, agent, game_type)
 
 
@@ -119,7 +120,7 @@ def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> 
 
 
 def token_of(token: str, caller: Caller) -> AgentToken:
-    """The row of an auth_token that a caller has shown.
+    """The row of an auth_token that a caller has sent.
 
     Raises:
         NotAllowed: 403, it is nobody's.
@@ -144,7 +145,7 @@ def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: da
     """
     recent = Check.objects.filter(created_at__gt=now - timedelta(minutes=1))
     recent = (
-        recent.filter(asked_by=_name(caller))
+        recent.filter(asked_by=_asked_by(caller))
         if agent is None
         else recent.filter(agent=agent).exclude(asked_by__in=["", REGISTRATION])
     )
@@ -155,8 +156,8 @@ def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: da
         )
     due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now).exclude(asked_by=REGISTRATION)
     waiting = list(due.values_list("address", flat=True))
-    here = sum(place_of(one) == place_of(address.machine) for one in waiting)
-    if len(waiting) >= MAX_QUEUED - (RESERVED_FOR_OTHER_PLACES if here >= MAX_QUEUED_PER_PLACE else 0):
+    of_place = sum(place_of(one) == place_of(address.machine) for one in waiting)
+    if len(waiting) >= MAX_QUEUED - (RESERVED_FOR_OTHER_PLACES if of_place >= MAX_QUEUED_PER_PLACE else 0):
         raise TooManyChecks(_("Too many checks are waiting already: ask again in a minute."))
 
 
@@ -166,9 +167,9 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
             raise Invalid(_("Give the address your agent listens at."), field="endpoint")
         return ways.registered(agent)
     # For the instructor "localhost" is the site's machine; for anybody else it is their own.
-    own = "" if caller.instructor else caller.machine_ip
+    local_machine = "" if caller.instructor else caller.machine_ip
     try:
-        address = read_address(endpoint, caller=own, field="endpoint")
+        address = read_address(endpoint, caller=local_machine, field="endpoint")
         endpoint_policy().check_url(address.url)
     except InvalidFormat:
         raise Invalid(
@@ -206,7 +207,7 @@ def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | N
     return None
 
 
-def _name(caller: Caller) -> str:
+def _asked_by(caller: Caller) -> str:
     """The value of ``asked_by``."""
     return INSTRUCTOR if caller.instructor else caller.ip[:64]
 

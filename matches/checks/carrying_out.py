@@ -40,12 +40,12 @@ InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 def _keep_for_league(job: Job, report: Report) -> None:
     """Keep how a registered player is called, so that neither the conductor nor a referee has to find it out again.
 
-    What was found at an address is kept only for a player that is called there now and has never dialled out: behind
-    one router a whole class has the address of each, and who is found there may be a rival.
+    What was found at an address is kept only for a player that is called there now and has never dialled out. Behind
+    one router all agents of a class may seem to have the same address, and the one that answers there may be a rival's.
     """
-    if job.about is None or report.memory is None:
+    if job.learns_for is None or report.memory is None:
         return
-    (number, registration), memory = job.about, report.memory
+    (number, registration), memory = job.learns_for, report.memory
     agent = Agent.objects.filter(pk=number).only("endpoint_key", "line_seen_at").first()
     checked = Check.objects.only("endpoint_key").get(pk=job.check_id).endpoint_key
     if job.agent is None and (agent is None or agent.endpoint_key != checked or agent.line_seen_at is not None):
@@ -66,7 +66,9 @@ class _News:
     """What a check has found so far, or a practice match has played.
 
     Attributes:
-        came: set when there is something new.
+        arrived: set when there is something new.
+        clauses: the clauses of a check that were decided so far.
+        played: the report of a practice match as far as it is played.
     """
 
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
@@ -222,8 +224,9 @@ class Checker:
             elif report is None:
                 runs.fail(check_id=job.check_id, run=job.run, problem=problem)
             else:
-                # A line that had gone was replaced by the agent's address: nobody knows which of the two was met when.
-                mixed = job.agent is not None and job.check_id in runs.called_programs
+                # The check began on the agent's line and went on at its address when the line was gone: nobody knows
+                # which answers came from which of the two.
+                mixed = job.agent is not None and job.check_id in runs.called_program_keys
                 done = runs.finish(check_id=job.check_id, run=job.run, report=report.to_json(), found=caller.found)
                 if done and not mixed:
                     _keep_for_league(job, report)

@@ -47,13 +47,13 @@ async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int 
     [game_type] = job.game_types
     limits = replace(Limits.of_league(job.rules), overall_s=MAX_PRACTICE_S)
     house = HouseApart(job.opponent, house_agent(job.opponent, game_type))
-    steps, room = list[dict[str, Any]](), max_chars
+    steps, chars_left = list[dict[str, Any]](), max_chars
 
     def on_step(step: Step, view: Mapping[str, Any]) -> None:
-        nonlocal room
+        nonlocal chars_left
         row = asdict(step)
-        room -= len(json.dumps([row["sent"], row["came"]], default=str))
-        if room < 0:
+        chars_left -= len(json.dumps([row["sent"], row["came"]], default=str))
+        if chars_left < 0:
             row |= {"sent": None, "came": None, "left_out": True}
         steps.append(row)
         on_report({"steps": list(steps), "view": view})
@@ -88,7 +88,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
         in_play=job.in_play,
         proving_digests=job.shown_by,
         is_overtaken=job.is_overtaken,
-        # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
+        # Some agents stop after LEAGUE_COMPLETED: one that is registered, and has yet to play, is not sent it.
         farewell=identity is None,
         # Do not wait: nobody can start a referee with the address of a league manager that exists only during a check.
         register_wait_s=0,
@@ -99,7 +99,8 @@ async def _listen(job: Job) -> str | None:
     """The address at which the agent's own calls are received; None for our address on the route to the agent."""
     if job.agent is None:
         return None
-    # A line has no address: we are heard where the agent came from, or else where agents find this site.
+    # An agent on a line is not called at an address: it can call our address on the route to where it registered from,
+    # or else the site's public URL.
     host = f"[{job.seen_from}]" if ":" in job.seen_from else job.seen_from
     try:
         return await own_address(f"http://{host}" if host else settings.LEAGUE_PUBLIC_URL)

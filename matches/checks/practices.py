@@ -24,15 +24,15 @@ class StepRow(TypedDict):
     """One message to the agent, or a move of the house agent."""
 
     message_type: Annotated[str, says("What was sent; empty for a move of the house agent.")]
-    sent: Annotated[Any, says("The message, cut at 4 KiB; any JSON, null of a move of the house agent.")]
-    came: Annotated[Any, says("The body that came back, likewise; null when nothing was.")]
+    sent: Annotated[Any, says("The message, cut at 4 KiB; any JSON, null for a move of the house agent.")]
+    came: Annotated[Any, says("The body that came back, cut likewise; null when none came.")]
     elapsed_ms: Annotated[int | None, says("Milliseconds until the answer or giving up.")]
     http_status: Annotated[int | None, says("The HTTP status of the answer; null when there was none.")]
     problem: Annotated[str, says("Why there was no answer, or what was wrong with it; empty if nothing was.")]
     problem_words: Annotated[
         dict[str, Any] | str | None, says("The same as a text with places and the facts in them, or null.")
     ]
-    move: Annotated[Any, says("The move of the house agent; null of a message.")]
+    move: Annotated[Any, says("The move of the house agent; null for a message.")]
     left_out: NotRequired[Annotated[bool, says("The bodies are left out, as the report was too long.")]]
 
 
@@ -45,7 +45,7 @@ class PracticeReport(TypedDict):
     opponent: NotRequired[Annotated[str, says("How strong the house agent was.")]]
     role: NotRequired[Annotated[str, one_of(ROLES), says("PLAYER_A, who begins in games with turns, or PLAYER_B.")]]
     players: NotRequired[Annotated[list[str], says("The ids of PLAYER_A and PLAYER_B.")]]
-    player_id: NotRequired[Annotated[str, says("That of the agent.")]]
+    player_id: NotRequired[Annotated[str, says("The id of the agent that practises.")]]
     status: NotRequired[Annotated[str, one_of(STATUSES), says("How it ended for the agent.")]]
     reason: NotRequired[Annotated[str, says("Why, in a sentence.")]]
     reason_words: NotRequired[
@@ -69,7 +69,9 @@ class PracticeRow(TypedDict):
     game_type: Annotated[str, says("What is played.")]
     opponent: Annotated[str, one_of(Opponent.values), says("How strong the house agent is.")]
     second: Annotated[bool, says("Whether the house agent is PLAYER_A.")]
-    way: Annotated[str, one_of(("", *CheckWay.values)), says("By which way it goes; empty: not decided, or called.")]
+    way: Annotated[
+        str, one_of(("", *CheckWay.values)), says("How the agent is reached; empty: at its address, or not decided.")
+    ]
     problem: Annotated[str, says("Why it could not be carried out; empty if it could.")]
     created_at: Annotated[datetime, says("When it was asked for, in UTC.")]
     started_at: Annotated[datetime | None, says("When it began, in UTC; null before.")]

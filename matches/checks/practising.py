@@ -40,11 +40,11 @@ _OPEN = (CheckState.WANTED, CheckState.RUNNING)
 def ask_with_token(
     *, token: str, caller: Caller, opponent: str, game_type: str = "", second: bool = False, now: datetime | None = None
 ) -> Check:
-    """Queue a practice match of the agent that owns a token; errors and the rest as :func:`ask`."""
-    shown = token_of(token, caller)
+    """Queue a practice match of the agent that owns a token; raises as :func:`ask`, and as :func:`token_of`."""
+    token_row = token_of(token, caller)
     return ask(
-        agent=shown.agent,
-        proven=shown.proven,
+        agent=token_row.agent,
+        proven=token_row.proven,
         asked_by=caller.ip,
         opponent=opponent,
         game_type=game_type,
@@ -103,7 +103,7 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
 
 
 def _allowed(agent: Agent, *, proven: bool, opponent: str, game_type: str) -> str:
-    """The game that is played; errors as of :func:`ask`."""
+    """The game that is played; raises as :func:`ask`."""
     if agent.kind != Kind.PLAYER:
         raise Invalid(
             _("%(agent)s is not a player: only players practise.") % {"agent": agent.code}, field="auth_token"
@@ -122,7 +122,7 @@ def _allowed(agent: Agent, *, proven: bool, opponent: str, game_type: str) -> st
 
 
 def open_of(agent: Agent) -> Check | None:
-    """READ: the practice match of an agent that waits or is played; None without."""
+    """READ: the practice match of an agent that waits or is played; None if there is none."""
     return Check.practices.filter(agent=agent, state__in=_OPEN).first()
 
 
@@ -177,8 +177,8 @@ def _refuse_hurry(agent: Agent, practice: Check, now: datetime) -> None:
     if at is not None:
         raise TooManyChecks(_too_many_from_there(at), math.ceil((at - now).total_seconds()))
     waiting = list(Check.practices.filter(state=CheckState.WANTED).values_list("address", flat=True))
-    here = sum(place_of(one) == place_of(practice.address) for one in waiting)
-    if len(waiting) >= MAX_WAITING or here >= MAX_WAITING_PER_PLACE:
+    of_place = sum(place_of(one) == place_of(practice.address) for one in waiting)
+    if len(waiting) >= MAX_WAITING or of_place >= MAX_WAITING_PER_PLACE:
         raise TooManyChecks(_("Too many practice matches are waiting already: ask again in a minute."))
 
 
@@ -196,8 +196,8 @@ def playable(due: QuerySet[Check], now: datetime) -> Iterator[Check]:
     for check in due.order_by("due_at", "created_at"):
         if check.is_practice:
             agent, target = check.agent, ways.of_check(check)
-            stays = ways.is_line(target.way) or target.key == check.endpoint_key
-            if agent is None or not (stays and is_proven(agent)):
+            is_same_target = ways.is_line(target.way) or target.key == check.endpoint_key
+            if agent is None or not (is_same_target and is_proven(agent)):
                 runs.refuse(check=check, problem=_("The agent has registered anew since: ask again."), now=now)
                 continue
         yield check

@@ -35,14 +35,14 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
             as well, and only the program that is called there was told of the match.
         message: the answer as it was sent.
 
-    Returns whether such a check runs.
+    Returns whether one of these checks runs.
 
     Raises:
         MissingField: E003, it names no match.
         RuleError: E002, too many answers of this player are on their way already.
         InvalidFormat: E002, it is too long to be passed on.
     """
-    running = Check.queue.filter(state=CheckState.RUNNING, role=CheckRole.PLAYER)
+    running = Check.checks_and_practices.filter(state=CheckState.RUNNING, role=CheckRole.PLAYER)
     checks = list(running.filter(Q(agent=player) | Q(endpoint_key=player.endpoint_key)))
     if not checks:
         return False
@@ -80,7 +80,7 @@ def take(running: Collection[UUID]) -> list[tuple[UUID, str, dict[str, Any]]]:
     if not running:
         return []
     rows = list(CheckAnswer.objects.order_by("pk").select_related("of"))
-    over = [row.pk for row in rows if row.of_id in running or row.of.state != CheckState.RUNNING]
-    if over:
-        CheckAnswer.objects.filter(pk__in=over).delete()
+    taken_or_late = [row.pk for row in rows if row.of_id in running or row.of.state != CheckState.RUNNING]
+    if taken_or_late:
+        CheckAnswer.objects.filter(pk__in=taken_or_late).delete()
     return [(row.of_id, row.message_type, row.payload) for row in rows if row.of_id in running]

@@ -79,7 +79,9 @@ class CheckRow(TypedDict):
     state: Annotated[str, one_of(CheckState.values), says("How far it is; FAILED: it could not be carried out.")]
     role: Annotated[str, one_of(CheckRole.values), says("What the agent is checked as.")]
     endpoint: Annotated[str, says("The address that is called.")]
-    way: Annotated[str, one_of(("", *CheckWay.values)), says("By which way it goes; empty: not decided, or called.")]
+    way: Annotated[
+        str, one_of(("", *CheckWay.values)), says("How the agent is reached; empty: at its address, or not decided.")
+    ]
     game_types: Annotated[list[str], says("The games that a player is asked to play.")]
     notes: Annotated[list[Any], says("What was unusual about how it was asked for: sentences, or codes.")]
     passed: Annotated[bool | None, says("Whether it passed; null before it is DONE.")]
@@ -204,7 +206,7 @@ def _practice_url(check: Check) -> str:
 
 
 def _is_over_a_line(check: Check) -> bool:
-    """Whether it goes to the agent's inbox; what is waiting is told by its address."""
+    """Whether a check goes to the agent's inbox; before it begins, its address tells."""
     return is_line(check.way) or check.endpoint.startswith(f"{SCHEME}:")
 
 
@@ -229,7 +231,7 @@ def fragments(check_id: str, language: str) -> dict[str, str] | None:
     Fragments of ended checks are cached: pages that watched a check stay open after its end.
     """
     pk = _uuid(check_id)
-    # Without its report, which is long: most who ask for these fragments get cached ones.
+    # Read without its report, which is long: most callers get cached fragments.
     check = Check.objects.select_related("agent__league").defer("report").filter(pk=pk).first() if pk else None
     if check is None or check.finished_at is None:
         return _rendered(check_id)

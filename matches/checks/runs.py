@@ -1,5 +1,7 @@
-"""WRITES: a running check or practice match: its progress, its end, and its return to the queue; each by
-compare-and-swap on its run."""
+"""WRITES: a running check or practice match: its progress, its end, and its return to the queue.
+
+Each write is a compare-and-swap on the number of the run: it fails if another process has run the check since.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from agents_registry.addresses.reading import agent_of_line
 from agents_registry.models import Agent
 from agents_registry.registering import registration
 from league_sdk.protocol.notes import Note
-from matches.league.effects import shown
+from matches.league import effects
 from matches.models import Check, CheckState
 from matches.push import notify
 from matches.push.nudge import nudge
@@ -28,12 +30,12 @@ REGISTRATION = "registration"
 """The value of ``asked_by`` for checks that a registration started automatically."""
 MAX_REPORTS_PER_ADDRESS = 20
 MAX_REPORTS_WITHOUT_AGENT = 1000
-"""Reports on addresses at which no agent is registered; older ones are deleted."""
+"""How many reports on addresses at which no agent is registered are kept, all addresses together."""
 MAX_PRACTICES_PER_AGENT, MAX_PRACTICES = 20, 1000
-"""Reports of practice matches; older ones are deleted."""
+"""How many reports of practice matches are kept, of one agent and in all."""
 
-called_programs: dict[UUID, frozenset[str]] = {}
-"""The program that each check of this process calls, as it was found when the check began."""
+called_program_keys: dict[UUID, frozenset[str]] = {}
+"""By running check of this process: the keys of the program at the address that it calls, as found when it began."""
 
 
 def topic(check_id: UUID) -> str:
@@ -69,8 +71,8 @@ def refuse(*, check: Check, problem: str, now: datetime) -> bool:
 
 
 def expire(now: datetime) -> None:
-    """Queue checks whose claim has timed out again, or fail them after :data:`MAX_RUNS`."""
-    lost = Check.queue.filter(state=CheckState.RUNNING, claimed_until__lt=now)
+    """Put checks whose claim has timed out back into the queue, or fail them after :data:`MAX_RUNS` runs."""
+    lost = Check.checks_and_practices.filter(state=CheckState.RUNNING, claimed_until__lt=now)
     for check in lost.defer("report"):
         if check.runs >= MAX_RUNS:
             fail(check_id=check.pk, run=check.runs, problem=_("It broke off three times."), now=now)
@@ -79,7 +81,7 @@ def expire(now: datetime) -> None:
 
 
 def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
-    """Show what a running check has found so far, or what was played; false when the run has been lost.
+    """Show what a running check has found so far, or what was played; false if this run is not the latest any more.
 
     Args:
         found: the parts of the report, such as ``clauses`` or ``steps``.
@@ -89,7 +91,7 @@ def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
 
 
 def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
-    """RUNNING to DONE with the report of a practice match, its only result; false if the run is lost."""
+    """RUNNING to DONE with the report of a practice match, its only result; false as from :func:`progress`."""
     with transaction.atomic():
         done = _move(
             check_id,
@@ -107,7 +109,7 @@ def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: da
 def finish(
     *, check_id: UUID, run: int, report: dict[str, Any], found: Note | str | None = None, now: datetime | None = None
 ) -> bool:
-    """RUNNING to DONE, and the outcome noted on the agents at this address; false when the run has been lost.
+    """RUNNING to DONE, and the outcome noted on the agents at this address; false as from :func:`progress`.
 
     Args:
         found: what its first call found in place of an agent (:func:`matches.inbox.finding.found_by`).
@@ -145,9 +147,9 @@ def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None)
 
 
 def _move(check_id: UUID, run: int, **changes: Any) -> bool:
-    moved = Check.queue.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
+    moved = Check.checks_and_practices.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
     if moved and "state" in changes:
-        called_programs.pop(check_id, None)
+        called_program_keys.pop(check_id, None)
         transaction.on_commit(nudge)
     if moved:
         transaction.on_commit(lambda: notify.push(topic(check_id)))
@@ -157,19 +159,21 @@ def _move(check_id: UUID, run: int, **changes: Any) -> bool:
 
 
 def _note_outcome(check_id: UUID, report: dict[str, Any], found: Note | str | None) -> None:
-    """Whether it answers at all is known from now on, as after a ping."""
+    """Note on the agents that a check tells of whether they answer at all, as after a ping."""
     clauses = report["clauses"]
     answered = any(clause["came"] is not None for clause in clauses)
     # Short: it stands in a column of the desk, and the report says the rest.
     why = next((clause["why"] for clause in clauses if clause["verdict"] == "fails"), report["summary"])
     problem = "" if answered else str(found or _one_line(why.partition(". ")[0]))
-    over_line = agent_of_line(Check.queue.only("endpoint_key").get(pk=check_id).endpoint_key) is not None
+    # What is at the agents' address: None if nothing is known of it, empty for an agent, else what is there instead.
+    over_line = agent_of_line(Check.checks_and_practices.only("endpoint_key").get(pk=check_id).endpoint_key) is not None
     found_instead: str | None = None
     if not over_line:
         found_instead = "" if report["can_play"] else problem or (None if found is None else str(found))
     for agent in _agents_at(check_id).only("pk", "line", "line_seen_at"):
         if agent.dials_out_now and not over_line:
-            # Whether it answers is known of its line. Behind one router a whole class has the address of each.
+            # This agent is reached over its line, and the check has called an address. Behind one router all agents of
+            # a class may seem to have that address, so the check says nothing of whether this one answers.
             registration.note_found(agent_id=agent.pk, found=found_instead)
         else:
             registration.note_ping(agent_id=agent.pk, problem=problem, found=found_instead)
@@ -188,26 +192,26 @@ def _agents_at(check_id: UUID) -> Any:
 
 def _show_leagues(check_id: UUID) -> None:
     for league_id in set(_agents_at(check_id).filter(league__isnull=False).values_list("league_id", flat=True)):
-        shown(league_id)
+        effects.shown(league_id)
 
 
 def _forget_old(check_id: UUID) -> None:
-    """An address keeps its newest reports only, and strangers together so many."""
+    """Delete the oldest reports of a check's address, and of addresses at which no agent is registered."""
     address = Check.objects.values_list("address", flat=True).get(pk=check_id)
     ended = Check.objects.filter(state__in=[CheckState.DONE, CheckState.FAILED])
-    for some, limit in (
+    for reports, limit in (
         (ended.filter(address=address), MAX_REPORTS_PER_ADDRESS),
         (ended.filter(agent=None), MAX_REPORTS_WITHOUT_AGENT),
     ):
-        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
+        old = list(reports.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
         ended.filter(pk__in=old).delete()
 
 
 def _forget_old_practices(check_id: UUID) -> None:
     ended = Check.practices.filter(state__in=[CheckState.DONE, CheckState.FAILED])
     agent = Check.practices.values_list("agent", flat=True).get(pk=check_id)
-    for some, limit in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
-        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
+    for reports, limit in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
+        old = list(reports.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
         ended.filter(pk__in=old).delete()
 
 
@@ -223,7 +227,7 @@ def _one_line(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Without NUL characters and lone surrogates, which no database takes."""
+    """A JSON value without NUL characters and lone surrogates, which no database takes."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     if isinstance(value, dict):

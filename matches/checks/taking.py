@@ -1,4 +1,4 @@
-"""WRITES: checks that are due are claimed by compare-and-swap; and which programs get no match meanwhile."""
+"""WRITES: claims the checks that are due, by compare-and-swap; tells which programs get no match meanwhile."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Job:
         seen_from: an IP address from which that agent registered; empty if none is known.
         run: the number of this run; what it writes counts only while it is the latest.
         player_id: the id under which the agent is registered; empty when it is not.
-        about: the primary key and the registration of that agent, for which is kept how it is called; None without.
+        learns_for: the primary key and the registration of that agent: what the check finds out about how it is called
+            is kept for this registration. None if no agent is registered.
         league_id: its league.
         league_token: the token that our messages to it carry.
         dialect: the way of speaking to try first.
@@ -60,13 +61,13 @@ class Job:
         tokens: the digests of the tokens that prove an answer by POST; None of an agent that is not registered.
         own_tokens: those of them with which an answer by POST need not name its match.
         ready_in: the way of speaking in which it has said that it is ready; empty if it has not.
-        on_posts: told what takes the answers that it sends to the league manager.
+        on_posts: called with the function that takes the answers which it sends to the league manager.
         keys: the keys of the program at the address of an agent whose line is used; it is called if the line is gone.
         opponent: the strength of the house agent in a practice match; empty for a check.
         second: whether the house agent is PLAYER_A.
-        in_play: whether its league has begun and is not over; that of another agent at its address may.
-        shown_by: for a practice match at an address that others name too, the digests of the agent's tokens, one of
-            which its answer to the invitation must carry.
+        in_play: whether its league, or that of another agent at its address, may have begun and not be over.
+        shown_by: for a practice match at an address that other agents name, too: the digests of the agent's tokens.
+            Its answer to the invitation must carry one of these tokens, which shows that it is this agent.
     """
 
     check_id: UUID
@@ -75,7 +76,7 @@ class Job:
     endpoint: str
     game_types: tuple[str, ...]
     player_id: str = ""
-    about: tuple[int, str] | None = None
+    learns_for: tuple[int, str] | None = None
     league_id: str = ""
     league_token: str = ""
     dialect: str = "canonical"
@@ -108,7 +109,7 @@ def occupied() -> set[str]:
     This lasts 30 s at most. Without it anybody could make another's agent lose by having it checked as a round starts.
     """
     lately = timezone.now() - timedelta(seconds=MAX_MATCH_DELAY_S)
-    checks = Check.queue.filter(state=CheckState.RUNNING, started_at__gt=lately)
+    checks = Check.checks_and_practices.filter(state=CheckState.RUNNING, started_at__gt=lately)
     running = list(checks.only("endpoint", "way", "agent_id"))
     gateways = programs.gateways() if running else frozenset()
     return {key for check in running for key in programs.held(_called(check, gateways))}
@@ -117,12 +118,12 @@ def occupied() -> set[str]:
 def _called(check: Check, gateways: frozenset[str]) -> frozenset[str]:
     """The keys of what a running check calls.
 
-    A line may be anybody's who has named this address: nobody but its own agent waits for that, until the line is gone
-    and the address is called (:func:`falls_back`).
+    Anybody may have opened a line and named this address. So a check over a line keeps only its own agent out of
+    matches, until the line is gone and the address is called (:func:`falls_back`).
     """
     if ways.is_line(check.way) and check.agent_id is not None:
-        return runs.called_programs.get(check.pk, frozenset()) | {programs.oneself(check.agent_id)}
-    return runs.called_programs.get(check.pk) or programs.program(check.endpoint, (), gateways).keys
+        return runs.called_program_keys.get(check.pk, frozenset()) | {programs.oneself(check.agent_id)}
+    return runs.called_program_keys.get(check.pk) or programs.program(check.endpoint, (), gateways).keys
 
 
 def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
@@ -133,13 +134,13 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     matches come last, at most :data:`MAX_PRACTICES_RUNNING` at a time.
     """
     runs.expire(now)
-    due = Check.queue.filter(state=CheckState.WANTED, due_at__lte=now)
+    due = Check.checks_and_practices.filter(state=CheckState.WANTED, due_at__lte=now)
     if room < 1 or not due.exists():
         return []
-    # A check calls a program as a match does, by whatever address: one that plays, or is about to, is left alone.
+    # A program that plays, or is about to, is not checked, by whatever address the check would call it.
     gateways = programs.gateways()
     playing = _playing(gateways)
-    busy = Busy(Check.queue.filter(state=CheckState.RUNNING).only("address", "asked_by", "opponent"))
+    busy = Busy(Check.checks_and_practices.filter(state=CheckState.RUNNING).only("address", "asked_by", "opponent"))
     leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
     waiting = [
         (_is_demanded(check, leagues), check, target, behind)
@@ -151,10 +152,14 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     turn = turn_of([check for _demanded, check, _target, _behind in waiting], now)
     waiting.sort(key=lambda one: (not one[0], turn(one[1])))
     jobs: list[Job] = []
-    for more in (False, True):
+    # In the second pass nobody else waits: checks beyond the limits of their place and requester run, too.
+    for alone in (False, True):
         for demanded, check, target, behind in waiting:
-            places = RESERVED_FOR_CHECKS if check.is_practice else 0 if demanded and not more else RESERVED_FOR_LEAGUES
-            if len(jobs) >= room - places or target.address in busy.addresses or not busy.has_room(check, alone=more):
+            reserved = 0 if demanded and not alone else RESERVED_FOR_LEAGUES
+            reserved = RESERVED_FOR_CHECKS if check.is_practice else reserved
+            if len(jobs) >= room - reserved or target.address in busy.addresses:
+                continue
+            if not busy.has_room(check, alone=alone):
                 continue
             if check.is_practice and target.address in checked_addresses:
                 continue
@@ -165,14 +170,14 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
 
 
 def _pinned(job: Job, check: Check, behind: Program) -> Job:
-    """The job with what was found behind the address that it calls; one over a line calls none while that is open."""
+    """The job with what was found behind its address, which a job over a line calls only once the line is gone."""
     name = programs.looked_up(check.endpoint)
     job = replace(job, pinned=((name, behind.addresses),) if name else ())
     if job.agent is not None:
         # A practice match is over when the line is gone: the program on a line need not be the one at the address.
         alone = check.is_practice or check.agent is None or check.agent.is_inbox_only
         return replace(job, keys=frozenset() if alone else behind.keys)
-    runs.called_programs[check.pk] = behind.keys
+    runs.called_program_keys[check.pk] = behind.keys
     return replace(job, stays=programs.is_behind_gateway(behind.keys))
 
 
@@ -182,14 +187,18 @@ def falls_back(job: Job) -> bool:
     Changes: from then on the program at that address counts as under check. A program that plays, or is about to, or is
     under another check is left alone.
     """
-    if not job.keys or job.check_id in runs.called_programs:
+    if not job.keys or job.check_id in runs.called_program_keys:
         return bool(job.keys)
     gateways = programs.gateways()
-    others = Check.queue.filter(state=CheckState.RUNNING).exclude(pk=job.check_id).only("endpoint", "way", "agent_id")
+    others = (
+        Check.checks_and_practices.filter(state=CheckState.RUNNING)
+        .exclude(pk=job.check_id)
+        .only("endpoint", "way", "agent_id")
+    )
     busy = _playing(gateways).union(*(programs.held(_called(check, gateways)) for check in others))
     if not busy.isdisjoint(programs.free_for(job.keys)):
         return False
-    runs.called_programs[job.check_id] = job.keys
+    runs.called_program_keys[job.check_id] = job.keys
     return True
 
 
@@ -207,7 +216,7 @@ def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
     waited_for = set(addresses.values_list("pk", flat=True)) if practices else set()
     playing = _playing(programs.gateways())
     called = {
-        job.check_id: runs.called_programs.get(job.check_id, frozenset())
+        job.check_id: runs.called_program_keys.get(job.check_id, frozenset())
         | ({programs.oneself(job.agent)} if job.agent is not None else frozenset())
         for job in yielding
     }
@@ -221,8 +230,8 @@ def _playing(gateways: frozenset[str]) -> set[str]:
     playing: set[str] = set()
     for match in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b"):
         for seat in (match.player_a, match.player_b):
-            here = None if seat.program else programs.find(seat.endpoint, gateways, nudge)
-            playing |= programs.taken(seat, programs.known(seat, gateways) if here is None else here.keys)
+            found = None if seat.program else programs.find(seat.endpoint, gateways, nudge)
+            playing |= programs.taken(seat, programs.known(seat, gateways) if found is None else found.keys)
     return playing
 
 
@@ -237,22 +246,22 @@ def _is_demanded(check: Check, leagues: Collection[str]) -> bool:
 def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
     agent = check.agent
     games = tuple(check.game_types)
-    about = Job(check.pk, check.runs + 1, check.role, check.endpoint, games, asked_by=check.asked_by)
-    about = replace(about, opponent=check.opponent, second=check.second)
+    job = Job(check.pk, check.runs + 1, check.role, check.endpoint, games, asked_by=check.asked_by)
+    job = replace(job, opponent=check.opponent, second=check.second)
     if agent is None or agent.kind != check.role:
-        return about
+        return job
     if check.is_practice:
         if not ways.is_line(check.way) and seats.is_shared(agent, keys, gateways):
-            about = replace(about, shown_by=_digests({agent.pk}))
+            job = replace(job, shown_by=_digests({agent.pk}))
     elif agent.kind == Kind.PLAYER and not ways.is_line(check.way):
         agent = seats.who_is_at(agent)
     league = agent.league or League.objects.filter(pk=agent.promised_league_id).first()
     if ways.is_line(check.way):
-        about = replace(about, agent=agent.pk, seen_from=agent.registered_from)
+        job = replace(job, agent=agent.pk, seen_from=agent.registered_from)
     return replace(
-        about,
+        job,
         player_id=agent.code,
-        about=(agent.pk, agent.registration),
+        learns_for=(agent.pk, agent.registration),
         league_id=agent.league_id or agent.promised_league_id,
         league_token=credentials.league_token(agent),
         dialect=agent.dialect,
@@ -260,16 +269,16 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
         tokens=_tokens(check, agent),
         own_tokens=_digests(_may_name_no_match(check, agent)),
         rules=league.rules if league is not None else LeagueSettings(),
-        in_play=bool(about.shown_by) or (league is not None and league.state == LeagueState.RUNNING),
+        in_play=bool(job.shown_by) or (league is not None and league.state == LeagueState.RUNNING),
     )
 
 
 def _tokens(check: Check, agent: Agent) -> frozenset[str]:
     """The token digests of all agents at the same address: a check is about the program that listens there."""
-    here = {agent.pk}
+    agents = {agent.pk}
     if not ways.is_line(check.way) and not check.is_practice:
-        here.update(Agent.objects.filter(endpoint_key=check.endpoint_key).values_list("pk", flat=True))
-    return _digests(here)
+        agents.update(Agent.objects.filter(endpoint_key=check.endpoint_key).values_list("pk", flat=True))
+    return _digests(agents)
 
 
 def _may_name_no_match(check: Check, agent: Agent) -> set[int]:
@@ -286,7 +295,9 @@ def _claim(check: Check, target: Target, now: datetime) -> bool:
     timeout_s = PRACTICE_CLAIM_TIMEOUT_S if check.is_practice else CLAIM_TIMEOUT_S
     try:
         with transaction.atomic():
-            is_claimed = Check.queue.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
+            is_claimed = Check.checks_and_practices.filter(
+                pk=check.pk, state=CheckState.WANTED, runs=check.runs
+            ).update(
                 state=CheckState.RUNNING,
                 endpoint=target.endpoint,
                 endpoint_key=target.key,

@@ -23,9 +23,9 @@ FIRST_CHECK_DELAY_S = 3.0
 RETRY_BACKOFF_S = 5.0
 MAX_RETRY_BACKOFF_S = 600.0
 MAX_ATTEMPTS = 20
-"""Checks that a league demands between one registration of an agent and the next."""
+"""How many checks a league demands between one registration of an agent and the next."""
 MAX_PER_HOUR, MIN_INTERVAL_S = 6, 60.0
-"""Checks of one agent that its registrations ask for, however often it registers, and the time between them."""
+"""How many checks of one agent its registrations ask for, however often it registers, and the time between two."""
 MAX_WAITING, MAX_PER_PLACE_AND_HOUR = 1000, 300
 """How many checks of registrations may wait, and how many one place may have per hour; above that none is started."""
 MAX_TRIES_UNREACHED, TRIES_WINDOW_S = 4, 300.0
@@ -49,9 +49,9 @@ def after_registration(*, agent: Agent, now: datetime | None = None) -> Check | 
         return None
     with transaction.atomic():
         times = list(asked_lately(now).filter(agent=agent).order_by("-due_at").values_list("due_at", flat=True))
-        here = places(asked_lately(now))[place_of(ways.place_address(agent))]
+        of_place = places(asked_lately(now))[place_of(ways.place_address(agent))]
         waiting = Check.objects.filter(state=CheckState.WANTED, asked_by=REGISTRATION).count()
-        if len(times) >= MAX_PER_HOUR or here >= MAX_PER_PLACE_AND_HOUR or waiting >= MAX_WAITING:
+        if len(times) >= MAX_PER_HOUR or of_place >= MAX_PER_PLACE_AND_HOUR or waiting >= MAX_WAITING:
             return None
         due_at = now + timedelta(seconds=FIRST_CHECK_DELAY_S)
         if times:
@@ -78,9 +78,11 @@ def _try_again(now: datetime) -> int:
 
 
 def tend(*, now: datetime) -> int:
-    """Queue the checks that leagues with ``require_check`` demand: after each registration, and again with a growing
-    backoff while they fail; and once more those of agents that did not answer after their registration. Returns how
-    many were queued."""
+    """Queue the checks that leagues with ``require_check`` demand, and more checks of agents that did not answer.
+
+    A league demands a check after each registration, and again with a growing backoff while it fails. An agent that did
+    not answer the check after its registration is checked again, too. Returns how many checks were queued.
+    """
     queued = _try_again(now)
     leagues = list(readiness.asking_leagues())
     if not leagues:

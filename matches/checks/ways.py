@@ -17,7 +17,8 @@ class Target:
     Attributes:
         endpoint: the address; ``inbox://`` for an agent that has none.
         key: whom the report tells of: all agents at this address, or the one agent of this line.
-        address: one check at a time; the part before the bar is its place (:func:`matches.checks.turns.place_of`).
+        address: host and port; two checks of one address never run at once. The part before the bar is its place
+            (:func:`matches.checks.turns.place_of`).
         way: one of :data:`matches.models.LINES`, or that of the check.
     """
 
@@ -45,7 +46,7 @@ def of_check(check: Check) -> Target:
 
 
 def queued_as(check: Check, address: Address) -> Target:
-    """What a new check calls, as far as it is known: by which way is decided when it begins.
+    """What a new check calls, as far as it is known: the way is decided when the check begins.
 
     Args:
         address: that was given, or that its agent is registered with.

@@ -48,7 +48,7 @@ def deadline(offer: Offer) -> dict[str, Any]:
 
 
 CONNECT_GRACE_S = LeagueSettings().connect_grace_s
-"""For what the league manager itself says to agents."""
+"""The grace of messages that the league manager itself sends to agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class InboxLine:
 
 
 _PERHAPS_THERE = (Code.OTHER_JSON, Code.NOT_IN_TIME)
-"""What a call found that an agent may be at the address after all: one that knows no pings, or a slow one."""
+"""Findings of a call after which an agent may yet be at the address: one that knows no pings, or a slow one."""
 
 
 def has_line_only(agent: Agent) -> bool:
@@ -128,7 +128,7 @@ class AgentLine:
     Attributes:
         client: calls addresses.
         agent: the agent's primary key.
-        grace_s: as that of an :class:`InboxLine`; None: as for what the league manager itself says.
+        grace_s: as that of an :class:`InboxLine`; None: :data:`CONNECT_GRACE_S`, or less if the agent has an address.
         may_call: whether the address of an agent whose line is gone may be called now.
         confirm: as that of an :class:`InboxLine`.
     """

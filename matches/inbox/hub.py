@@ -26,11 +26,11 @@ MAX_OFFERS_PER_AGENT = 64
 MAX_OFFERS_PER_SEAT = 32
 """How many of them may be of one seat: its referee cannot fill the inbox against the player's other matches."""
 MAX_STRAYS, STRAYS_INTERVAL_S = 64, 1.0
-"""Answers of one agent to messages that are not known here which the other processes are asked about."""
+"""How many answers of one agent to messages that are unknown here are passed on to the other processes in this time."""
 CONFIRM_S = 0.5
 """How long the process that has an agent's line may take to say whether the agent got a message on it."""
 TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
-"""CONTESTED_TAKEOVERS takeovers of a line within this time are shown to the agent's owner and on the desk."""
+"""If a line is taken over CONTESTED_TAKEOVERS times within this time, the agent's owner and the desk are told."""
 LINGER_S = 30.0
 """For this long after its last line an agent is expected to open the next one: between two polls it has none."""
 _PROCESS_BITS = 6
@@ -39,7 +39,13 @@ _PROCESS = secrets.randbits(_PROCESS_BITS)
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A caller in this process that waits for an agent's answer."""
+    """A caller in this process that waits for an agent's answer.
+
+    Attributes:
+        taken: set when the message was handed over to the agent.
+        named: whether the agent has said that it has the message.
+        answer: the agent's answer.
+    """
 
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     named: bool = False
@@ -85,17 +91,17 @@ class Hub:
             NotConnected: nobody took it within the grace, or too many messages wait for this agent or seat.
             NotAnswered: it was taken, and no answer came in time.
         """
-        held = self._offers.setdefault(agent, {})
-        of_seat = sum(one.seat == terms.seat for one in held.values()) if terms.seat else 0
-        if len(held) >= MAX_OFFERS_PER_AGENT or of_seat >= MAX_OFFERS_PER_SEAT:
+        offers = self._offers.setdefault(agent, {})
+        of_seat = sum(one.seat == terms.seat for one in offers.values()) if terms.seat else 0
+        if len(offers) >= MAX_OFFERS_PER_AGENT or of_seat >= MAX_OFFERS_PER_SEAT:
             raise NotConnected
         number = self._next_id()
-        called = {**terms.http, **({"id": request["id"]} if "id" in request else {})}
-        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + terms.limit_s, called, terms.seat)
+        http = {**terms.http, **({"id": request["id"]} if "id" in request else {})}
+        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + terms.limit_s, http, terms.seat)
         call = self._calls[number] = _Call()
-        held[number] = offer
+        offers[number] = offer
         try:
-            self._tell(agent)
+            self._wake_line(agent)
             if self.other_hubs is not None:
                 self.other_hubs.offered(offer)
             if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
@@ -182,7 +188,7 @@ class Hub:
     def due(self, line: Line) -> list[Offer]:
         """Hand over what waits for a line and was not handed over on it yet, the oldest first."""
         line.news.clear()
-        offers = [one for one in self._open(line.agent) if one.id not in line.known]
+        offers = [one for one in self._open_offers(line.agent) if one.id not in line.known]
         for offer in offers:
             line.known.add(offer.id)
             self._took(offer)
@@ -190,7 +196,7 @@ class Hub:
 
     def waiting(self, agent: int) -> list[int]:
         """The ids of the messages that wait for an agent, handed over or not."""
-        return [offer.id for offer in self._open(agent)]
+        return [offer.id for offer in self._open_offers(agent)]
 
     def answer(self, agent: int, response: dict[str, Any]) -> bool:
         """Take an agent's JSON-RPC response to a message of its inbox.
@@ -223,7 +229,7 @@ class Hub:
             if offer.id in line.known:
                 self._took(offer, named=offer.id in line.named)
             self._offers.setdefault(offer.agent, {}).setdefault(offer.id, offer)
-            self._tell(offer.agent)
+            self._wake_line(offer.agent)
 
     def hear_withdrawn(self, offer_id: int, agent: int) -> None:
         """A caller elsewhere waits no longer."""
@@ -251,18 +257,18 @@ class Hub:
             at: when, in seconds; None from a process of an earlier version. Word of a line that was opened before the
                 one here may come late: its agent has left that line since.
         """
-        here = self._lines.get(agent)
-        if here is not None and at is not None and at < here.opened_at:
+        line = self._lines.get(agent)
+        if line is not None and at is not None and at < line.opened_at:
             return []
         self._take_over(agent)
         self._seen[agent] = (time.monotonic(), way)
-        return [offer for offer in self._open(agent) if offer.id in self._calls]
+        return [offer for offer in self._open_offers(agent) if offer.id in self._calls]
 
     def hear_open(self, ways: Mapping[int, str]) -> None:
         """Note the agents that have lines at other processes, and the ways of these lines."""
         self._seen.update({agent: (time.monotonic(), way) for agent, way in ways.items()})
 
-    # -----------------------------------------------------------------------------------------
+    # Messages and lines ----------------------------------------------------------------------
 
     async def _has_it(self, offer: Offer, call: _Call) -> bool:
         """Whether the line on which a message was handed over is still there, or the agent has named the message."""
@@ -290,21 +296,21 @@ class Hub:
         times.append(now)
         return True
 
-    def _open(self, agent: int) -> list[Offer]:
-        """What waits for an agent; what came from elsewhere and is over is dropped."""
-        held, now = self._offers.get(agent, {}), time.monotonic()
-        for over in [one.id for one in held.values() if one.ends_at <= now and one.id not in self._calls]:
+    def _open_offers(self, agent: int) -> list[Offer]:
+        """The messages that wait for an agent; those of callers elsewhere whose time is over are dropped."""
+        offers, now = self._offers.get(agent, {}), time.monotonic()
+        for over in [one.id for one in offers.values() if one.ends_at <= now and one.id not in self._calls]:
             self._drop(over, agent)
         return sorted(self._offers.get(agent, {}).values(), key=lambda one: one.id)
 
     def _drop(self, offer_id: int, agent: int) -> None:
-        held = self._offers.get(agent)
-        if held is not None:
-            held.pop(offer_id, None)
-            if not held:
+        offers = self._offers.get(agent)
+        if offers is not None:
+            offers.pop(offer_id, None)
+            if not offers:
                 del self._offers[agent]
 
-    def _tell(self, agent: int) -> None:
+    def _wake_line(self, agent: int) -> None:
         if (line := self._lines.get(agent)) is not None:
             line.news.set()
 
@@ -341,7 +347,7 @@ class Hub:
 
 
 async def _within(limit_s: float, work: Any) -> bool:
-    """Whether something was done within this many seconds."""
+    """Whether some work was done within this many seconds."""
     try:
         async with asyncio.timeout(limit_s):
             await work

@@ -36,7 +36,7 @@ class Others:
     """The hubs of the other processes, as a hub sees them (:class:`matches.inbox.lines.OtherHubs`).
 
     Args:
-        hub: the one of this process.
+        hub: the hub of this process.
     """
 
     def __init__(self, hub: Hub) -> None:

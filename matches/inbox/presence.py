@@ -25,8 +25,8 @@ T = TypeVar("T")
 FLUSH_INTERVAL_S = 0.5
 """The time between two writes, so that the lines of a class that connects at once are one statement."""
 REFRESH_INTERVAL_S = 15.0
-"""The time between two writes of a line that stays open. A line that is not refreshed belonged to a killed process; and
-between two looks whether the tokens of open lines are still valid."""
+"""How often a line that stays open is written again, as one that is not belongs to a killed process; and how often the
+tokens of open lines are looked up, as they may have been revoked."""
 
 
 class Presence:
@@ -47,7 +47,7 @@ class Presence:
         self._closing: dict[int, asyncio.TimerHandle] = {}
         self._closed: set[int] = set()
         self._contested: set[int] = set()
-        self._changes: set[int] = set()
+        self._came_or_went: set[int] = set()
         hub.on_change, hub.on_contest = self._changed, self._contested.add
 
     async def keep_writing(self) -> None:
@@ -70,14 +70,14 @@ class Presence:
             return
         self._opened, self._closed = {}, set()
         self._contested.clear()
-        seen, self._changes = self._changes, set()
+        came_or_went, self._came_or_went = self._came_or_went, set()
         for way in ("poll", "websocket"):
-            metrics.INBOX_LINES.labels(way).set(sum(its == way for its in self._open.values()))
-        if not await self._in_thread(lambda: _write(opened, closed, contested, seen)):
+            metrics.INBOX_LINES.labels(way).set(sum(open_way == way for open_way in self._open.values()))
+        if not await self._in_thread(lambda: _write(opened, closed, contested, came_or_went)):
             # The lines themselves work, and the next write has these, too.
             self._opened, self._closed = opened | self._opened, closed | self._closed
             self._contested.update(contested)
-            self._changes |= seen
+            self._came_or_went |= came_or_went
 
     async def end_revoked(self) -> None:
         """End the lines whose token was revoked; a poll ends soon by itself, a socket would stay open."""
@@ -97,7 +97,9 @@ class Presence:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, run)
         except DatabaseError:
-            logger.warning("the rows of agents that dial out could not be used; the next try follows", exc_info=True)
+            logger.warning(
+                "the rows of agents that dial out could not be read or written; this is tried again", exc_info=True
+            )
             return None
 
     def _changed(self, agent: int, line: Line | None) -> None:
@@ -110,22 +112,22 @@ class Presence:
         self._closed.discard(agent)
         if self._open.get(agent) != line.way:
             self._open[agent] = self._opened[agent] = line.way
-            self._changes.add(agent)
+            self._came_or_went.add(agent)
 
     def _close(self, agent: int) -> None:
         self._closing.pop(agent, None)
         if self._open.pop(agent, None) is not None:
             self._opened.pop(agent, None)
             self._closed.add(agent)
-            self._changes.add(agent)
+            self._came_or_went.add(agent)
 
 
 def _write(
-    opened: Mapping[int, str], closed: Collection[int], contested: Collection[int], seen: Collection[int]
+    opened: Mapping[int, str], closed: Collection[int], contested: Collection[int], came_or_went: Collection[int]
 ) -> bool:
-    """Write lines down, and tell browsers that show leagues of agents that came or went."""
+    """Write lines down, and tell the browsers that show the leagues of agents that came or went."""
     registration.note_lines(opened=opened, closed=closed, contested=contested)
-    leagues = Agent.objects.filter(pk__in=list(seen), league__isnull=False).values_list("league_id", flat=True)
+    leagues = Agent.objects.filter(pk__in=list(came_or_went), league__isnull=False).values_list("league_id", flat=True)
     for league_id in set(leagues):
         notify.push(league_id)
     return True

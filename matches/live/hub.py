@@ -96,6 +96,7 @@ class Page:
         self.charts_at: float | None = None
         self.charts_left_out = False
         self.task: asyncio.Task[None] | None = None
+        # Held during the first rendering, for which all sockets that join meanwhile wait.
         self.first = asyncio.Lock()
         self._fragments: dict[str, tuple[str, int]] = {}
         self._frames: dict[int, str] = {}

@@ -76,7 +76,7 @@ class LivePage:
     Args:
         kind: a name of ``matches.audience.pages.KINDS``, ``index`` or ``check``.
         seats: counts and limits the sockets; by default those of the whole process.
-        times: when its sockets were opened.
+        times: the intervals and time limits of its sockets.
     """
 
     def __init__(self, kind: str, seats: Seats | None = None, times: Times | None = None) -> None:
@@ -156,31 +156,31 @@ class Seats:
         if not self._has_room(caller, key, language):
             yield False
             return
-        page, places = (key, language), {"", caller}
-        for place in places:
-            self._open.setdefault(place, Counter())[page] += 1
+        page, addresses = (key, language), {"", caller}
+        for address in addresses:
+            self._open.setdefault(address, Counter())[page] += 1
         try:
             yield True
         finally:
-            for place in places:
-                here = self._open[place]
-                here[page] -= 1
-                if not here[page]:
-                    del here[page]
-                if not here:
-                    del self._open[place]
+            for address in addresses:
+                counts = self._open[address]
+                counts[page] -= 1
+                if not counts[page]:
+                    del counts[page]
+                if not counts:
+                    del self._open[address]
 
     def _has_room(self, caller: str, key: PageKey, language: str) -> bool:
         limits, page = self._limits, (key, language)
         bounds = {"": (limits.sockets, limits.pages)}
         if caller:
             bounds[caller] = (limits.from_address, limits.pages_from_address)
-            here = self._open.get(caller, Counter())
-            if sum(here[key, known] for known, _name in settings.LANGUAGES) >= limits.from_address_on_page:
+            counts = self._open.get(caller, Counter())
+            if sum(counts[key, known] for known, _name in settings.LANGUAGES) >= limits.from_address_on_page:
                 return False
-        for place, (sockets, distinct) in bounds.items():
-            here = self._open.get(place, Counter())
-            if here.total() >= sockets or (page not in here and len(here) >= distinct):
+        for address, (max_sockets, max_pages) in bounds.items():
+            counts = self._open.get(address, Counter())
+            if counts.total() >= max_sockets or (page not in counts and len(counts) >= max_pages):
                 return False
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -66,7 +67,7 @@ class Check(models.Model):
     Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue. A
     practice match is a row with an ``opponent``. It waits, is claimed and gives way as a check does, but whether an
     agent is ready does not depend on it. So the manager ``objects`` has the checks only, and the code that works on the
-    queue uses the manager ``queue``, which has both.
+    queue uses the manager ``checks_and_practices``.
     """
 
     check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -107,7 +108,7 @@ class Check(models.Model):
 
     objects = ChecksOnly()
     practices = PracticesOnly()
-    queue = models.Manager["Check"]()
+    checks_and_practices: ClassVar[models.Manager[Check]] = models.Manager()
 
     class Meta:
         constraints = [

@@ -1,4 +1,6 @@
-"""Every metric of a site's process, for ``/metrics``: counted where things happen, rows asked for when they are read.
+"""Every metric of a site's process, for ``/metrics``.
+
+What happens is counted where it happens; rows of the database are counted when the metrics are read.
 
 Labels have few values, all of them ours: names of routes, types of messages, states, codes of errors. Nothing that an
 agent or a browser sent becomes a label.
@@ -124,10 +126,10 @@ REGISTRY.register(_Rows())
 
 @contextmanager
 def in_progress(thread: str) -> Iterator[None]:
-    """Around a request that waits for its thread and runs in it.
+    """Count and time a request within the context: it waits for its thread there, and runs in it.
 
     Args:
-        thread: by its name in ``leaguesite.serving.threads``.
+        thread: the name of the thread in ``leaguesite.serving.threads``.
     """
     with _IN_PROGRESS.labels(thread).track_inprogress(), _REQUEST_SECONDS.labels(thread).time():
         yield

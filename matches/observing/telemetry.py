@@ -20,7 +20,7 @@ from matches.observing import metrics
 logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
-_TOLD = ("round_id", "match_id", "attempt", "status", "cause")
+_LOGGED = ("round_id", "match_id", "attempt", "status", "cause")
 """The fields of an event that are logged. Names, reasons and notices, written by people, stay in the database."""
 
 
@@ -79,7 +79,7 @@ def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
 def happened(league_id: str, kind: str, data: Mapping[str, Any]) -> None:
     """After commit, log that an event of a league was recorded."""
     if logger.isEnabledFor(logging.INFO):
-        fields = {name: data[name] for name in _TOLD if data.get(name) is not None}
+        fields = {name: data[name] for name in _LOGGED if data.get(name) is not None}
         extra = {"event_type": kind.upper(), "league_id": league_id, **fields}
         if data.get("player_id"):
             extra["peer"] = f"player:{data['player_id']}"

@@ -197,7 +197,9 @@ def _endpoint_key(league: League, item: Any) -> str:
 def _insert_checks(document: LeagueDocument, rows: Rows) -> None:
     """Insert the checks of the agents; a check that this site has already is left as it is."""
     ids = [item.check_id for item in document["checks"]]
-    known_ids = {str(check_id) for check_id in Check.queue.filter(pk__in=ids).values_list("pk", flat=True)}
+    known_ids = {
+        str(check_id) for check_id in Check.checks_and_practices.filter(pk__in=ids).values_list("pk", flat=True)
+    }
     document["checks"] = [item for item in document["checks"] if item.check_id not in known_ids]
 
     def more(item: Any) -> dict[str, Any]:

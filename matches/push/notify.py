@@ -23,7 +23,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 GROUP = "live"
 SEND_TIMEOUT_S = 2.0
-"""For one message to the channel layer. Changes that come meanwhile are sent together afterwards."""
+"""The time limit of sending one message. Changes that come meanwhile are sent together afterwards."""
 BATCH_INTERVAL_S = 0.02
 """The time between two messages: changes within it are sent as one message, unless one is urgent. No page is rendered
 more often than that."""
@@ -80,7 +80,7 @@ class Outgoing:
 
         Args:
             leagues: the leagues that look different now, each with the ids of its matches that do.
-            due: whether conductors are called, urgently or not.
+            due: whether conductors are called: True for an urgent call, False for another one; empty for none.
             results: those of the leagues in which a match has ended.
         """
         loop = self._loop
@@ -182,7 +182,7 @@ async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
 
     Args:
         hear: called with each message: ``leagues``, the ids of leagues, each with the ids of matches; ``results``,
-            those of the leagues in which a match has ended; ``due``, whether conductors were called, urgently or not;
+            those of the leagues in which a match has ended; ``due``, the calls of conductors, true for an urgent one;
             ``from``, the sending process.
     """
     layer = get_channel_layer()

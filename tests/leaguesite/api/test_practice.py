@@ -51,7 +51,7 @@ def test_a_practice_match_is_refused_with_the_field_that_is_wrong(
     place = make.setting(players=2)
     refused = post(client, **{"auth_token": place.players[0].token} | wish)
     assert (refused.status_code, refused.json()["field"]) == (status, field)
-    assert not Check.queue.exists()
+    assert not Check.checks_and_practices.exists()
 
 
 def test_a_caller_that_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(client: Client) -> None:

@@ -53,10 +53,10 @@ def test_a_practice_match_with_an_invalid_argument_is_refused(
 ) -> None:
     refused = refusal(client, make.setting(players=2).players[0].token, **wish)
     assert (refused["error_code"], refused["context"]["field"]) == (code, field)
-    assert not Check.queue.exists()
+    assert not Check.checks_and_practices.exists()
 
 
 def test_a_practice_match_of_a_referee_is_refused(client: Client) -> None:
     refused = refusal(client, make.setting(players=2).referees[0].token)
     assert refused["error_description"]
-    assert not Check.queue.exists()
+    assert not Check.checks_and_practices.exists()

@@ -61,7 +61,7 @@ def test_what_cannot_be_played_is_refused(wish: dict[str, str], field: str, sent
     with pytest.raises(Invalid) as refused:
         practise(agent, **wish)
     assert (refused.value.field, str(refused.value)) == (field, sentence)
-    assert not Check.queue.exists()
+    assert not Check.checks_and_practices.exists()
 
 
 def test_a_referee_does_not_practise() -> None:
@@ -92,7 +92,7 @@ def test_one_at_a_time_and_the_same_again_is_the_same() -> None:
     with pytest.raises(asking.TooManyChecks, match="One practice match at a time"):
         practise(agent, opponent="hard")
     with pytest.raises(IntegrityError), transaction.atomic():
-        Check.queue.create(
+        Check.checks_and_practices.create(
             role="player", agent=agent, opponent="easy", endpoint="http://x", address="x", due_at=NOW, created_at=NOW
         )
     over(first)

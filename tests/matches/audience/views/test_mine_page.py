@@ -424,7 +424,7 @@ def test_nobody_has_an_agent_practise_that_is_not_shown_to_be_theirs(client: Cli
     assert 'name="opponent"' not in text_of(client)
     assert client.post(PRACTISE, WISH).status_code == 403
     assert client.get(PRACTISE).status_code == 405
-    assert not Check.queue.exists()
+    assert not Check.checks_and_practices.exists()
 
 
 def test_the_list_of_practice_matches_costs_the_same_for_any_number(
