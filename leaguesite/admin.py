@@ -81,7 +81,7 @@ class _Permissions(_CheckedIds):
 
 
 class _ChoosesSeveral(AdminMixin):
-    """Mixed into an admin, before its base class, whose rows refer to several others."""
+    """Mixed, before the base class, into the admin of a table whose rows refer to several rows of another table."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         options: dict[str, Any] = {"form_class": _CheckedIds}

@@ -20,9 +20,9 @@ RESOURCES_DIR = _IN_WHEEL if _IN_WHEEL.is_dir() else BASE_DIR
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 LOOPBACK: tuple[Network, ...] = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))
 MIN_KEY_CHARS = 16
-_ANOTHER = "Give it to the user that runs the site, or choose another folder with --data."
+_WHAT_TO_DO = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
-"""For this long a browser that opened the site by https opens it by nothing else (Strict-Transport-Security)."""
+"""How long a browser that opened the site by https refuses to open it by http (Strict-Transport-Security)."""
 
 
 def export_data_folder(argv: Sequence[str]) -> None:
@@ -49,8 +49,8 @@ def data_folder() -> Path:
     Raises:
         UnusableData: the folder cannot be made or written to.
     """
-    around = Path.cwd() if RESOURCES_DIR == _IN_WHEEL else BASE_DIR
-    folder = Path(os.environ.get("LEAGUE_DATA") or around / "data")
+    parent = Path.cwd() if RESOURCES_DIR == _IN_WHEEL else BASE_DIR
+    folder = Path(os.environ.get("LEAGUE_DATA") or parent / "data")
     # It holds names, codes and sessions, which nobody else on the machine may read.
     os.umask(0o077)
     try:
@@ -58,9 +58,9 @@ def data_folder() -> Path:
         if stat.S_IMODE(folder.stat().st_mode) != 0o700:
             folder.chmod(0o700)
     except OSError as error:
-        raise UnusableData(f"The data folder {folder} cannot be used: {error.strerror}. {_ANOTHER}") from None
+        raise UnusableData(f"The data folder {folder} cannot be used: {error.strerror}. {_WHAT_TO_DO}") from None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise UnusableData(f"The data folder {folder} cannot be written to. {_ANOTHER}")
+        raise UnusableData(f"The data folder {folder} cannot be written to. {_WHAT_TO_DO}")
     return folder
 
 
@@ -82,7 +82,7 @@ def read_or_make_key(name: str, variable: str) -> str:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         return _key_in(path)
     except OSError as error:
-        raise UnusableData(f"The key in {path} cannot be read: {error.strerror}. {_ANOTHER}") from None
+        raise UnusableData(f"The key in {path} cannot be read: {error.strerror}. {_WHAT_TO_DO}") from None
 
 
 def _key_in(path: Path) -> str:

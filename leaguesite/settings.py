@@ -40,7 +40,7 @@ LEAGUE_GAMES: tuple[str, ...] | None = None
 LEAGUE_PUBLIC_URL = os.environ.get("LEAGUE_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 # Ports on this machine that no agent may have as its address. Each process adds its own.
 LEAGUE_REFUSED_PORTS = [int(port) for port in listed("LEAGUE_REFUSED_PORTS")]
-# Which addresses agents may have beside that (docs/decisions/0010): networks, ports, schemes.
+# Further limits for the addresses of agents (docs/decisions/0010): networks, ports, schemes.
 LEAGUE_ENDPOINTS = endpoint_settings.read(os.environ)
 # How many calls of agents are answered (agents_registry/rate_limits/attempts.py has the limits of failures).
 LEAGUE_CALLS_PER_TOKEN = os.environ.get("LEAGUE_CALLS_PER_TOKEN", "300 per 5 second")

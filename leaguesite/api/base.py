@@ -44,7 +44,7 @@ def answer(rows: object, status: int = 200) -> HttpResponse:
     """An answer that ninja neither validates nor copies.
 
     Its schema is declared for the OpenAPI document. The rows are typed where they are made, and
-    ``tests/leaguesite/api/test_base_schemas.py`` holds every answer against its schema.
+    ``tests/leaguesite/api/test_base_schemas.py`` checks every answer against its schema.
     """
     content = json.dumps(rows, cls=NinjaJSONEncoder)
     return HttpResponse(content, status=status, content_type="application/json; charset=utf-8")

@@ -22,8 +22,8 @@ class CompatibilityCell(Schema):
     message_type: str = Field(description="The message.")
     how: How = Field(
         description="`first`: it understood the first way in which it was put; `other`: another spelling; `not`: it "
-        "answered, never as if it understood; `silent`: no answer came; `sent`: what it understood did not show; "
-        "`never`: it was never sent."
+        "answered, never as if it understood; `silent`: no answer came; `sent`: its answer does not show what it "
+        "understood; `never`: it was never sent."
     )
     shape: str = Field(description="The shape that it understood; empty for none.")
     own: str = Field(description="The tool or method of its own by which it is called; empty for none.")

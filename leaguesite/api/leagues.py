@@ -25,7 +25,8 @@ SHOWN = refusals(401, 404, 429)
 LISTED = refusals(401, 404, 422, 429)
 _HEADERS = {
     "X-Next-Cursor": "Only if there are more rows: send it as `cursor` for the next part.",
-    "X-Total": "With `limit`, `cursor` or more rows: how many rows there are in all (of the schedule: matches).",
+    "X-Total": "How many rows there are in all (of the schedule: matches); only if there are more than those sent, or "
+    "if `limit` or `cursor` was.",
 }
 IN_PARTS = {
     "responses": {
@@ -78,7 +79,7 @@ def show_matches(request: HttpRequest, league_id: str, limit: str = "", cursor: 
 def show_match(request: HttpRequest, league_id: str, match_id: str) -> HttpResponse:
     """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
     answers that are not messages of the league."""
-    staff = _is_staff(request)
+    staff = _asks_for_staff(request)
     view = _view(request, league_id)
     match = queries.match_detail(find_match(league_id, match_id), view, staff=staff)
     return answer(match if staff else without_addresses(match))
@@ -125,7 +126,7 @@ def _list(
         want = lists.wanted(request.GET.get("limit"), request.GET.get("cursor"))
     except lists.NotUsable as error:
         raise Invalid(str(error), field=error.field) from None
-    staff = _is_staff(request)
+    staff = _asks_for_staff(request)
     view = _view(request, league_id) if staff else None
     league = view.league if view is not None else get_league(league_id)
 
@@ -138,8 +139,8 @@ def _list(
     return HttpResponse(rows, content_type="application/json; charset=utf-8", headers=json.loads(head))
 
 
-def _is_staff(request: HttpRequest) -> bool:
-    """Whether the staff's view is asked for; :func:`_may_see_all` checks that the caller may have it."""
+def _asks_for_staff(request: HttpRequest) -> bool:
+    """Whether the request asks for the staff's view; :func:`_may_see_all` checks that the caller may have it."""
     return request.GET.get("as") == "staff"
 
 
@@ -149,7 +150,7 @@ def _may_see_all(request: HttpRequest) -> bool:
     Raises:
         HttpError: 401, the staff's view is asked for without the key.
     """
-    staff = _is_staff(request)
+    staff = _asks_for_staff(request)
     if staff and not KEY(request):
         raise HttpError(401, "")
     return staff

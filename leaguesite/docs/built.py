@@ -21,25 +21,25 @@ _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 @lru_cache(maxsize=8)
-def files(site: Path, root: Path) -> dict[str, Path]:
-    """Every file of a built site by its path, looked up once; empty if there is no site of these sources.
+def files(built: Path, root: Path) -> dict[str, Path]:
+    """Every file of the built documentation by its path, looked up once; empty if these sources were not built.
 
     Only these files are served, so a path cannot lead out of the folder.
 
     Args:
-        site: the folder that the site was built into.
-        root: where the Markdown files are. If they have changed since the build, the site is not served.
+        built: the folder that the documentation was built into.
+        root: where the Markdown files are. If they have changed since the build, what was built is not served.
     """
-    mark = site / sources.DIGEST
+    mark = built / sources.DIGEST
     if not mark.is_file():
         return {}
     if (root / "docs" / sources.INDEX).is_file() and mark.read_text(encoding="ascii") != sources.digest(root):
         return {}
-    return {path.relative_to(site).as_posix(): path for path in site.rglob("*") if path.is_file() and path != mark}
+    return {path.relative_to(built).as_posix(): path for path in built.rglob("*") if path.is_file() and path != mark}
 
 
 class Built(HttpResponse):
-    """A file of the built site. django-csp adds the hashes of its inline scripts to the policy."""
+    """A file of the built documentation. django-csp adds the hashes of its inline scripts to the policy."""
 
     def __init__(self, content: bytes, name: str) -> None:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"

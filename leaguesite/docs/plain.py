@@ -1,4 +1,4 @@
-"""The documentation without a built site: the Markdown files, rendered in the site's own skin."""
+"""The documentation where ``make docs`` has not built it: the Markdown files, rendered like the other pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Text:
 
 
 def listed(root: Path, base: str) -> list[tuple[str, list[Entry]]]:
-    """The pages by reader, in the order of the top page."""
+    """The pages, grouped by the readers that they are for, as the first page (``docs/README.md``) lists them."""
     found, titles = sources.pages(root), sources.titles(root)
     index = found.get(sources.INDEX)
     groups = sources.groups(index.read_text(encoding="utf-8")) if index else [("", [*found])]

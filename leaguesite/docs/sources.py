@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 INDEX = "README.md"
-"""The page at the top, in ``docs/``."""
+"""The first page, in ``docs/``, which lists the others."""
 ELSEWHERE = {
     "README.md": "start.md",
     "SECURITY.md": "security.md",
@@ -22,7 +22,7 @@ ELSEWHERE = {
 }
 """Files outside ``docs/`` that are pages, too: from the repository's root, and the name that each has as a page."""
 DIGEST = "sources.sha256"
-"""The file of a built site that says which sources it was built from (:func:`digest`)."""
+"""The file of the built documentation that says which sources it was built from (:func:`digest`)."""
 PICTURES = (".png", ".svg")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^(?: *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
@@ -47,7 +47,7 @@ def pictures(root: Path) -> dict[str, Path]:
 
 
 def digest(root: Path) -> str:
-    """What tells the sources of the pages from others: a built site with another digest is of another day."""
+    """A digest of all pages and pictures: documentation that was built with another digest is out of date."""
     content = hashlib.sha256()
     for page, file in sorted((pages(root) | pictures(root)).items()):
         content.update(f"{page} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -66,20 +66,20 @@ def titles(root: Path) -> dict[str, str]:
 
 
 def groups(index: str) -> list[tuple[str, list[str]]]:
-    """The pages by reader and in order, as the text of the top page lists them under headings in bold."""
+    """The pages, grouped by reader and in order, as the text of the first page lists them under headings in bold."""
     parts = re.split(r"^\*\*([^*]+)\*\*", index, flags=re.MULTILINE)[1:]
     listed = zip(parts[::2], parts[1::2], strict=True)
     return [(name, [target(INDEX, link[2]) for link in _LINK.finditer(text)]) for name, text in listed]
 
 
 def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[str, str]) -> str:
-    """A page's Markdown with every link to a file put into other words; code blocks stay as they are.
+    """A page's Markdown with every link to a file rewritten; code blocks stay as they are.
 
     Args:
         text: the Markdown.
         page: its name as a page.
-        link: what to write for a link to a name (:func:`target`), without the anchor, which is kept; an empty text
-            where there is nothing to lead to: then the words stay without a link.
+        link: returns the address to write for a target (:func:`target`), without the anchor, which is kept; an empty
+            text if the target has no address: then the words stay without a link.
         titles: the titles of the pages; a link whose text is the file's name gets the title instead.
     """
 
@@ -87,10 +87,10 @@ def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[s
         path, mark, anchor = match[2].partition("#")
         if not path or ":" in path or path.startswith("/"):
             return match[0]
-        led = target(page, path)
-        to = link(led)
-        words = titles.get(led, path) if match[1] == path else match[1]
-        return f"[{words}]({to}{mark}{anchor})" if to else words
+        linked = target(page, path)
+        new_address = link(linked)
+        words = titles.get(linked, path) if match[1] == path else match[1]
+        return f"[{words}]({new_address}{mark}{anchor})" if new_address else words
 
     parts, at = [], 0
     for block in _FENCED.finditer(text):
@@ -102,14 +102,14 @@ def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[s
 def target(page: str, path: str) -> str:
     """The target of a relative link of a page: the name of a page, or a path from the repository's root."""
     file = next((outside for outside, name in ELSEWHERE.items() if name == page), f"docs/{page}")
-    led = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
-    if led in ELSEWHERE:
-        return ELSEWHERE[led]
-    return led.removeprefix("docs/")
+    linked = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+    if linked in ELSEWHERE:
+        return ELSEWHERE[linked]
+    return linked.removeprefix("docs/")
 
 
 def address(page: str) -> str:
-    """The address of a page below ``/docs/``, such as ``cli/``; the top has an empty one."""
+    """The address of a page below ``/docs/``, such as ``cli/``; that of the first page is empty."""
     stem = page.removesuffix(".md")
     if posixpath.basename(page) == INDEX:
         stem = posixpath.dirname(page)

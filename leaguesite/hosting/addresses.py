@@ -43,23 +43,23 @@ def public_url(host: str, port: int, url: str | None) -> str:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     try:
-        plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        plain = False
-    if not plain or url != f"{parts.scheme}://{parts.netloc}" or "@" in url:
+        is_usable = False
+    if not is_usable or url != f"{parts.scheme}://{parts.netloc}" or "@" in url:
         raise UnusableUrl(
             f"The public URL {url} cannot be used: expected http:// or https://, a host, perhaps a port, and nothing "
             "behind it, such as https://league.example.org."
         )
-    # As browsers write it: a name in small letters, and no port that goes without saying.
-    port = {"http": ":80", "https": ":443"}[parts.scheme]
-    return url.lower().removesuffix(port)
+    # As browsers write it: in small letters, and without the default port.
+    default_port = {"http": ":80", "https": ":443"}[parts.scheme]
+    return url.lower().removesuffix(default_port)
 
 
 def is_elsewhere(url: str) -> bool:
     """Whether a public URL names another machine than this one, such as that of a tunnel.
 
-    Its name is looked up. One that cannot be looked up is taken for another machine's.
+    The name in it is looked up. A name that cannot be looked up is taken for another machine's.
     """
     name = urlsplit(url).hostname or ""
     if name in names_of_this_machine() or machine.is_own_name(name):

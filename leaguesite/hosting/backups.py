@@ -35,7 +35,7 @@ def back_up(file: Path, *, database: dict[str, Any], data: Path) -> int:
     """Write the archive and return its size in bytes.
 
     Args:
-        file: the archive, ``.tar.gz``; not there yet.
+        file: the archive to write, ``.tar.gz``; it must not exist yet.
         database: Django's settings of it.
         data: the data folder.
 
@@ -95,8 +95,8 @@ def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
         raise BackupFailed("pg_dump is not installed: it comes with PostgreSQL's client (postgresql-client).")
     target.touch(mode=0o600)
     # In the environment, as everybody on the machine can see a command line.
-    where = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
-    connection = {variable: database[name] for variable, name in where.items() if database[name]}
+    variables = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
+    connection = {variable: database[name] for variable, name in variables.items() if database[name]}
     # As text, so that secrets are left out before anything is on the disk.
     command = ["pg_dump", "--format=plain", "--encoding=UTF8", "--no-owner", "--no-privileges"]
     with tempfile.TemporaryFile() as errors, target.open("wb") as dump:

@@ -32,8 +32,8 @@ from matches.models import League
 VARIABLE = "LEAGUE_CONFIG"
 SYSTEM, GAMES = "system.json", "games/games_registry.json"
 PROTOCOL = "league.v2"
-OPEN = ("ACTIVE", LeagueState.REGISTRATION)
-OTHER = ("INACTIVE", *(state for state in LeagueState if state != LeagueState.REGISTRATION))
+OPEN_STATUSES = ("ACTIVE", LeagueState.REGISTRATION)
+OTHER_STATUSES = ("INACTIVE", *(state for state in LeagueState if state != LeagueState.REGISTRATION))
 FACTORS = {"exponential": 2, "fixed": 1}
 """``retry_factor`` of each ``backoff_strategy``."""
 TIEBREAKERS = ["points", "wins", "draws", "player_id"]
@@ -98,19 +98,19 @@ def use(option: str | None) -> Configuration:
 
 
 def open_leagues(configuration: Configuration) -> None:
-    """Open the leagues that are not here yet, all of them or none; one that is here stays as it is.
+    """Open the leagues that this site does not have yet, all of them or none; one that it has stays as it is.
 
     Raises:
         UnusableConfig: one of them cannot be opened.
     """
     with transaction.atomic():
-        here = set(League.objects.values_list("pk", flat=True))
-        for one in configuration.leagues:
-            if one["league_id"] not in here:
+        existing = set(League.objects.values_list("pk", flat=True))
+        for league in configuration.leagues:
+            if league["league_id"] not in existing:
                 try:
-                    opening.create_league(**one)
+                    opening.create_league(**league)
                 except ActionRefused as refusal:
-                    raise UnusableConfig(f"leagues/{one['league_id']}.json: {refusal}") from None
+                    raise UnusableConfig(f"leagues/{league['league_id']}.json: {refusal}") from None
 
 
 def read(folder: Path) -> Configuration:
@@ -176,7 +176,7 @@ def _league(
 ) -> Mapping[str, Any] | None:
     """What to open a league with; None for one that is not to be opened."""
     league: LeagueConfig = loader.load_league(path.stem)
-    if league.status not in (*OPEN, *OTHER):
+    if league.status not in (*OPEN_STATUSES, *OTHER_STATUSES):
         raise _wrong(path, "status", league.status, "ACTIVE, or another state to leave it out")
     if league.game_type not in (games() if offered is None else offered):
         raise _wrong(path, "game_type", league.game_type, ", ".join(games() if offered is None else offered))
@@ -192,7 +192,7 @@ def _league(
         part, _, name = place.partition(".")
         values[setting] = getattr(parts[part], name)
     own = _differing(path, values, _OF_LEAGUE)
-    return None if league.status in OTHER else {**named, "settings": {**new_leagues, **own}}
+    return None if league.status in OTHER_STATUSES else {**named, "settings": {**new_leagues, **own}}
 
 
 def _check_league(path: Path, values: dict[str, str], fields: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ REFEREE_STOP_TIMEOUT_S = 4.2
 PLAYER_STOP_TIMEOUT_S = 0.4
 DEMO_THINKING_S = 2.0
 """How long a sample player thinks about a choice, so that the demo can be watched."""
-_OF_REFEREES = (FOLDER_VARIABLE, "LEAGUE_METRICS_KEY", "LEAGUE_OTEL")
+_REFEREE_VARIABLES = (FOLDER_VARIABLE, "LEAGUE_METRICS_KEY", "LEAGUE_OTEL")
 SAMPLE_PLAYERS = (("Ada", "random"), ("Blaise", "even"), ("Grace", "odd"), ("Kurt", "history"))
 
 
@@ -57,9 +57,9 @@ class Host(Web):
     def __init__(self, site: Site) -> None:
         super().__init__(host=site.host, port=site.port, public_url=site.public_url, keep_shared=site.with_shared)
         self._site = site
-        self._elsewhere = is_elsewhere(site.public_url)
-        self._begun = timezone.now()
-        self._numbers = range(1, site.referees + 1)
+        self._is_elsewhere = is_elsewhere(site.public_url)
+        self._begun_at = timezone.now()
+        self._referee_numbers = range(1, site.referees + 1)
         self._ports = _Ports(settings.DATA_DIR / "ports.json")
         self._referees: list[Child] = []
         self._players: list[Child] = []
@@ -69,7 +69,7 @@ class Host(Web):
 
     def _prepare(self) -> None:
         ensure_league()
-        losses.expect_again(names=[_referee_name(number) for number in self._numbers])
+        losses.expect_again(names=[_referee_name(number) for number in self._referee_numbers])
         self._with_demo = self._site.with_demo and _demo_may_run()
         if self._with_demo:
             demo.open_demo()
@@ -79,7 +79,7 @@ class Host(Web):
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
         self._conductor = Conductor(conductor_thread, take_over=True)
-        self._referees = [self._referee(number) for number in self._numbers]
+        self._referees = [self._referee(number) for number in self._referee_numbers]
         self._players = [self._player(*sample) for sample in SAMPLE_PLAYERS] if self._with_demo else []
         for child in (*self._referees, *self._players):
             child.start()
@@ -96,7 +96,7 @@ class Host(Web):
         name = _referee_name(number)
         listen, public = site.host, host_of(site.public_url)
         options: tuple[str, ...] = ()
-        if self._elsewhere:
+        if self._is_elsewhere:
             # A tunnel or a proxy leads to the site and not to the referees' ports: players answer through the site.
             listen = public = "127.0.0.1"
             options = ("--league-for-players", f"{site.public_url}/mcp")
@@ -114,9 +114,11 @@ class Host(Web):
             ]
 
         # A referee needs its own key, that of its metrics, and where its traces and logs go.
-        own = {name: os.environ[name] for name in os.environ if name in _OF_REFEREES or name.startswith("OTEL_")}
-        own.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
-        return Child(name, command, own | {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})
+        variables = {
+            name: os.environ[name] for name in os.environ if name in _REFEREE_VARIABLES or name.startswith("OTEL_")
+        }
+        variables.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
+        return Child(name, command, variables | {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})
 
     def _player(self, name: str, strategy: str) -> Child:
         league = f"{local_url(self._site.host, self._site.port)}/mcp"
@@ -142,7 +144,7 @@ class Host(Web):
                 await asyncio.gather(*(player.stop(REFEREE_STOP_TIMEOUT_S) for player in players))
 
     def _writes_shared(self) -> bool:
-        """Whether SHARED is for this process to write: it conducts, and its sidecar does not run."""
+        """Whether this process has to write SHARED: it conducts, and no sidecar does that work."""
         return self._conductor is not None and self._conductor.leads and not self._sidecar.keeps_shared
 
     # Health ----------------------------------------------------------------------------------
@@ -154,14 +156,14 @@ class Host(Web):
 
     def _referees_missing(self) -> str:
         names = [child.name for child in self._referees]
-        here = Agent.objects.filter(
+        registered = Agent.objects.filter(
             kind=Kind.REFEREE,
             league__isnull=True,
             name__in=names,
-            heard_at__gte=self._begun,
+            heard_at__gte=self._begun_at,
             state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
         ).count()
-        missing = self._site.referees - here
+        missing = self._site.referees - registered
         return f"{missing} of {self._site.referees} referees have not registered" if missing > 0 else ""
 
     # Stopping --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from matches.league import opening
 from matches.models import League
 from matches.view.offered import offered_games
 
-_CREATE = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
+_CREATEDB = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
 
 NO_REDIS = (
     "REDIS_URL is not set. Without Redis a process cannot tell the browsers of another one what has changed, nor wake "
@@ -85,7 +85,7 @@ def require_redis() -> None:
 def lock_data_folder(folder: Path, about: str) -> int:
     """Lock the data folder for as long as this process lives, however it ends; children do not inherit the lock.
 
-    Two hosts on one database would each give the matches of the other away.
+    Two hosts on one database would each take matches away from the referees of the other.
 
     Args:
         folder: the data folder.
@@ -137,7 +137,7 @@ def _refuse_encoding() -> None:
         # A server installed without a locale makes other encodings, which would fail at the first match of a class.
         if encoding != "UTF8":
             user, name = connection.settings_dict["USER"], connection.settings_dict["NAME"]
-            words = [*_CREATE, *(("--owner", user) if user else ()), name]
+            words = [*_CREATEDB, *(("--owner", user) if user else ()), name]
             raise CommandError(
                 f"The database has the encoding {encoding}, and what agents say is UTF8. "
                 f"Create it again: {shlex.join(words)}"

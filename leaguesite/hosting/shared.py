@@ -51,6 +51,7 @@ def rebuild() -> int:
 
 
 def _adopt(site: dict[str, Any]) -> None:
+    """Put the values of the site's last run, as its files have them, into the settings."""
     if site and projection.site() != site:
         settings.LEAGUE_PUBLIC_URL = site["public_url"]
         settings.LEAGUE_DEFAULT_ID = site["default_league_id"]

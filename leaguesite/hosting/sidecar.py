@@ -46,7 +46,7 @@ class Sidecar:
     Args:
         log_name: the name of the sidecar's log file.
         keep_shared: whether the sidecar keeps SHARED up to date, too.
-        here: renders a page in this process, while no sidecar is ready.
+        render_here: renders a page in this process, while no sidecar is ready.
         clock: monotonic seconds.
         timeout_s: how long the sidecar may take for a page, in seconds.
         command: the sidecar's command line; the number of an open descriptor is added.
@@ -57,14 +57,14 @@ class Sidecar:
         log_name: str,
         *,
         keep_shared: bool = False,
-        here: Render = pages.fragments,
+        render_here: Render = pages.fragments,
         clock: Callable[[], float] = time.monotonic,
         timeout_s: float = TIMEOUT_S,
         command: Sequence[str] = COMMAND,
     ) -> None:
         self._log_name = log_name
         self._keep_shared = keep_shared
-        self._here = here
+        self._render_here = render_here
         self._clock = clock
         self._timeout_s = timeout_s
         self._command = command
@@ -92,7 +92,7 @@ class Sidecar:
             self._failed(error)
             answer = None
         if answer is None:
-            return self._here(key, language, without)
+            return self._render_here(key, language, without)
         fragments, failure = answer
         if failure:
             raise RenderingFailed(failure)
@@ -154,15 +154,15 @@ class Sidecar:
         # Options of the command line have changed settings that the sidecar reads from the environment.
         changed = {name: getattr(settings, name) for name in dir(settings) if name.startswith("LEAGUE_")}
         path = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        connection, theirs = Pipe()
+        connection, sidecar_end = Pipe()
         try:
             self._process = subprocess.Popen(
-                [*self._command, str(theirs.fileno())],
+                [*self._command, str(sidecar_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 # Ctrl-C must reach the web process only. When the web process ends, so does the connection.
                 start_new_session=True,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[sidecar_end.fileno()],
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
             )
             connection.send((changed, self._log_name, self._keep_shared))
@@ -170,7 +170,7 @@ class Sidecar:
             connection.close()
             raise
         finally:
-            theirs.close()
+            sidecar_end.close()
         self._connection = connection
         self._ready_by = self._clock() + START_TIMEOUT_S
 

@@ -95,10 +95,10 @@ class Web:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
 
-    # What a process with more in it does otherwise
+    # What a subclass replaces
 
     def _prepare(self) -> None:
-        """Before anything is served."""
+        """Do what has to be done before anything is served."""
 
     def _start(self) -> None:
         """Start what runs beside the server, on its loop."""

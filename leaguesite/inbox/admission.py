@@ -20,7 +20,8 @@ MAX_LINES_PER_ADDRESS = 1000
 """The limit of lines from one address, behind which a whole school may be. Each agent has one line."""
 
 MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS = 1000, 300
-"""Sockets that have shown no good token yet: anybody may open them, and they keep no agent out."""
+"""How many sockets may be open whose token is not checked yet. Anybody may open one, so they are counted apart from the
+lines, and keep no agent out."""
 
 
 def owner_of(token: str, address: str) -> Agent:

@@ -222,14 +222,15 @@ async def _deliver(caller: InboxCaller, request: InboxRequest) -> Answer:
     if not isinstance(message, dict):
         raise InvalidFormat("A message must be an object.", field="body", seen=message, expected="a JSON object")
     if not rpc.depth_ok(message, MAX_DEPTH):
-        # What stands around it would make the whole poll unreadable to the agent, with the messages of others in it.
+        # With the levels around it, the agent could not read the answer to its poll, nor the other messages in it.
         expected = f"at most {MAX_DEPTH} levels"
         raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
     http = as_called(path=request.headers.get(PATH_HEADER.lower(), ""), headers=request.headers)
     outcome, response = await calling.hand_over(caller.agent, message, Terms(limit_s, grace_s, http, caller.seat))
     body = rpc.dumps(response)
     if len(body) > MAX_ANSWER_BYTES:
-        # A short answer may be long here (1e15 is). The referee would not read it, and take that for our failure.
+        # An answer may be longer when it is encoded again: the number 1e15 is. The referee would not read it, and would
+        # take that for our failure.
         outcome, body = Outcome.TOO_LARGE, b"{}"
     status = 200 if outcome is Outcome.ANSWERED else 504
     return Answer(status, body, {OUTCOME_HEADER: outcome.value})

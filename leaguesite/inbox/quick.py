@@ -22,9 +22,9 @@ from matches.observing import metrics
 VALID_S, KEY_VALID_S = 3.0, 0.5
 """How many seconds an accepted token, and a referee's key, stay valid before the database is asked again."""
 POLL_VALID_S = REFRESH_INTERVAL_S + VALID_S
-"""How many seconds a token stays valid for further polls after it was looked up together with all tokens of open lines.
-So the polls of an agent that only waits do not ask the database, and a revoked token opens no poll later than the time
-at which that look-up would have ended an open one."""
+"""How many seconds a token stays valid for further polls after it was looked up together with all tokens of open lines,
+so that the polls of an agent that only waits do not ask the database. A token that is revoked is refused from the next
+such look-up on, which also ends the lines that were opened with it."""
 MAX_VISITS = 20_000
 _ROUTES = {INBOX: "inbox", DELIVER: "inbox_deliver"}
 _METHODS = {INBOX: ("GET", "POST"), DELIVER: ("POST",)}
@@ -35,7 +35,7 @@ _CREDENTIALS = frozenset(
 """Headers that decide who a caller is and whether it is let in."""
 
 Visit = tuple[Any, ...]
-"""All of a request that decides who its caller is."""
+"""The parts of a request that decide who its caller is."""
 
 
 class Visits:
@@ -79,13 +79,13 @@ def _visit(scope: Mapping[str, Any]) -> Visit | None:
     path = scope["path"].strip("/")
     if scope["method"] not in _METHODS.get(path, ()):
         return None
-    shown = []
+    credentials = []
     for name, value in scope["headers"]:
         if name == b"origin":
             return None
         if name in _CREDENTIALS:
-            shown.append((name, value))
-    return path, (scope.get("client") or ("",))[0], scope.get("scheme"), *shown
+            credentials.append((name, value))
+    return path, (scope.get("client") or ("",))[0], scope.get("scheme"), *credentials
 
 
 class QuickInbox:
@@ -104,6 +104,7 @@ class QuickInbox:
         """Answer, or pass the request on."""
         visit = _visit(scope)
         caller = self._visits.caller_of(visit, polls=scope["method"] == "GET") if visit is not None else None
+        # The count returns how long to wait if the caller has called too often: Django refuses it then.
         if caller is None or (caller.token and attempts.count_call(CALLS, caller.token) is not None):
             await self._inner(scope, receive, send)
             return

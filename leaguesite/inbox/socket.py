@@ -83,7 +83,8 @@ class Inbox:
 class Ahead:
     """Receives a message of a socket before it is asked for, to see whether the agent has left meanwhile.
 
-    A process that stood still finds sockets whose agent gave up and has a line elsewhere: these must not take it over.
+    While a process stands still, agents give up their sockets at it and open lines elsewhere. When it goes on, such a
+    socket must not take the agent's new line over.
 
     Args:
         receive: ``receive`` of the ASGI application.
@@ -140,7 +141,7 @@ async def _serve(line: Line, count: Callable[[], Wait | None], receive: Any, sen
     """Hand messages over and take answers; returns the code to close the socket with.
 
     Args:
-        count: counts a frame as a call of the agent, as it would be over HTTP; a wait if there were too many.
+        count: counts a frame as a call of the agent, as over HTTP; returns how long to wait if there were too many.
     """
     sender = asyncio.create_task(_keep_sending(line, send))
     reader = asyncio.create_task(_keep_reading(line, count, receive))

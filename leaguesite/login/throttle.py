@@ -39,7 +39,7 @@ class CarefulLogin(AuthenticationForm):
         """Check the password, or say how long to wait.
 
         Raises:
-            ValidationError: it is wrong, or it is too early.
+            ValidationError: the password is wrong, or the person has to wait.
         """
         who = _who(self.request, self.cleaned_data.get("username") or "")
         wait = attempts.refuse_login(*who)

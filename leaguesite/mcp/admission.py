@@ -2,9 +2,9 @@
 
 All of it raises ``TooOften``: HTTP 429 with a LEAGUE_ERROR that says what was counted, and ``Retry-After``.
 
-The site's own processes on this machine are recognised here, too. Behind a trusted proxy on this machine loopback
-says nothing of a caller: it is empty then, and "localhost" nobody's. Our own referees and sample players call directly
-and look the same. Their key alone tells them: a connection of this machine without it may be anybody's.
+The site's own processes on this machine are recognised here, too. With a trusted proxy on this machine, every caller
+has a loopback address: it says nothing of the caller, whose address is empty then. Our own referees and sample players,
+which call directly, look the same. Only their key shows who they are: a connection without it may be anybody's.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def admit(call: Call, *, known: bool) -> None:
     token = call.params.get("auth_token")
     address = call.source.caller.ip
     if call.name in REGISTERING:
-        # It is counted once it is read: who registers one agent without end uses up no other's registrations.
+        # A registration is counted when it has been read (:func:`admit_registration`), by name and address: somebody
+        # who registers one agent again and again does not use up the registrations of others.
         if _is_stranger(call):
             _refuse(attempts.refuse_call(ENTRANTS, address))
         return
@@ -57,15 +58,18 @@ def admit(call: Call, *, known: bool) -> None:
         _refuse(attempts.count_call(STRANGERS, address))
         return
     _refuse(attempts.refuse_secret(TOKEN, address, token), "auth_token")
-    # Where strangers have called too often a token is counted when it is known: made-up ones leave nothing behind.
-    count = attempts.count_call if attempts.refuse_call(STRANGERS, address) is None else attempts.refuse_call
-    _refuse(count(CALLS, token), "auth_token")
+    # If strangers have called too often from there, a token is counted only when its owner is known (:func:`owner_of`):
+    # tokens that are made up leave no counters behind.
+    is_counted_now = attempts.refuse_call(STRANGERS, address) is None
+    wait = attempts.count_call(CALLS, token) if is_counted_now else attempts.refuse_call(CALLS, token)
+    _refuse(wait, "auth_token")
 
 
 def admit_instructor(call: Call) -> None:
     """Let a call of the instructor in: the API key is its ``Authorization: Bearer``, or its ``auth_token``.
 
-    Nobody uses up these calls for the instructor, who may be behind the same address as the class.
+    Calls with the key are not counted: the instructor may be behind the same address as the class, which cannot use
+    them up.
 
     Raises:
         TokenMissing, TokenInvalid: no key, or another; it is counted as a stranger's call.
@@ -83,8 +87,8 @@ def admit_instructor(call: Call) -> None:
 def is_instructor(source: Source) -> bool:
     """Whether a request that calls no tool shows the API key in its head; a wrong one is counted as anywhere else.
 
-    A caller that has tried too often is nobody in particular: an MCP client may have been given another server's
-    credential.
+    A caller that has tried too many keys counts as one without a key, and is not refused: an MCP client may send the
+    credential of another server with every request.
     """
     key = source.bearer
     try:
@@ -116,7 +120,7 @@ def owner_of(call: Call, token: str) -> Agent:
 
 
 def count_failed_call(call: Call) -> None:
-    """Count a call that failed before its token was looked at, if the token is nobody's: any is easily made up."""
+    """Count a call that failed before its token was looked at, if the token is nobody's: anybody can make one up."""
     token = call.params.get("auth_token")
     if isinstance(token, str) and token and call.agent is None and credentials.find_agent(token) is None:
         _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
@@ -140,19 +144,19 @@ def admit_registration(call: Call, request: Request) -> None:
 
 
 def count_wrong_codes(call: Call, request: Request, league_id: str | None) -> None:
-    """Count the codes of a player that were nobody's, whether or not it was let in for another reason."""
+    """Count the codes of a player that are no code of this league, even if it was let in for another reason."""
     for code in refusing.wrong_codes(league_id, request.codes):
         attempts.secret_was_wrong(CODE, call.source.caller.ip, code)
 
 
 def count_wrong_referee_keys(call: Call, request: Request) -> None:
-    """Count the codes of a referee that are not the site's key; without it one is taken in, but judges nothing."""
+    """Count the codes of a referee that are not the site's key. Without it a referee registers, but cannot judge."""
     for code in request.codes:
         if not tokens.same(code, settings.LEAGUE_REFEREE_KEY):
             attempts.guess_was_wrong(REFEREE_KEY, call.source.caller.ip, code)
 
 
-def home(call: Call) -> str:
+def address_of_own_process(call: Call) -> str:
     """The address of this machine, if one of the site's own processes registers (our choice; ruling, section 9).
 
     Args:
@@ -175,7 +179,7 @@ def home(call: Call) -> str:
 
 def _is_stranger(call: Call) -> bool:
     """All callers that a proxy hides count as one; our own processes do not, or strangers would use up their share."""
-    return bool(call.source.caller.machine_ip) or not home(call)
+    return bool(call.source.caller.machine_ip) or not address_of_own_process(call)
 
 
 def _refuse(wait: Wait | None, field: str | None = None) -> None:

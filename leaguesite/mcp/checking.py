@@ -15,8 +15,8 @@ from matches.models import Check
 def check_agent(call: Call) -> Deferred:
     """Ask for a check of the agent that owns the token, or read one by its ``check_id``.
 
-    It is called by the way that it registered, at no address that the call names. Its check that waits or runs is
-    returned instead of a second one.
+    The agent is called in the way that it registered, at no address that the call names. If a check of it waits or runs
+    already, that one is returned.
 
     Returns what makes the answer: :class:`matches.checks.report.CheckSoFar`.
 
@@ -29,8 +29,8 @@ def check_agent(call: Call) -> Deferred:
 
 
 def _check_agent(call: Call) -> dict[str, Any]:
-    named = call.params.get("check_id")
-    check = _ask(call) if named is None else _find(named)
+    check_id = call.params.get("check_id")
+    check = _ask(call) if check_id is None else _find(check_id)
     return call.message("CHECK_STATUS", **as_sent(report.so_far(check)))
 
 

@@ -78,7 +78,7 @@ class Answering(AnyDialect):
                 self.answer(answer)
 
     def finish(self) -> None:
-        """Make the answer that was deferred; without one, nothing."""
+        """Make the answer that was deferred; without one, do nothing."""
         make, self._deferred = self._deferred, None
         if make is not None and self._call is not None:
             with self._recorded() as fields:
@@ -86,7 +86,7 @@ class Answering(AnyDialect):
                 self.answer(make())
 
     async def wait(self) -> None:
-        """Wait for an answer that is held; without one, nothing. How long is not counted: it is the caller's wish."""
+        """Wait for an answer that is held; without one, do nothing. The wait does not count as the time of the call."""
         held = self._held
         if held is not None:
             with self.guarded():
@@ -128,8 +128,10 @@ class Answering(AnyDialect):
         if call is None:
             return rpc.error(rpc.request_id(body), error.rpc_code, message["message"], message)
         # A tool's refusal is a result in either style, and says of itself that it is an error.
-        never_styled = isinstance(error, (InternalError, TooOften, UnknownMethod)) or call.request.shape == "tools_call"
-        if not never_styled and (self._style or _error_style(call)) == "result":
+        ignores_style = (
+            isinstance(error, (InternalError, TooOften, UnknownMethod)) or call.request.shape == "tools_call"
+        )
+        if not ignores_style and (self._style or _error_style(call)) == "result":
             return inbound.reply(call.request, message)
         return inbound.refuse(call.request, code=error.rpc_code, sentence=message["message"], data=message)
 

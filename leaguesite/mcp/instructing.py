@@ -66,7 +66,7 @@ TOOLS = tuple(_declared(tool, row) for tool, row in _ROWS.values())
 
 
 def act(call: Call, *, name: str) -> Deferred:
-    """Carry out one of :data:`TOOLS`; who calls has shown the key.
+    """Carry out one of :data:`TOOLS`; that the caller has the key was checked before.
 
     The league is the one of the address or of ``league_id``; ``create_schedule`` without either closes the one that a
     registration would go to.
@@ -81,7 +81,7 @@ def act(call: Call, *, name: str) -> Deferred:
 
 
 def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
-    # Which league is meant is said first, as every other tool of a league does.
+    # As in every other tool, a wrong league is refused before the other arguments are looked at.
     about = {} if row.subject == acting.SITE else {"league_id": _league(call, tool.name).pk}
     arguments = tool.given(_arguments(call, _options(tool, row), {*about}))
     try:
@@ -117,7 +117,7 @@ def _schedule(call: Call, league: League) -> dict[str, Any]:
 
 def _arguments(call: Call, options: type[BaseModel], known: set[str]) -> dict[str, Any]:
     """The arguments of a tool that are its own, checked by the model of its endpoint's body."""
-    # What is written in another case is also there in snake case.
+    # An argument in another case, such as matchId, is in params in snake case, too: the latter is read.
     sent = {name: value for name, value in call.params.items() if name.islower() and name not in _BESIDE | known}
     unknown = sorted(sent.keys() - options.model_fields.keys())
     if unknown:

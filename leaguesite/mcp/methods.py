@@ -18,11 +18,11 @@ from league_sdk.protocol.errors import LeagueError, MissingField, OutOfTime, Ref
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
 from leaguesite.mcp import instructing
 from leaguesite.mcp.admission import (
+    address_of_own_process,
     admit_registration,
     count_unreadable_registration,
     count_wrong_codes,
     count_wrong_referee_keys,
-    home,
 )
 from leaguesite.mcp.calls import Call, Deferred, Held, as_sent
 from leaguesite.mcp.checking import check_agent
@@ -64,7 +64,7 @@ def _request(call: Call, kind: Kind) -> Request:
         request = read_request(
             call.params,
             kind=kind,
-            caller=call.source.caller.machine_ip or home(call),
+            caller=call.source.caller.machine_ip or address_of_own_process(call),
             shape=outbound_shape(call.request),
             code_in_address=call.source.code,
         )
@@ -210,7 +210,7 @@ def _ping(call: Call) -> dict[str, Any]:
     return {"status": "ok"}
 
 
-_SIGNED = ("sender", "timestamp", "conversation_id")
+_ENVELOPE = ("sender", "timestamp", "conversation_id")
 EXPECTED = {
     "sender": "type:id, such as player:P01",
     "timestamp": "YYYY-MM-DDTHH:MM:SSZ, in UTC",
@@ -222,9 +222,9 @@ EXPECTED = {
 METHODS: dict[str, Method] = {
     MessageType.LEAGUE_REGISTER_REQUEST: Method(_register_player, lenient=True),
     MessageType.REFEREE_REGISTER_REQUEST: Method(_register_referee, lenient=True),
-    MessageType.MATCH_RESULT_REPORT: Method(_report_result, _SIGNED, authenticated=True),
-    MessageType.LEAGUE_QUERY: Method(league_query, _SIGNED, authenticated=True),
-    REPORT_PROGRESS: Method(_report_progress, _SIGNED, authenticated=True),
+    MessageType.MATCH_RESULT_REPORT: Method(_report_result, _ENVELOPE, authenticated=True),
+    MessageType.LEAGUE_QUERY: Method(league_query, _ENVELOPE, authenticated=True),
+    REPORT_PROGRESS: Method(_report_progress, _ENVELOPE, authenticated=True),
     **{name: Method(_relay, authenticated=True) for name in ANSWERS},
     "ping": Method(_ping, lenient=True),
     "list_tools": Method(list_tools, lenient=True),

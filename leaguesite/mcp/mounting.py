@@ -1,8 +1,8 @@
 """The core of MCP at the address that agents call: where its requests run.
 
-A request that needs the database runs in the thread it came in, as every call of an agent does, and goes on in that of
-queries where it comes to something that takes long. What waits (a stream, a session's answers, an inbox) runs on the
-event loop; who calls a tool that waits was found out in the thread.
+A request that needs the database runs in the thread it came in, as every call of an agent does; what takes long in it
+is done in the thread of queries. What waits (a stream, a session's answers, an inbox) runs on the event loop; the
+caller of a tool that waits was identified in the thread before.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from leaguesite.serving.origins import is_ours
 from matches.push import notify
 
 TELL_INTERVAL_S = 1.0
-"""A league in play changes fifty times a second: clients are told so often of what has changed meanwhile."""
+"""How often clients are told what has changed: a league in play may change fifty times a second."""
 
 
 class _Pages:
-    """The pages of the site itself; the middleware of agents' calls has asked before."""
+    """Lets pages of the site itself in, as the middleware ``leaguesite.serving.agent_calls`` has done before."""
 
     def allow(self, origin: str, host: str) -> bool:
         return is_ours(origin, host)

@@ -1,8 +1,9 @@
 """``play``: a person plays by clicking, in an MCP host that can ask its person (ruling, section 13; our choice).
 
 While a call waits, it is a line of the player's inbox: invitations are accepted, and each move is a question to the
-person, with the referee's time limit. In the stateless era a question ends the call, and its answer comes with the next
-one: the inbox then still holds the referee's request, so the question is found again by the id of the request.
+person, with the referee's time limit. In versions of MCP without sessions a question ends the call, and its answer
+comes with the next call: the inbox then still holds the referee's request, so that the question is found again by the
+id of the request.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _NO_MOVES = {"code": -32602, "message": "move_request.valid_options must be a li
 MAX_OPTIONS, MAX_NAME_CHARS, MAX_STATE_CHARS = 200, 64, 1000
 """How many moves a person may choose from, and how much of an id and of a game's state a question shows."""
 
-_TOLD = ("message_type", "match_id", "round_id", "game_result", "standings", "champion")
+_PASSED_ON = ("message_type", "match_id", "round_id", "game_result", "standings", "champion")
 """The fields of a message that are passed on to the caller."""
 _SENTENCES = {
     "GAME_OVER": "The match is over.",
@@ -128,7 +129,7 @@ class _Game:
             self._answer(offer, {"status": "received"})
             self._note(message, _SENTENCES.get(str(kind), ""))
         else:
-            # It is asked in the way of a program that listens: the plain way is tried after this one.
+            # A request in a shape for programs that listen, such as a tool call: the plain shape is tried after this.
             hub.answer(offer.agent, {"jsonrpc": "2.0", "id": offer.id, "error": _NOT_UNDERSTOOD})
         self.is_over = self.is_over or kind in _ENDS
         # A referee may be a student's: what it says of the league is not believed.
@@ -184,7 +185,7 @@ class _Game:
         return hub.answer(offer.agent, {"jsonrpc": "2.0", "id": offer.id, "result": result})
 
     def _note(self, message: Mapping[str, Any], sentence: str) -> None:
-        fields = {name: message[name] for name in _TOLD if name in message}
+        fields = {name: message[name] for name in _PASSED_ON if name in message}
         self.events.append(fields | ({"says": sentence} if sentence else {}))
 
 

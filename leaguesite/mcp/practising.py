@@ -27,8 +27,8 @@ def practice_match(call: Call) -> Deferred:
 
 
 def _practice_match(call: Call) -> dict[str, Any]:
-    named = call.params.get("practice_id")
-    practice = _ask(call) if named is None else _find(named)
+    practice_id = call.params.get("practice_id")
+    practice = _ask(call) if practice_id is None else _find(practice_id)
     return call.message("PRACTICE_STATUS", **as_sent(practices.wire(practice)))
 
 

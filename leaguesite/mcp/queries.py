@@ -58,7 +58,7 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
     as_update = call.filled and call.name == "get_standings"
     question = ("query", query, want, as_update)
     cached = kept.ready(league, question)
-    # In shapes of old the answer is parsed and encoded again, which takes as long as making it.
+    # In older shapes the answer is parsed and encoded again, which takes as long as making it.
     if cached is not None and (call.request.plain or call.filled):
         return _answer(call, query, league, RawJson(cached))
 
@@ -74,7 +74,7 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
 def _wanted(call: Call) -> lists.Wanted:
     """Which part of a list is asked for: ``limit`` and ``cursor``."""
     params = _query_params(call)
-    # Other shapes hold an answer several times.
+    # Other shapes contain an answer several times.
     max_bytes = lists.MAX_BYTES if call.request.plain else lists.MAX_BYTES // 5
     try:
         return lists.wanted(params.get("limit"), params.get("cursor"), max_bytes=max_bytes)

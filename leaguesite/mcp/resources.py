@@ -56,7 +56,7 @@ def _read(name: str, shown: Shown) -> Callable[[Context, str, dict[str, str]], A
             question = ("resource", name, player_id)
             found = kept.answer(league, question, None, lambda view: rpc.dumps(shown(view, values)))
         else:
-            # A match is small, and of made-up ids there is no end.
+            # Not cached: a match is small, and anybody can ask for any number of ids that do not exist.
             one = shown(view, values)
             found = b"" if one is None else rpc.dumps(one)
         return [{"uri": uri, "mimeType": JSON, "text": found.decode()}] if found else None

@@ -121,7 +121,7 @@ _TOOLS: tuple[DeclaredTool, ...] = (
         "check_agent",
         "Check your agent",
         "Have your agent called with every message of a match, as the league would, and read what it does well and "
-        "what to mend. With the check_id of the answer you read on how far the check is; without it you ask for one.",
+        "what to mend. Without check_id you ask for a check; with the check_id of the answer you read how far it is.",
         _TOKEN | {"check_id": {"type": "string", "description": "from an earlier answer: read that check"}},
         writes=True,
         repeatable=False,
@@ -129,8 +129,8 @@ _TOOLS: tuple[DeclaredTool, ...] = (
     DeclaredTool(
         "practice_match",
         "Play a practice match",
-        "Have your agent play an agent of the house, outside any league: nothing of it counts. With the practice_id of "
-        "the answer you read on how it goes and what was said; without it you ask for one.",
+        "Have your agent play an agent of the house, outside any league: nothing of it counts. Without practice_id you "
+        "ask for a practice match; with the practice_id of the answer you read how it goes and what was said.",
         _TOKEN
         | {
             "practice_id": {"type": "string", "description": "from an earlier answer: read that practice match"},

@@ -22,13 +22,14 @@ MAX_AGENT_MESSAGE_BYTES = MAX_BODY_BYTES
 MESSAGE_TIMEOUT_S = 10.0
 """How long a message may take from its first byte to its last."""
 MIN_PREPARED_CHARS, MAX_PREPARED = 1000, 8
-"""Shorter messages are not worth remembering; and a frame is sent to all browsers within a few milliseconds."""
+"""A message is prepared (encoded for the wire once, for all browsers) if it is at least this long. Few are remembered,
+as one message goes to all browsers within a few milliseconds."""
 STALLED_TIMEOUT_S = 30
-"""After how long the system ends a connection whose other end takes nothing, also one that we have closed: what was
-written to it would wait in memory for ever otherwise."""
+"""After how long the system ends a connection whose other end takes nothing, even if we have closed it: otherwise what
+was written to it would stay in memory for ever."""
 
 _prepared_messages: dict[int, tuple[str | bytes, Any]] = {}
-"""The last long messages by their identity: as sent by the application, and as they go over the wire."""
+"""The last prepared messages, by the identity of their content: the content, and what goes over the wire for it."""
 
 
 class CappedSocket(WebSocketProtocol):
@@ -110,7 +111,7 @@ class CappedSocket(WebSocketProtocol):
     def _prepared(self, content: str | bytes) -> Any:
         """A message as it goes over the wire; made once for all browsers that get the same one."""
         known = _prepared_messages.get(id(content))
-        # Another object may have come to lie where one was that has gone.
+        # Another content may have the identity of one that is gone.
         if known is not None and known[0] is content:
             return known[1]
         if isinstance(content, str):
@@ -144,7 +145,7 @@ class CappedSocket(WebSocketProtocol):
 
 
 def end_stalled(port: Any) -> Any:
-    """Have connections that come in at a port of twisted ended when they stall; returns the port. Only Linux can."""
+    """Make the system end connections to a port of twisted when they stall; returns the port. Only Linux can do it."""
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:
         port.socket.setsockopt(socket.IPPROTO_TCP, option, STALLED_TIMEOUT_S * 1000)

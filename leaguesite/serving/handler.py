@@ -188,7 +188,7 @@ class OneHopHandler(ASGIHandler):
 async def _send_held(held: HeldResponse, send: ASGISendCallable) -> None:
     """Wait for a response and send it; the parts of a stream as they are made."""
     response = await held.wait()
-    # It holds the request, which may be large, and a stream lives long.
+    # Let go of the request, which may be large, as a stream lives long.
     del held.wait
     status, headers, content, _large = _as_answer(held.request, response)
     if isinstance(response, StreamResponse):
@@ -209,7 +209,8 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Callable[[], Awaita
         receive: ``receive`` of the ASGI request. Its body was read, so the next message is that the caller has gone.
     """
     disconnect = asyncio.ensure_future(receive())
-    # A process that stood still finds requests whose caller has gone: these must not take an agent's line over.
+    # While a process stands still, callers give up. When it goes on, their requests must not take over the lines that
+    # these agents have opened since.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     if disconnect.done():

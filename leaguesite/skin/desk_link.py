@@ -13,7 +13,7 @@ from matches.view import roles
 def desk_url(request: HttpRequest) -> dict[str, object]:
     """A context processor of Django's templates: ``desk_url``, empty for users without a desk.
 
-    It is asked only where a template uses it, so that other pages need no query for it.
+    It is looked up only if a template uses it, so that other pages need no query for it.
     """
     return {"desk_url": SimpleLazyObject(lambda: _find(request))}
 

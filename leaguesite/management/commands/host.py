@@ -30,7 +30,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--referees", type=int, default=2, help="referees to run (default 2)")
         parser.add_argument(
-            "--referee-port", type=int, default=8001, help="the first port of theirs; each takes the next free one"
+            "--referee-port",
+            type=int,
+            default=8001,
+            help="the first referee's port; others take the next free ones",
         )
         parser.add_argument("--data", help="folder for everything the site writes (default: data)")
         parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")

@@ -20,7 +20,8 @@ LOCK = 0x1EA60E
 
 class Command(BaseCommand):
     help = (
-        "Make the database ready: its tables, the instructor's account, the first league. Safe to repeat, also at once."
+        "Make the database ready: its tables, the instructor's account, the first league. Safe to repeat, and safe if "
+        "several processes do it at once."
     )
     requires_system_checks = []
 

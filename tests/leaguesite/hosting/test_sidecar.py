@@ -44,7 +44,7 @@ def timeout_s() -> float:
 
 @pytest.fixture
 def sidecar(clock: Clock, timeout_s: float) -> Iterator[Sidecar]:
-    one = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, timeout_s=timeout_s, command=COMMAND)
+    one = Sidecar("sidecar-1", render_here=lambda *question: HERE, clock=clock, timeout_s=timeout_s, command=COMMAND)
     yield one
     one.stop()
 
@@ -82,7 +82,7 @@ def test_this_process_renders_until_the_other_one_is_ready(sidecar: Sidecar) -> 
 
 
 def test_a_sidecar_that_is_asked_to_keep_shared_does_so_while_it_runs() -> None:
-    sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, command=COMMAND)
+    sidecar = Sidecar("sidecar-1", keep_shared=True, render_here=lambda *question: HERE, command=COMMAND)
     assert not sidecar.keeps_shared
     assert rendered_there(sidecar)["header"].endswith(" True")
     assert sidecar.keeps_shared
@@ -112,7 +112,7 @@ def test_after_a_fault_this_process_renders_until_another_sidecar_is_started(
 
 
 def test_a_sidecar_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    sidecar = Sidecar(SLOW_TO_START, here=lambda *question: HERE, clock=clock, command=COMMAND)
+    sidecar = Sidecar(SLOW_TO_START, render_here=lambda *question: HERE, clock=clock, command=COMMAND)
     sidecar.look()
     [slow] = wait_for("its process runs", pids)
     clock.now = START_TIMEOUT_S - 1
@@ -128,7 +128,7 @@ def test_a_sidecar_that_does_not_become_ready_is_stopped(clock: Clock, caplog: p
 def test_looks_notice_that_a_sidecar_is_ready_and_that_it_has_ended(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sidecar = Sidecar("sidecar-1", keep_shared=True, here=lambda *question: HERE, clock=clock, command=COMMAND)
+    sidecar = Sidecar("sidecar-1", keep_shared=True, render_here=lambda *question: HERE, clock=clock, command=COMMAND)
 
     def is_ready() -> bool:
         sidecar.look()
@@ -158,7 +158,7 @@ def test_a_killed_sidecar_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
 
 
 def test_this_process_renders_if_no_sidecar_can_be_started(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    sidecar = Sidecar("sidecar-1", here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
+    sidecar = Sidecar("sidecar-1", render_here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
     sidecar.look()
     assert ask(sidecar, "fall") == HERE
     assert ["FileNotFoundError" in record.getMessage() for record in caplog.records] == [True]
