@@ -98,8 +98,8 @@ class Chart {
 
   get lit() { return this.pointed ?? this.pinned; }
 
-  // The number of the highlighted player: the selected one, or the leader.
-  shown() { return Math.max(0, this.data.players.findIndex((player) => player.id === this.lit)); }
+  // The index of the highlighted player: the selected one, or the leader.
+  litIndex() { return Math.max(0, this.data.players.findIndex((player) => player.id === this.lit)); }
 
   // One button per player. Buttons are kept when the chart is drawn again, so that the focus is not lost.
   label() {
@@ -222,7 +222,7 @@ class Chart {
     const { plot } = this;
     const { players } = this.data;
     const chosen = players.findIndex((player) => player.id === this.lit);
-    const shown = this.shown();
+    const shown = this.litIndex();
     players.forEach((_, n) => { plot.series[n + 1].alpha = chosen < 0 ? (n < LEADERS ? 0.9 : 0.45) : 0.22; });
     if (!this.hovered) this.at = plot.data[0].length - 1;
     const columns = plot.data.slice(0, -1);
@@ -262,7 +262,7 @@ class Chart {
     const { ctx, bbox, series } = plot;
     const left = bbox.left + bbox.width;
     const right = left + LINK_REM * this.look.rem * devicePixelRatio;
-    const lit = this.shown();
+    const lit = this.litIndex();
     ctx.save();
     for (const { n, end, top } of ends.toSorted((one, other) => (one.n === lit) - (other.n === lit))) {
       ctx.globalAlpha = n === lit ? 1 : series[n + 1].alpha;
@@ -278,7 +278,7 @@ class Chart {
 
   read() {
     const { players } = this.data;
-    const n = this.shown();
+    const n = this.litIndex();
     const at = Math.min(this.at, this.plot.data[0].length - 1);
     const value = this.plot.data[n + 1][at];
     const text = [players[n].name, `${this.host.dataset.wordRound} ${this.plot.data[0][at]}: ${this.kind === "ranks" ? "#" : ""}${value}`];

@@ -103,9 +103,9 @@ function saidOf({ name, said }) {
   return [before, value, after];
 }
 
-function open(whether) {
-  stepList.hidden = !whether;
-  button.setAttribute("aria-expanded", String(whether));
+function open(isOpen) {
+  stepList.hidden = !isOpen;
+  button.setAttribute("aria-expanded", String(isOpen));
 }
 
 async function go() {

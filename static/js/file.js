@@ -1,6 +1,6 @@
 // A file chooser of the admin: says which file is chosen, takes one that is dropped on it, and says beside it what is
-// wrong with a file before it is sent. The input itself lies over the whole, so that keyboard, click and drop are the
-// browser's own. Texts and the largest size are in data- attributes; without this script it is the browser's.
+// wrong with a file before it is sent. The browser's own input lies over the whole chooser and handles keyboard, click
+// and drop. Texts and the largest size are in data- attributes. Without this script the input is shown as it is.
 
 import { fill, setText } from "./morph.js";
 
@@ -10,12 +10,12 @@ function problem(chooser, input) {
   const [file, ...more] = input.files;
   if (!file) return "";
   const { wordMany, wordKind, wordLarge, wordEmpty } = chooser.dataset;
-  const most = Number(input.dataset.most);
+  const maxBytes = Number(input.dataset.most);
   const kinds = input.accept.split(",").filter((kind) => kind.startsWith("."));
   if (more.length) return wordMany;
   if (kinds.length && !kinds.some((kind) => file.name.toLowerCase().endsWith(kind))) return fill(wordKind, { kinds: kinds.join(", ") });
-  if (file.size > most) {
-    return fill(wordLarge, { size: Math.ceil((10 * file.size) / MB) / 10, most: Math.max(1, Math.floor(most / MB)) });
+  if (file.size > maxBytes) {
+    return fill(wordLarge, { size: Math.ceil((10 * file.size) / MB) / 10, most: Math.max(1, Math.floor(maxBytes / MB)) });
   }
   return file.size ? "" : wordEmpty;
 }
@@ -26,7 +26,7 @@ function show(chooser, input) {
   const beside = chooser.parentElement.querySelector("[data-file-problem]");
   setText(beside, found);
   beside.hidden = !found;
-  // The browser does not send a form with it, and says the same where the input is.
+  // With a custom validity the browser does not send the form, and shows the same text at the input.
   input.setCustomValidity(found);
   input.setAttribute("aria-invalid", String(Boolean(found)));
   input.setAttribute("aria-describedby", beside.id);

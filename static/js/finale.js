@@ -1,5 +1,6 @@
-// The end of a league on the projector, in motion: the place that was unveiled turns over; before the last three the room
-// waits for a moment. Any key skips it. Nothing moves if the reader prefers reduced motion, or when the page is opened.
+// The end of a league on the projector, in motion: the place that was unveiled turns over; before each of the first three
+// places the room waits for a moment. Any key ends the motion. Nothing moves if the reader prefers reduced motion, or
+// when the page is opened.
 
 const TURN_MS = 600;
 const SUSPENSE_MS = { 3: 2000, 2: 2500, 1: 3500 }; // by the place that is unveiled

@@ -1,4 +1,4 @@
-// Says while the name of a new league is typed which id it will have, as long as none is typed.
+// While the name of a new league is typed, says which id the league will have, unless an id is typed, too.
 
 import { fill, setText } from "./morph.js";
 
@@ -17,7 +17,7 @@ async function show() {
     try {
       const answer = await fetch(`${shown.dataset.nextId}?${new URLSearchParams({ name: name.value })}`);
       if (answer.ok && !answer.redirected) next = await answer.text();
-    } catch { /* not connected: the id is only announced, the form works without */ }
+    } catch { /* not connected: no id is announced, and the form works all the same */ }
   }
   if (number === asked) setText(shown, next && fill(shown.dataset.words, { id: next }));
 }

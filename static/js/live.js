@@ -163,12 +163,13 @@ function flush() {
 
 function apply(fragment, next) {
   if (next.isEqualNode(fragment)) return;
-  const seen = keepPlace(fragment);
+  const restorePlace = keepPlace(fragment);
   morph(fragment, next);
-  seen();
+  restorePlace();
 }
 
-// In browsers without scroll anchoring: keeps the first visible line in its place.
+// Returns a function that, in browsers without scroll anchoring, scrolls the line that is the first visible one now back
+// to where it is now.
 function keepPlace(fragment) {
   if (CSS.supports("overflow-anchor", "auto") || fragment.getBoundingClientRect().top >= 0) return () => {};
   const lines = [...document.querySelectorAll("[data-fragment] li[id], [data-fragment] h2")].filter((e) => e.offsetParent)

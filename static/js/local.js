@@ -1,5 +1,5 @@
-// For every page of the admin: writes its times in the reader's zone, with UTC beside, and says in the reader's language
-// what the skin's scroll areas are called, which it names in English when the page is loaded.
+// For every page of the admin: writes its times in the reader's zone, with UTC beside, and gives the skin's scroll areas
+// names in the reader's language: the skin names them in English when the page is loaded.
 
 import "./file.js";
 import { writeTimes } from "./morph.js";

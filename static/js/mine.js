@@ -17,12 +17,12 @@ function reading() {
 function take(answer, next) {
   if (!answer.ok || reading()) return;
   if (next.id !== "fragment-mine") { location.reload(); return; } // logged out: the reloaded page says so
-  const said = document.querySelector("#trial strong")?.textContent;
+  const before = document.querySelector("#trial strong")?.textContent;
   showButtons(next);
   writeTimes(next, Date.now());
   morph(part(), next);
-  const says = document.querySelector("#trial strong")?.textContent;
-  if (says && says !== said) setText(document.querySelector("[data-announce]"), says);
+  const after = document.querySelector("#trial strong")?.textContent;
+  if (after && after !== before) setText(document.querySelector("[data-announce]"), after);
 }
 
 function wait() {

@@ -87,7 +87,7 @@ function show(moment) {
     morph(fragment, next);
   }
   range.setAttribute("aria-valuetext", moment.text);
-  point();
+  writeLinks();
   clearTimeout(settled);
   settled = setTimeout(() => settle(moment), SETTLE_MS);
 }
@@ -110,13 +110,13 @@ function targets() {
   };
 }
 
-function point() {
+function writeLinks() {
   const at = (seq) => `${player.dataset.address}at=${seq}`;
   player.querySelector("[data-replay-link]").href = at(shown);
   const to = targets();
   for (const step of player.querySelectorAll("[data-replay-step]")) {
     const seq = to[step.dataset.replayStep];
-    // "last" keeps its URL without a number: the server then shows what is the last event by that time.
+    // "last" keeps its URL without a number, so that the server shows the event that is the last one when it is asked.
     const end = step.dataset.replayStep === "last";
     if (!end) step.href = at(seq); // a disabled link keeps its href, so that it keeps the focus
     if (seq !== shown || end) step.removeAttribute("aria-disabled");
@@ -156,18 +156,18 @@ async function beat() {
 function pause() {
   clearTimeout(playing);
   playing = 0;
-  tell();
+  showPlaying();
 }
 
 async function start() {
   playing = -1;
-  tell();
+  showPlaying();
   if (wanted >= last) await go(first);
   if (playing === -1) playing = setTimeout(beat, BEAT_MS);
   prefetch();
 }
 
-function tell() {
+function showPlaying() {
   player.toggleAttribute("data-playing", Boolean(playing));
   setText(play.querySelector("[data-play-word]"), playing ? play.dataset.wordPause : play.dataset.wordPlay);
 }
@@ -178,15 +178,15 @@ play.addEventListener("click", () => { if (playing) pause(); else start(); });
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  const place = event.target instanceof Element ? event.target : document.body;
-  if (place.closest("select, textarea, [contenteditable]") || (place !== range && place.closest("input"))) return;
+  const focused = event.target instanceof Element ? event.target : document.body;
+  if (focused.closest("select, textarea, [contenteditable]") || (focused !== range && focused.closest("input"))) return;
   const to = targets();
-  if (event.key === " " && !place.closest("button, a, summary")) {
+  if (event.key === " " && !focused.closest("button, a, summary")) {
     if (playing) pause(); else start();
   } else if (event.key in ARROWS) {
-    const on = ARROWS[event.key] * forwards > 0;
+    const ahead = ARROWS[event.key] * forwards > 0;
     pause();
-    if (event.shiftKey) go(on ? to["next-round"] : to["round-before"]); else go(wanted + (on ? 1 : -1));
+    if (event.shiftKey) go(ahead ? to["next-round"] : to["round-before"]); else go(wanted + (ahead ? 1 : -1));
   } else if (event.key === "Home" || event.key === "End") {
     pause();
     go(event.key === "Home" ? first : last);
@@ -200,7 +200,7 @@ play.hidden = false;
 player.querySelector(".replay-speed").hidden = false;
 const time = document.querySelector("#fragment-replay_event time");
 writeTimes(document, time ? Date.parse(time.dateTime) : Date.now());
-point();
+writeLinks();
 prefetch();
 document.querySelector(".replay-embed textarea")?.addEventListener("focus", (event) => event.target.select());
 player.dataset.ready = "";

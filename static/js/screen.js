@@ -15,14 +15,14 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 let mode = ""; // wall, play, reveal or finale; a new mode begins with its first scene
 let shown = ""; // the name of the visible scene
-let place = 0;
+let place = 0; // the position of the visible scene
 let held = false;
 let timer = 0;
-let turnsAt = 0;
-let left = SCENE_MS;
+let turnsAt = 0; // when the next scene comes
+let leftMs = SCENE_MS; // how long the visible scene stays
 let large = ""; // the id of the board that a key of this projector made large; empty: the first one is
-let turned = null; // how far the phone has turned all screens; null: not read yet
-let heldThere = false; // whether the phone holds them
+let turned = null; // by how many scenes the phone has turned all screens so far; null: not read yet
+let heldByPhone = false;
 let running = null; // the animation of the progress line
 
 const scenes = () => [...stage.querySelectorAll("[data-scene]")];
@@ -66,26 +66,26 @@ function choose(by) {
 function follow() {
   const told = main.querySelector("[data-turned]");
   if (!told) return;
-  const there = Number(told.dataset.turned);
+  const turnedNow = Number(told.dataset.turned);
   const holds = told.hasAttribute("data-held-there");
-  const by = turned === null ? 0 : there - turned;
-  turned = there;
+  const by = turned === null ? 0 : turnedNow - turned;
+  turned = turnedNow;
   if (by) turn(Math.sign(by) * Math.min(Math.abs(by), 50));
-  if (holds !== heldThere) {
-    heldThere = holds;
-    if (held !== holds) hold();
+  if (holds !== heldByPhone) {
+    heldByPhone = holds;
+    if (held !== holds) toggleHold();
   }
 }
 
 function automatic() {
   large = "";
   enlarge();
-  if (held) hold();
+  if (held) toggleHold();
 }
 
 function begin(name) {
   shown = name;
-  left = length();
+  leftMs = length();
   run();
 }
 
@@ -101,13 +101,13 @@ function run() {
   clearTimeout(timer);
   drawLine();
   if (held) return;
-  turnsAt = Date.now() + left;
-  timer = setTimeout(() => turn(1), left);
+  turnsAt = Date.now() + leftMs;
+  timer = setTimeout(() => turn(1), leftMs);
 }
 
-function hold() {
+function toggleHold() {
   held = !held;
-  if (held) left = Math.max(1000, turnsAt - Date.now());
+  if (held) leftMs = Math.max(1000, turnsAt - Date.now());
   word.hidden = !held;
   run();
 }
@@ -116,17 +116,17 @@ function hold() {
 function drawLine() {
   const all = scenes().length || 1;
   const at = (share) => `scaleX(${(place + share) / all})`;
-  const passed = 1 - left / length();
+  const passed = 1 - leftMs / length();
   running?.cancel();
   running = null;
   line.style.transform = at(reducedMotion.matches ? 1 : passed);
-  if (!held && !reducedMotion.matches) running = line.animate([{ transform: at(passed) }, { transform: at(1) }], { duration: left, fill: "forwards" });
+  if (!held && !reducedMotion.matches) running = line.animate([{ transform: at(passed) }, { transform: at(1) }], { duration: leftMs, fill: "forwards" });
 }
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const forward = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
-  if (event.key === " ") hold();
+  if (event.key === " ") toggleHold();
   else if (event.key === "ArrowRight" || event.key === "ArrowLeft") turn(event.key === forward ? 1 : -1);
   else if (event.key === "PageDown" || event.key === "PageUp") turn(event.key === "PageDown" ? 1 : -1);
   else if (event.key === "ArrowUp" || event.key === "ArrowDown") choose(event.key === "ArrowDown" ? 1 : -1);

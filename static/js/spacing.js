@@ -7,7 +7,8 @@
 export function withoutOverlaps(points, row, height) {
   const blocks = [];
   points.forEach((point, n) => {
-    // A sum of points, each less the heights of the labels before it: within a block all labels have the same rest.
+    // The sum of the points, each less the heights of all labels before it: divided by the count, it says where the first
+    // label of the whole column would stand if this block stood around the mean of its points.
     let block = { sum: point - n * row, count: 1 };
     while (blocks.length && blocks.at(-1).sum / blocks.at(-1).count > block.sum / block.count) {
       const before = blocks.pop();
