@@ -15,7 +15,7 @@ from matches.league.corrections import applying
 from matches.models import Check, CheckState, Match
 from tests import factories as make
 from tests import wire
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 PEOPLE = {
     "Dana Geheimnis": "dana.geheim@example.org",
@@ -55,7 +55,7 @@ def begun(**settings: Any) -> make.Setting:
     notices.say(league_id="fall", text=TO_ONE, by=STAFF, player_id="P01")
     make.playing_on(place)
     play(place)
-    do("points", player_id="P01", points=-2, reason="late", by=STAFF)
+    make_correction("points", player_id="P01", points=-2, reason="late", by=STAFF)
     return place
 
 
@@ -64,8 +64,8 @@ def over(*, frozen: bool = False) -> make.Setting:
     place = begun()
     if frozen:
         freeze.plan(league_id="fall", from_round=3)
-    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF)
-    do("void", match_id="R1M2", reason="wrong game", by=STAFF)
+    make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF)
+    make_correction("void", match_id="R1M2", reason="wrong game", by=STAFF)
     applying.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)
     gone = notices.say(league_id="fall", text="Not so", by=STAFF)
     notices.withdraw(league_id="fall", number=gone.pk)

@@ -20,7 +20,7 @@ from matches.models import Event
 from tests import factories as make
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
-from tests.matches.audience.pages.test_draw_page import PATH, SEED, amend, committed
+from tests.matches.audience.pages.test_draw_page import PATH, SEED, amend, publish_commitment
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
@@ -49,7 +49,7 @@ def finished(client: Client, language: str = "en", **changes: Any) -> tuple[byte
     """The page of a finished match, and its headers; ``changes`` are made to the details of the reported result."""
     drawn = Drawn()
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     make.report(place.match("R1M1"), drawn.winner)
     event = Event.objects.get(kind="match_finished")
     facts = {"drawn_number": drawn.number, "number_parity": drawn.parity}
@@ -219,7 +219,7 @@ def test_the_check_of_even_odd_numbers_decides_by_the_sum(client: Client) -> Non
 @pytest.mark.long
 def test_only_the_seed_of_a_technical_loss_is_checked(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     match = place.match("R1M1")
     make.report(match, None, **make.silent(match, "P02"))
     amend("match_finished", draw_seed=SEED.hex())

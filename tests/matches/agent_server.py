@@ -1,4 +1,4 @@
-"""Agents on a real port for tests of what goes out, and database work from a running event loop."""
+"""Agents on a real port for tests of what the conductor sends, and database work from a running event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ OK = {"jsonrpc": "2.0", "result": {"status": "ok", "accepted": True}, "id": 1}
 
 
 class Agents:
-    """Any number of agents behind one port, each under a path of its own."""
+    """Any number of agents behind one port, each under a path of its own.
+
+    Attributes:
+        received: the messages that came in, by agent.
+        answers: what an agent replies instead of :data:`OK`, or a function that returns it; None breaks the connection.
+        gates: an agent with a gate replies only after its gate is set.
+        news: set whenever a message comes in.
+    """
 
     def __init__(self) -> None:
         self.received: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -56,27 +63,27 @@ class Agents:
     async def in_db(self, work: Callable[[], T]) -> T:
         """Run database work in a thread of its own, as a request would."""
 
-        def closing() -> T:
+        def work_and_close() -> T:
             try:
                 return work()
             finally:
                 connections.close_all()
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, closing)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work_and_close)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for news until something holds."""
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition is true; it is tested again after each message received."""
         async with asyncio.timeout(PATIENCE_S):
-            while not holds():
+            while not condition():
                 self.news.clear()
                 await self.news.wait()
 
-    async def until_in_db(self, holds: Callable[[], bool]) -> None:
+    async def until_in_db(self, condition: Callable[[], bool]) -> None:
         """Like :meth:`until`, for a condition on rows."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 self.news.clear()
-                if await self.in_db(holds):
+                if await self.in_db(condition):
                     return
                 await self.news.wait()
 

@@ -1,4 +1,4 @@
-"""A conductor at work, and agents that hear from it."""
+"""A running conductor, and agents that it calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def look_by(monkeypatch: pytest.MonkeyPatch, look: Callable[..., due.Plan]) -> N
 
 @pytest.fixture
 async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """A port with agents."""
+    """Agents that listen at one port; their ``news`` is also set after each look of the conductor."""
     loop = asyncio.get_running_loop()
     # All agents share one port, and are told apart by the path, as behind a gateway.
     monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))
@@ -60,7 +60,7 @@ async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 @asynccontextmanager
 async def conducting(**how: Any) -> AsyncIterator[conductor.Conductor]:
-    """A conductor at work that tries again without a pause."""
+    """Run a conductor that tries again without a pause."""
     with ThreadPoolExecutor(1) as thread:
         running = conductor.Conductor(thread, take_over=True, **{"patience": Patience(retry_s=0)} | how)
         task = asyncio.create_task(running.run())

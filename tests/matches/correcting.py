@@ -12,7 +12,7 @@ from matches.models import Correction, Match
 from matches.view import sight
 from tests import factories as make
 
-WHY, BACK = "wrong game started", "it was the right one"
+WHY, UNDO_REASON = "wrong game started", "it was the right one"
 
 
 def in_round_two() -> make.Setting:
@@ -23,8 +23,8 @@ def in_round_two() -> make.Setting:
     return place
 
 
-def over(place: make.Setting) -> make.Setting:
-    """Play to the end."""
+def play_to_end(place: make.Setting) -> make.Setting:
+    """Play a league to its end."""
     make.finish_round(place)
     while place.league.state == "RUNNING":
         make.playing_on(place)
@@ -32,13 +32,15 @@ def over(place: make.Setting) -> make.Setting:
     return place
 
 
-def do(kind: str, *, reason: str = WHY, by: str = "ada", league_id: str = "fall", **changes: Any) -> Correction:
+def make_correction(
+    kind: str, *, reason: str = WHY, by: str = "ada", league_id: str = "fall", **changes: Any
+) -> Correction:
     """A correction as the desk makes it."""
     return applying.make(league_id=league_id, wish=Wish(kind, reason, **changes), by=by)
 
 
 def undo(number: int) -> Correction:
-    return applying.undo(league_id="fall", number=number, reason=BACK, by="bob")
+    return applying.undo(league_id="fall", number=number, reason=UNDO_REASON, by="bob")
 
 
 def rows(place: make.Setting) -> list[Any]:
@@ -67,7 +69,8 @@ def results_in_history(place: make.Setting) -> dict[str, Any]:
     }
 
 
-def agree(place: make.Setting) -> None:
+def assert_results_agree(place: make.Setting) -> None:
+    """The rows of the matches and the events have the same results."""
     assert results_in_rows(place) == results_in_history(place)
 
 

@@ -1,4 +1,4 @@
-"""Whatever referees do, in any order: every match counts once, and the table is the fold of what counted."""
+"""Calls of referees in any order: every match counts once, and the table is the sum of the results that counted."""
 
 from __future__ import annotations
 

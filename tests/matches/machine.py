@@ -1,4 +1,4 @@
-"""What the state machines have in common."""
+"""The base of the state machines of these tests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class RolledBack(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.whole = transaction.atomic()
-        self.whole.__enter__()
+        self.run_transaction = transaction.atomic()
+        self.run_transaction.__enter__()
 
     def teardown(self) -> None:
         """Roll the run back."""
         transaction.set_rollback(True)
-        self.whole.__exit__(None, None, None)
+        self.run_transaction.__exit__(None, None, None)

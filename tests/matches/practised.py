@@ -1,4 +1,4 @@
-"""Practice matches at their end, for tests of what the site shows of them."""
+"""Finished practice matches and their reports, for tests of what the site shows of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matches.checks import practising, runs, taking
 from matches.models import Check
 
 WON, DRAWN = (0, 3, 1, 4, 2), (0, 1, 2, 4, 3, 5, 7, 6, 8)
-"""Moves of tic-tac-toe: PLAYER_A wins, and nobody."""
+"""Moves of a game of tic-tac-toe that PLAYER_A wins, and of one that nobody wins."""
 
 
 def step(message: dict[str, Any], reply: Any, **more: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ REPORTS = {
     "swore": lambda: failed("KeyError: 'x'"),
     "unreached": unreached,
 }
-"""One of each kind."""
+"""A report of each kind."""
 
 
 def practised(agent: Agent, report: dict[str, Any] | None = None, *, opponent: str = "medium") -> Check:

@@ -1,4 +1,4 @@
-"""Two at once: something happens in the middle of something else, on this connection or on another."""
+"""Two changes at once: one is made in the middle of the other, on this database connection or on another."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from matches.events.history import Moment
 from matches.league.errors import ActionRefused
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import agree
+from tests.matches.correcting import assert_results_agree
 
 LONG_S = 60
 
 
-def before(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, happens: Callable[[], Any]) -> None:
-    """Have ``happens`` called once, just before a function is called for the first time."""
+def call_before(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, action: Callable[[], Any]) -> None:
+    """Have ``action`` called once, just before a function is called for the first time."""
     function, done = getattr(holder, name), []
 
-    def late(*args: Any, **kwargs: Any) -> Any:
+    def function_after_action(*args: Any, **kwargs: Any) -> Any:
         if not done:
             done.append(True)
-            happens()
+            action()
         return function(*args, **kwargs)
 
-    monkeypatch.setattr(holder, name, late)
+    monkeypatch.setattr(holder, name, function_after_action)
 
 
-def after(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, happens: Callable[[], Any]) -> None:
-    """Have ``happens`` called once, just after a function returned for the first time."""
+def call_after(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, action: Callable[[], Any]) -> None:
+    """Have ``action`` called once, just after a function returned for the first time."""
     function, done = getattr(holder, name), []
 
-    def early(*args: Any, **kwargs: Any) -> Any:
+    def function_before_action(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         if not done:
             done.append(True)
-            happens()
+            action()
         return result
 
-    monkeypatch.setattr(holder, name, early)
+    monkeypatch.setattr(holder, name, function_before_action)
 
 
 def somebody_waits() -> bool:
@@ -53,13 +53,13 @@ def somebody_waits() -> bool:
 
 
 class Other:
-    """Acts on another thread with another database connection."""
+    """Runs actions on another thread with another database connection."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
         self._threads: list[threading.Thread] = []
 
-    def begins(self, action: Callable[[], Any]) -> None:
+    def begin(self, action: Callable[[], Any]) -> None:
         """Start an action; it may have to wait for locks of this connection."""
 
         def act() -> None:
@@ -74,13 +74,13 @@ class Other:
         self._threads.append(thread)
         thread.start()
 
-    def does(self, action: Callable[[], Any]) -> None:
+    def run(self, action: Callable[[], Any]) -> None:
         """Start an action; on PostgreSQL return when it has ended, or waits for a lock of this connection."""
-        self.begins(action)
+        self.begin(action)
         while connection.vendor == "postgresql" and self._threads[-1].is_alive() and not somebody_waits():
             pass
 
-    def is_done(self) -> Any:
+    def wait(self) -> Any:
         """Wait for all actions; returns the result, or the error, of the last one to end."""
         for thread in self._threads:
             thread.join(LONG_S)
@@ -88,8 +88,8 @@ class Other:
         return self.answers[-1]
 
 
-def tried(action: Callable[[], Any]) -> Any:
-    """The result of an action, or its refusal."""
+def result_or_refusal(action: Callable[[], Any]) -> Any:
+    """The result of an action, or the error with which it was refused."""
     try:
         return action()
     except ActionRefused as refusal:
@@ -98,9 +98,9 @@ def tried(action: Callable[[], Any]) -> Any:
 
 def assert_rows_agree(place: make.Setting) -> Moment:
     """Assert that rows and events agree about results, about players that are out, and about the league's state."""
-    agree(place)
+    assert_results_agree(place)
     league = place.league
-    then = sight.everything(league).moment
-    assert {player: entry["word"] for player, entry in league.out.items()} == then.out
-    assert str(then.state) == league.state
-    return then
+    moment = sight.everything(league).moment
+    assert {player: entry["word"] for player, entry in league.out.items()} == moment.out
+    assert str(moment.state) == league.state
+    return moment

@@ -69,7 +69,7 @@ def test_a_league_is_created_with_its_settings(desk: Client) -> None:
         ({"display_name": ""}, "display_name"),
     ],
 )
-def test_a_wrong_value_is_said_at_its_field(desk: Client, changes: dict[str, str], field: str) -> None:
+def test_a_wrong_value_has_an_error_at_its_field(desk: Client, changes: dict[str, str], field: str) -> None:
     opening.create_league(league_id="taken", display_name="Taken")
     form = {"display_name": "Evening", "league_id": "evening", "game_type": "even_odd"}
     answer = desk.post(ADD, form | {"no_show": "technical_loss", "error_style": "error"} | changes)
@@ -78,7 +78,7 @@ def test_a_wrong_value_is_said_at_its_field(desk: Client, changes: dict[str, str
     assert list(League.objects.values_list("pk", flat=True)) == ["taken"]
 
 
-def test_the_desk_from_registration_to_a_running_round(desk: Client) -> None:
+def test_the_answers_of_the_desk_from_registration_to_the_end_of_a_league(desk: Client) -> None:
     opening.create_league(league_id="evening", display_name="Evening")
     assert click(desk, "evening", "close") == ("Evening has 0 of at least 2 players: wait until more have registered.")
     add_players("evening", 2)
@@ -142,7 +142,7 @@ def test_an_invalid_row_id_is_refused(desk: Client, page: str, verb: str, row: s
 
 
 @pytest.mark.parametrize("row", [str(2**63), "-1" + "0" * 30, "x", "1\x00"])
-def test_a_group_has_no_permission_that_there_is_not(desk: Client, row: str) -> None:
+def test_an_unknown_permission_is_not_given_to_a_group(desk: Client, row: str) -> None:
     answer = desk.post("/admin/auth/group/add/", {"name": "Ours", "permissions": [row]})
     assert answer.status_code == 200
     assert "permissions" in answer.context["adminform"].form.errors
@@ -157,7 +157,7 @@ def test_a_group_has_the_permissions_that_were_chosen(desk: Client) -> None:
 
 
 @pytest.mark.parametrize("field", ["groups", "user_permissions"])
-def test_an_account_has_no_group_and_no_permission_that_there_is_not(desk: Client, field: str) -> None:
+def test_an_unknown_group_or_permission_is_not_given_to_an_account(desk: Client, field: str) -> None:
     user = User.objects.create_user("grace")
     form = {"username": "grace", "is_active": "on", "date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
     of_leagues = Permission.objects.filter(content_type__model="league")
@@ -171,7 +171,7 @@ def test_an_account_has_no_group_and_no_permission_that_there_is_not(desk: Clien
 
 
 @pytest.mark.parametrize("page", ["league", "match"])
-def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client, page: str) -> None:
+def test_the_lists_make_as_many_queries_for_many_rows_as_for_few(desk: Client, page: str) -> None:
     counts = []
     for number in range(1, 41):
         opening.create_league(league_id=f"l{number}", display_name=f"L{number}")

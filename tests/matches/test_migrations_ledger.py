@@ -15,13 +15,13 @@ BEFORE = [("matches", "0005_seals")]
 
 
 def migrate(target: list[tuple[str, str]] | None = None) -> None:
-    """Migrate to these, or to the newest of all: what depends on an older one goes back with it."""
+    """Migrate to these migrations, or to the newest; going back also undoes what depends on later ones."""
     executor = MigrationExecutor(connection)
     executor.migrate(target or executor.loader.graph.leaf_nodes())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_leagues_are_chained_forwards_and_back(client: Client, migrations_restored: None) -> None:
+def test_events_lose_their_chain_when_migrated_back_and_get_it_again(client: Client, migrations_restored: None) -> None:
     place = make.playing()
     make.finish_round(place)
     make.open_league("spring")

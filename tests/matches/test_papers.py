@@ -1,4 +1,4 @@
-"""A league on paper: tables a spreadsheet does not calculate, the folders of chapter 9, a sheet for each student."""
+"""The papers of a league: tables without formulas, the folders of chapter 9, a sheet for each student."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_cell_is_written_as_a_spreadsheet_shows_it(cell: object, shown: object
 
 
 @pytest.mark.django_db
-def test_the_tables_say_what_the_league_says() -> None:
+def test_the_tables_equal_the_standings_and_the_events() -> None:
     place = rich.over()
     rows = [queries.wire_row(row) for row in sight.everything(place.league).standings]
     standings = table("standings")
@@ -174,7 +174,7 @@ def test_the_kit_of_the_course_reads_its_data(shared: Path) -> None:
     }
 
 
-def test_its_logs_are_lines_of_json(shared: Path) -> None:
+def test_the_logs_of_an_archive_are_lines_of_json(shared: Path) -> None:
     files = sorted((shared / "logs").rglob("*.jsonl"))
     assert [file.name for file in files] == [
         *(f"{code}.log.jsonl" for code in ("P01", "P02", "P03", "P04", "REF01")),
@@ -187,7 +187,7 @@ def test_its_logs_are_lines_of_json(shared: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_logs_of_agents_have_the_messages_of_our_referees_which_name_agents_by_id_alone() -> None:
+def test_logs_of_agents_have_the_messages_of_the_sites_referees_which_name_agents_by_id_alone() -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     player = match.player_a.code
@@ -210,7 +210,7 @@ def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_league_in_which_nothing_has_happened_yet() -> None:
+def test_a_league_in_which_nothing_has_happened_yet_is_exported() -> None:
     make.open_league("fall")
     out = io.BytesIO()
     archive.write(League.objects.get(), out, people=True)
@@ -221,15 +221,15 @@ def test_a_league_in_which_nothing_has_happened_yet() -> None:
 # Evidence ---------------------------------------------------------------------------------------
 
 
-def named(sheet: evidence.Sheet) -> tuple[str, str]:
+def owner_and_player(sheet: evidence.Sheet) -> tuple[str, str]:
     """The person and the player that a sheet is about."""
     return sheet.owner.email if sheet.owner else "", sheet.agent.code if sheet.agent else ""
 
 
 @pytest.mark.django_db
-def test_a_sheet_for_each_student() -> None:
+def test_each_student_has_a_sheet() -> None:
     place = rich.over()
-    sheets = {named(sheet): sheet for sheet in evidence.sheets(place.league)}
+    sheets = {owner_and_player(sheet): sheet for sheet in evidence.sheets(place.league)}
     assert [code for _email, code in sheets] == ["P03", "", "P01", "P04", "P02"]
     assert sheets["absent.geheim@example.org", ""].owner.name == "Absent Geheimnis"
     first = sheets["dana.geheim@example.org", "P01"]
@@ -243,7 +243,7 @@ def test_a_sheet_for_each_student() -> None:
     lost = {code: sheet.causes for (_email, code), sheet in sheets.items() if sheet.causes}
     technical = {row.player_id for row in sight.everything(place.league).standings if row.technical_losses}
     assert set(lost) == technical
-    assert [named(sheet)[1] for sheet in evidence.sheets(place.league, "P02")] == ["P02"]
+    assert [owner_and_player(sheet)[1] for sheet in evidence.sheets(place.league, "P02")] == ["P02"]
 
 
 @pytest.mark.django_db
@@ -260,7 +260,7 @@ def test_the_page_shows_hostile_names_as_text(desk: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_sheets_cost_the_same_for_3_and_for_300(desk: Client) -> None:
+def test_sheets_make_as_many_queries_for_3_players_as_for_300(desk: Client) -> None:
     make.open_league("fall")
     counts = []
     for count, letter in ((3, "P"), (297, "Q")):

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/api/leagues/fall/corrections"
@@ -107,8 +107,8 @@ def test_listing_30_corrections_takes_no_more_queries_than_listing_3(client: Cli
         return len(seen)
 
     for _ in range(3):
-        do("points", player_id="P01", points=1, reason="why")
+        make_correction("points", player_id="P01", points=1, reason="why")
     few = cost()
     for _ in range(27):
-        do("points", player_id="P02", points=1, reason="why")
+        make_correction("points", player_id="P02", points=1, reason="why")
     assert cost() == few

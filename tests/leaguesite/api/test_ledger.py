@@ -18,7 +18,7 @@ from matches.league.corrections import applying
 from matches.models import Delivery, Event, League
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/leagues/fall/ledger"
@@ -53,7 +53,7 @@ def played() -> make.Setting:
     make.finish_round(place, winner=None)
     make.playing_on(place)
     make.finish_round(place)
-    do("points", player_id="P02", points=2, reason="tidy desk")
+    make_correction("points", player_id="P02", points=2, reason="tidy desk")
     return place
 
 
@@ -102,12 +102,12 @@ def test_the_ledger_verifies_after_each_correction_and_each_undo(client: Client)
     match = place.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
     steps: list[Callable[[], Any]] = [
-        lambda: do("void", match_id="R1M1", reason="power cut"),
+        lambda: make_correction("void", match_id="R1M1", reason="power cut"),
         lambda: applying.undo(league_id="fall", number=2, reason="it was not", by="ada"),
-        lambda: do("set_result", match_id="R1M1", status="WIN", winner=b, reason="seen by me"),
-        lambda: do("disqualify", player_id=a, matches_become="lose", reason="cheated"),
+        lambda: make_correction("set_result", match_id="R1M1", status="WIN", winner=b, reason="seen by me"),
+        lambda: make_correction("disqualify", player_id=a, matches_become="lose", reason="cheated"),
         lambda: applying.undo(league_id="fall", number=4, reason="had not", by="ada"),
-        lambda: do("replay", match_id="R2M1", reason="asked for"),
+        lambda: make_correction("replay", match_id="R2M1", reason="asked for"),
     ]
     heads = []
     for step in steps:
@@ -260,7 +260,7 @@ def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> N
     frozen = ledger(client)
     make.open_current("fall")
     make.finish_round(place)
-    do("points", player_id="P02", points=2, reason="tidy desk")
+    make_correction("points", player_id="P02", points=2, reason="tidy desk")
     assert ledger(client) == frozen
     assert ledger(client, upto=10**6) == frozen
     assert ledger(client, after=frozen["last_seq"])["events"] == []

@@ -23,7 +23,7 @@ from matches.models import League, Match
 from tests import factories as make
 from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL, latin, texts_of
 from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, untranslated, written
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 MATCH = ("match", ["fall", "R1M1"])
@@ -52,7 +52,7 @@ def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(fir
         if how == "shut":
             Agent.objects.filter(pk=player.pk).update(state=AgentState.SHUTDOWN)
         else:
-            do(how, player_id=player.code, matches_become="void", reason="פגש את עצמו")
+            make_correction(how, player_id=player.code, matches_become="void", reason="פגש את עצמו")
     match = place.match(match.match_id)
     assert results.decide_absent(match)
     names = [*written(), *(member.agent.display_name for member in place.players)]

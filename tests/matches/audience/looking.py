@@ -1,4 +1,4 @@
-"""What tests of pages share: what a page costs, and whether what people wrote breaks out of it."""
+"""What tests of pages share: how many queries a page makes, and whether hostile texts stay harmless."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ class Tags(HTMLParser):
 
 
 def assert_harmless(text: str, *, shown: bool = True) -> None:
-    """A page with :data:`HOSTILE` in it has no script and no picture by it; ``shown``: it can be read there."""
+    """:data:`HOSTILE` has added no script, picture or event handler to a page.
+
+    Args:
+        shown: whether :data:`HOSTILE` must be on the page, as text.
+    """
     tags = Tags(text).found
     assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
     assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
@@ -50,24 +54,24 @@ def hostile_league() -> make.Setting:
     return place
 
 
-def cost(client: Client, path: str) -> int:
-    """How many queries a page makes."""
+def query_count(client: Client, path: str) -> int:
+    """The number of queries that a page makes."""
     with CaptureQueriesContext(connection) as captured:
         assert client.get(path).status_code == 200
     return len(captured)
 
 
-def assert_costs_the_same(client: Client, fill: Callable[[int], str], counts: Iterable[int] = (4, MANY_ROWS)) -> None:
+def assert_same_query_count(client: Client, fill: Callable[[int], str], counts: Iterable[int] = (4, MANY_ROWS)) -> None:
     """A page makes as many queries for few rows as for many.
 
     Args:
         fill: makes a site with this many rows; returns the page's path.
     """
     counts = tuple(counts)
-    cost(client, fill(counts[0]))
-    costs = set()
+    query_count(client, fill(counts[0]))
+    query_counts = set()
     for count in counts:
         League.objects.all().delete()
         Agent.objects.all().delete()
-        costs.add(cost(client, fill(count)))
-    assert len(costs) == 1
+        query_counts.add(query_count(client, fill(count)))
+    assert len(query_counts) == 1

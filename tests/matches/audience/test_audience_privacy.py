@@ -1,7 +1,7 @@
 """No public text contains a student's name, e-mail, code or address, or a notice to one student.
 
-Every page, every answer of the API and every live fragment is looked through; they are found in the routes, so that a
-new one is looked through as well (``public_addresses``).
+Every page, every answer of the API and every live fragment is searched. Their addresses come from the routes
+(``public_addresses``), so that a new page is searched as well.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ def secrets(place: make.Setting) -> list[str]:
 
 
 def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
-    """Everything public of a league, by where it stands."""
+    """Every public text of a league, each with the address or frame where it stands."""
     series.put(league_id="fall", series_id=public_addresses.EXAMPLES["series_id"])
-    more = [f"/leagues/fall/matches/R1M1/messages?message={place.match('R1M1').attempt}-{n}" for n in (0, 1)]
-    for path in [*public_addresses.pages("fall"), *public_addresses.api_addresses("fall"), *more]:
+    message_addresses = [
+        f"/leagues/fall/matches/R1M1/messages?message={place.match('R1M1').attempt}-{n}" for n in (0, 1)
+    ]
+    for path in [*public_addresses.pages("fall"), *public_addresses.api_addresses("fall"), *message_addresses]:
         # The health of the site is 503 here: nobody plays.
         answer = client.get(path)
         # The page to share is there after the end only.
@@ -97,9 +99,9 @@ def test_no_public_page_contains_a_secret_before_the_start(client: Client) -> No
     for member in members:
         rich.check(member.agent, passed=False)
     hidden = secrets(make.Setting("fall", members, []))
-    everywhere = [path for path in public_addresses.pages("fall") if "/matches/" not in path]
-    read = {path: body_of(client.get(path)) for path in everywhere}
-    leaks = [(path, secret) for path, text in read.items() for secret in hidden if secret in text]
+    paths = [path for path in public_addresses.pages("fall") if "/matches/" not in path]
+    texts_by_path = {path: body_of(client.get(path)) for path in paths}
+    leaks = [(path, secret) for path, text in texts_by_path.items() for secret in hidden if secret in text]
     assert leaks == []
 
 
@@ -108,13 +110,13 @@ def _lines() -> list[str]:
 
 
 def test_only_the_staffs_projector_names_students() -> None:
-    """The one wall that shows names is asked for by the staff; this shows that the sweep can find them."""
+    """The staff's wall contains the names in the very words that the searches above look for."""
     make.open_league("fall")
     rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
     rich.enter("Player 1", rich.CODES[0], 1)
     staff = pages.fragments(PageKey("screen", "fall", staff=True), "en")
-    room = pages.fragments(PageKey("screen", "fall"), "en")
-    assert ("Dana Geheimnis" in str(staff), "Dana Geheimnis" in str(room)) == (True, False)
+    public = pages.fragments(PageKey("screen", "fall"), "en")
+    assert ("Dana Geheimnis" in str(staff), "Dana Geheimnis" in str(public)) == (True, False)
 
 
 def test_every_socket_serves_a_kind_of_page_that_these_tests_cover() -> None:

@@ -1,4 +1,4 @@
-"""How wide names are taken to be: rather too wide, and every step has its size in the stylesheet."""
+"""The estimated breadth of names: rather too wide than too narrow, and each step has a font size in the stylesheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.places import ROOT
     ("name", "step"),
     [("", 4), ("Ada", 4), ("Agent Farah", 7), ("W" * 64, 80), ("四目" * 9, 21), ("נועה", 4), ("\ufdfd" * 64, 120)],
 )
-def test_the_step_of_a_name(name: str, step: int) -> None:
+def test_a_name_has_the_step_of_its_breadth(name: str, step: int) -> None:
     assert breadth(name) == step
 
 

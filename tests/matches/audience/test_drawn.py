@@ -25,18 +25,22 @@ def played(game_type: str) -> list[Drawing]:
     """Drawings of a match before, in and after its game."""
     game = get_game(game_type)
     state = game.new_state(("P01", "P02"))
-    seen = [drawing_of(game_type, game.view(state, None), (A, B), commitment="ab12cd34")]
+    drawings = [drawing_of(game_type, game.view(state, None), (A, B), commitment="ab12cd34")]
     while game.outcome(state) is None:
         movers = game.to_move(state)
         if not movers:
             state = state | {"number": 8}
             continue
         state = game.apply(state, movers[0], game.options(state, movers[0])[0])
-        seen.append(drawing_of(game_type, game.view(state, None), (A._replace(locked_in=True), B)))
+        drawings.append(drawing_of(game_type, game.view(state, None), (A._replace(locked_in=True), B)))
     outcome = game.outcome(state)
     assert outcome is not None
     won = A._replace(won=outcome.winner == "P01"), B._replace(won=outcome.winner == "P02")
-    return [*seen, drawing_of(game_type, outcome.details, won, over=True), drawing_of(game_type, {}, (A, B), over=True)]
+    return [
+        *drawings,
+        drawing_of(game_type, outcome.details, won, over=True),
+        drawing_of(game_type, {}, (A, B), over=True),
+    ]
 
 
 @pytest.mark.parametrize("game_type", list(games()))
@@ -51,14 +55,14 @@ def test_every_game_is_drawn_in_every_state(game_type: str, language: str, caplo
     assert caplog.records == []
 
 
-def test_a_move_is_a_few_characters_and_the_line_is_drawn_at_the_end() -> None:
+def test_a_move_is_a_short_path_and_the_winning_line_is_drawn_only_at_the_end() -> None:
     pictures = [draw(drawing, "small") for drawing in played("tic_tac_toe")]
     assert 'd="M05 05m' in pictures[1]
     assert [picture.count("g-won") for picture in pictures[-3:-1]] == [1, 1]
     assert pictures[3].count("g-won") == 0
 
 
-def test_envelopes_open_only_at_the_end() -> None:
+def test_choices_and_number_are_drawn_only_at_the_end() -> None:
     *before, after, _not_played = (draw(drawing, "small") for drawing in played("even_odd"))
     assert [("g-choice" in picture, "g-drawn" in picture) for picture in before] == [(False, False)] * len(before)
     assert (after.count("g-choice"), "g-drawn" in after, "g-check" in after) == (2, True, True)
@@ -71,7 +75,7 @@ def test_a_drawing_that_has_not_changed_is_not_rendered_again() -> None:
     assert draw(None, "small") == ""
 
 
-def test_marks_of_referees_are_text(caplog: pytest.LogCaptureFixture) -> None:
+def test_texts_in_a_referees_view_are_escaped(caplog: pytest.LogCaptureFixture) -> None:
     view = {"board": [["<b>", "&"]], "column_names": ["<i>", "&"], "to_move": "P01"}
     html = draw(drawing_of("gone", view, (A, B)), "small")
     assert ("<b>" in html, "<i>" in html, "&lt;b&gt;" in html, caplog.records) == (False, False, True, [])
@@ -110,7 +114,7 @@ def test_a_package_brings_its_own_templates(package: Any) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{% nonsense %}", "{% include 'games/none.html' %}"])
-def test_a_template_that_fails_is_replaced_by_words(
+def test_a_template_that_fails_is_replaced_by_the_view_in_words(
     package: Any, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, drawing = package
@@ -119,7 +123,7 @@ def test_a_template_that_fails_is_replaced_by_words(
     assert ("game-plain" in html, "total" in html, len(caplog.records)) == (True, True, 1)
 
 
-def test_a_package_replaces_no_page_of_ours(package: Any) -> None:
+def test_a_package_replaces_no_template_of_the_site(package: Any) -> None:
     folder, _drawing = package
     (folder.parent / "discs").mkdir()
     (folder.parent / "discs" / "small.html").write_text("mine")

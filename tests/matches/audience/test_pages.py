@@ -19,7 +19,7 @@ from matches.league.effects import record
 from matches.league.reports import Verdict
 from matches.models import Event, League, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import Tags, assert_costs_the_same
+from tests.matches.audience.looking import Tags, assert_same_query_count
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -31,7 +31,7 @@ def many_leagues(count: int) -> str:
 
 
 def many_players(count: int) -> str:
-    """A board with that many players, all of them playing in a round, with results and events."""
+    """A league of that many players, all of them playing in a round, with results and events; the path of its board."""
     make.open_league("board")
     make.hire(room=1000, progress=False)
     now = timezone.now()
@@ -67,22 +67,22 @@ def many_messages(count: int) -> str:
 
 
 @pytest.mark.parametrize("fill", [many_leagues, many_players, many_messages])
-def test_a_page_costs_the_same_for_3_rows_and_for_300(client: Client, fill: Callable[[int], str]) -> None:
-    assert_costs_the_same(client, fill)
+def test_a_page_makes_as_many_queries_for_3_rows_as_for_300(client: Client, fill: Callable[[int], str]) -> None:
+    assert_same_query_count(client, fill)
 
 
 @pytest.mark.parametrize(
-    ("kind", "body"),
+    ("content_type", "body"),
     [
         ("multipart/form-data; boundary=x", b"at=" + b"x" * 1100),
         ("application/x-www-form-urlencoded", b"a=1&" * 1200),
     ],
 )
 @pytest.mark.parametrize(("path", "status"), [("/check/nobody", 404), ("/language/", 400)])
-def test_an_unreadable_body_causes_no_server_error(path: str, status: int, kind: str, body: bytes) -> None:
+def test_an_unreadable_body_causes_no_server_error(path: str, status: int, content_type: str, body: bytes) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.cookies["csrftoken"] = "a" * 32
-    answer = browser.post(path, body, content_type=kind, headers={"x-csrftoken": "a" * 32})
+    answer = browser.post(path, body, content_type=content_type, headers={"x-csrftoken": "a" * 32})
     assert answer.status_code == status
 
 
@@ -91,7 +91,7 @@ def test_a_site_without_leagues_says_so(client: Client) -> None:
     assert text.count("There is no league yet. The instructor creates one, and it appears here.") == 1
 
 
-STATES = {
+HEADLINES = {
     "REGISTRATION": "Registration is open: 4 players so far.",
     "SCHEDULED": "The schedule is made: round 1 starts when the instructor starts it.",
     "ANNOUNCING": "Round 1 is being announced to the players.",
@@ -103,7 +103,7 @@ STATES = {
 }
 
 
-def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
+def test_the_headline_says_what_happens_or_why_nothing_happens() -> None:
     place = make.setting(players=4)
     headlines = {}
 
@@ -130,11 +130,11 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     note("PAUSED")
     lifecycle.stop(league_id="fall")
     note("STOPPED")
-    assert headlines == STATES
+    assert headlines == HEADLINES
 
 
 @pytest.mark.parametrize(("chosen", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', ""), ("", "")])
-def test_the_theme_is_there_before_any_script(client: Client, chosen: str, theme: str) -> None:
+def test_the_page_itself_names_the_theme_of_the_cookie(client: Client, chosen: str, theme: str) -> None:
     client.cookies["theme"] = chosen
     text = client.get("/").content.decode()
     assert re.findall(r'<html[^>]* data-theme="(\w*)"', text) == ([theme] if theme else [])

@@ -13,7 +13,7 @@ from matches.league import notices
 from matches.models import League
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, assert_harmless, hostile_league
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.places import ROOT
 from tests.sizes import sampled
 
@@ -43,7 +43,7 @@ def assert_all_harmless(client: Client, *more: str) -> None:
         assert 'style="' not in text, path
 
 
-def test_hostile_texts_break_out_of_no_page(client: Client) -> None:
+def test_hostile_names_break_out_of_no_page(client: Client) -> None:
     make.setting(players=0)
     League.objects.update(display_name=HOSTILE[:64])
     for number in (1, 2):
@@ -77,11 +77,11 @@ def test_hostile_results_break_out_of_no_page(client: Client) -> None:
         result={"winner": "P02", "score": {}, "details": details},
     )
     notices.say(league_id="fall", text=HOSTILE, by="x")
-    do("points", player_id="P01", points=1, reason=HOSTILE, by="x")
-    pages_with_it = ("/leagues/fall/matches/R1M1/", "/leagues/fall/players/P02/")
-    assert_all_harmless(client, *pages_with_it)
-    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
-    assert_all_harmless(client, *pages_with_it)
+    make_correction("points", player_id="P01", points=1, reason=HOSTILE, by="x")
+    pages_with_results = ("/leagues/fall/matches/R1M1/", "/leagues/fall/players/P02/")
+    assert_all_harmless(client, *pages_with_results)
+    make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
+    assert_all_harmless(client, *pages_with_results)
     fragments = client.get("/leagues/fall/replay/fragments/", {"at": 2}).json()["fragments"].values()
     assert [html for html in fragments if "<script" in html or "<img" in html] == []
 
@@ -92,15 +92,15 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client, star
     if start:
         make.playing_on(place)
         make.report(place.match("R1M1"), place.match("R1M1").player_a.code, transcript=[make.line(0)])
-    shown = {
+    paths = {
         PageKey(): "/",
         PageKey("player", "fall", "P01"): "/leagues/fall/players/P01/",
         **{PageKey(kind, "fall"): f"/leagues/fall/{kind}/" for kind in ("charts", "join", "screen")},
         PageKey("board", "fall"): "/leagues/fall/",
     }
     if start:
-        shown[PageKey("match", "fall", "R1M1")] = "/leagues/fall/matches/R1M1/"
-    for key, path in shown.items():
+        paths[PageKey("match", "fall", "R1M1")] = "/leagues/fall/matches/R1M1/"
+    for key, path in paths.items():
         fragments = pages.fragments(key, "en")
         assert fragments is not None
         text = client.get(path).content.decode()

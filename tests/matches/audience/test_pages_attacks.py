@@ -57,8 +57,8 @@ def played(*lines: dict[str, Any], **changes: Any) -> make.Setting:
     return place
 
 
-def opened(client: Client, place: make.Setting) -> Any:
-    """The own page of P01."""
+def my_agent_page(client: Client, place: make.Setting) -> Any:
+    """P01's page My agent."""
     token = next(member.token for member in place.players if member.agent.code == "P01")
     assert client.post("/leagues/fall/mine/", {"secret": token}).status_code == 303
     return client.get("/leagues/fall/mine/")
@@ -74,7 +74,7 @@ def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire:
         make.line(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
     ]
     place = played(*lines)
-    answers = [opened(client, place), *(client.get(path) for path in PAGES)]
+    answers = [my_agent_page(client, place), *(client.get(path) for path in PAGES)]
     assert [answer.status_code for answer in answers] == [200] * len(answers)
     for answer in answers:
         if answer["Content-Type"].startswith("text/html"):
@@ -110,9 +110,9 @@ def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin
     shown_addresses = {
         path: [one for one in HIDDEN if one in client.get(path).content.decode()] for path in (*PAGES, "/leagues/fall/")
     }
-    assert {path: ones for path, ones in shown_addresses.items() if ones} == {}
-    whole = json.dumps(admin_client.get("/leagues/fall/matches/R1M1/messages?as=staff").json())
-    assert all(one in whole for one in HIDDEN)
+    assert {path: addresses for path, addresses in shown_addresses.items() if addresses} == {}
+    staff_messages = json.dumps(admin_client.get("/leagues/fall/matches/R1M1/messages?as=staff").json())
+    assert all(one in staff_messages for one in HIDDEN)
     assert place.league.state == "COMPLETED"
 
 
@@ -121,16 +121,16 @@ def test_my_agent_does_not_show_the_end_of_a_frozen_league(client: Client) -> No
     while place.league.state == "RUNNING":
         make.playing_on(place)
         make.finish_round(place)
-    assert "The league is over" not in opened(client, place).content.decode()
+    assert "The league is over" not in my_agent_page(client, place).content.decode()
     freeze.lift(league_id="fall")
-    assert "The league is over" in opened(client, place).content.decode()
+    assert "The league is over" in my_agent_page(client, place).content.decode()
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "screen/", "replay/", "replay/fragments/?at=1", "matches/R1M1/"])
 def test_pages_for_the_staff_are_never_cached(client: Client, admin_client: Client, path: str) -> None:
     played()
-    mark = "&" if "?" in path else "?"
-    answer = admin_client.get(f"/leagues/fall/{path}{mark}as=staff")
+    separator = "&" if "?" in path else "?"
+    answer = admin_client.get(f"/leagues/fall/{path}{separator}as=staff")
     assert (answer.status_code, "no-store" in answer["Cache-Control"], "Cookie" in answer["Vary"]) == (200, True, True)
-    assert client.get(f"/leagues/fall/{path}{mark}as=staff").status_code == 403
+    assert client.get(f"/leagues/fall/{path}{separator}as=staff").status_code == 403
     assert client.get("/leagues/fall/matches/R1M1/messages?as=staff").status_code == 403

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def place() -> make.Setting:
-    """Four players; round 1 is played, the board is frozen, round 2 is played too."""
+    """Four players; round 1 was played, then the board was frozen, then round 2 was played."""
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
@@ -33,16 +33,16 @@ def _links(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "players/P01/", "matches/R2M1/"])
-def test_links_for_staff_behind_a_freeze_keep_them_there(place: make.Setting, path: str) -> None:
+def test_links_on_pages_for_staff_lead_to_pages_for_staff(place: make.Setting, path: str) -> None:
     staff = Client()
     staff.force_login(User.objects.create_superuser("boss"))
     links = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
-    # The projector and the student's own page are shown to others.
+    # Projector, My agent and join page are for others to see: their links lead to the public pages.
     league_links = {link for link in links if not link.endswith(("/screen/", "/mine/", "/join/"))}
     assert league_links and [link for link in league_links if "as=staff" not in link] == []
 
 
-def test_links_for_the_public_never_lead_behind_a_freeze(client: Client, place: make.Setting) -> None:
+def test_links_for_the_public_never_lead_to_pages_for_staff(client: Client, place: make.Setting) -> None:
     assert "as=staff" not in client.get("/leagues/fall/").content.decode()
 
 

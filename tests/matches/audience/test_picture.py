@@ -44,7 +44,7 @@ def test_a_picture_is_a_png_of_the_size_of_previews(names: tuple[str, ...]) -> N
     image = Image.open(io.BytesIO(content))
     assert (image.format, image.size) == ("PNG", picture.SIZE)
     assert len(content) < 200_000
-    # Something is written.
+    # Some text was drawn: there are more colours than background and one other.
     assert len(image.convert("L").getcolors() or []) > 2
 
 
@@ -67,20 +67,20 @@ def test_a_name_that_the_font_lacks_is_replaced_by_the_id(name: str) -> None:
     assert drawable(Text(name, "P07")) == "P07"
 
 
-def test_names_are_drawn_as_they_are_without_what_turns_them(fonts: str) -> None:
+def test_names_are_drawn_without_their_direction_marks(fonts: str) -> None:
     assert drawable(Text("\u202eAda \u2066 Lovelace\u2069", "P01")) == "Ada Lovelace"
     if fonts == "bundled":
         assert not can_draw("נועה")
 
 
-def test_letters_from_right_to_left_need_a_library_that_orders_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hebrew_is_drawn_only_with_a_library_that_orders_right_to_left_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture.features, "check", lambda feature: False)
     assert not can_draw("נועה")
     assert can_draw("Ada")
     assert png(shown("Ada", "נועה"))
 
 
-def test_a_pillow_without_freetype_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pillow_without_freetype_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture, "FONTS", {True: (), False: ()})
     monkeypatch.setattr(ImageFont, "load_default", lambda size: ImageFont.ImageFont())
     with pytest.raises(TypeError, match="without FreeType"):

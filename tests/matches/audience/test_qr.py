@@ -20,7 +20,7 @@ def svg(text: str, label: str) -> str:
 def modules(svg: str) -> set[tuple[int, int]]:
     """The dark modules of a drawn code, as columns and rows."""
     runs = re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", svg)
-    assert all(there == back for *_, there, back in runs)
+    assert all(right == left for *_, right, left in runs)
     return set(chain.from_iterable([(int(x) + i, int(y)) for i in range(int(w))] for x, y, w, _ in runs))
 
 

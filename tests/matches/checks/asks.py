@@ -13,16 +13,17 @@ from matches.models import Check
 from tests.matches.reports import report
 
 NOW = datetime(2030, 1, 15, 10, 0, tzinfo=UTC)
-HERE, FAR = Caller("127.0.0.1"), Caller("192.0.2.7")
-TEACHER = Caller("192.0.2.9", instructor=True)
+LOCAL, REMOTE = Caller("127.0.0.1"), Caller("192.0.2.7")
+INSTRUCTOR = Caller("192.0.2.9", instructor=True)
 URL = "http://127.0.0.1:8101/mcp"
 
 
 def after(seconds: float) -> datetime:
+    """So many seconds after :data:`NOW`."""
     return NOW + timedelta(seconds=seconds)
 
 
-def ask(endpoint: str = URL, caller: Caller = HERE, **how: Any) -> Check:
+def ask(endpoint: str = URL, caller: Caller = LOCAL, **how: Any) -> Check:
     return asking.ask(endpoint=endpoint, caller=caller, now=how.pop("now", NOW), **how)
 
 
@@ -37,6 +38,6 @@ def fill(number: int, *machines: str, asked_by: str = "192.0.2.99", now: datetim
 
 
 def run(check: Check, *, passed: bool = True, found: Note | str | None = None, now: datetime = NOW, **how: Any) -> None:
-    """Claim a check and finish it with a report; ``found``: by its first call."""
+    """Claim a check and finish it with a report; ``found`` is what its first call found at the address."""
     [job] = [one for one in taking.take(now=now) if one.check_id == check.pk]
     assert runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed, **how), found=found, now=now)

@@ -1,4 +1,4 @@
-"""The database thread of a running event loop, for tests of what runs checks."""
+"""The database thread of a running event loop, for tests of the code that runs checks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def leads_to(monkeypatch: pytest.MonkeyPatch) -> LeadsTo:
 
 
 @pytest.fixture
-async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """The database thread, and an event that every push sets."""
+async def db_thread(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """A thread for database work, and the event ``news``, which every push sets."""
     loop = asyncio.get_running_loop()
     agents = Agents()
     push = notify.push
@@ -38,7 +38,7 @@ async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     monkeypatch.setattr(notify, "push", push_and_wake)
     yield agents
     subscription = hubs.hub._subscription
-    # Redis's client may swallow a cancellation, now and then every one: a test waits for that no longer than this.
+    # Redis's client may swallow a cancellation, sometimes each of them: wait at most eight seconds for its end.
     for _ in range(8):
         if subscription is None or subscription.done():
             break

@@ -13,36 +13,38 @@ from matches.league import opening
 from matches.league.errors import Invalid
 from matches.models import Check
 from tests import factories as make
-from tests.matches.checks.asks import FAR, HERE, TEACHER, after, ask, fill
+from tests.matches.checks.asks import INSTRUCTOR, LOCAL, REMOTE, after, ask, fill
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "caller", "called"),
+    ("endpoint", "caller", "expected_endpoint"),
     [
-        ("http://127.0.0.1:8101/mcp", HERE, "http://127.0.0.1:8101/mcp"),
-        ("http://localhost:8101", HERE, "http://localhost:8101/mcp"),
-        ("localhost:8101/mcp", FAR, "http://192.0.2.7:8101/mcp"),
-        ("http://192.0.2.7:8101/mcp", FAR, "http://192.0.2.7:8101/mcp"),
-        ("http://198.51.100.4:8101/mcp", TEACHER, "http://198.51.100.4:8101/mcp"),
-        ("http://localhost:8101/mcp", TEACHER, "http://localhost:8101/mcp"),
+        ("http://127.0.0.1:8101/mcp", LOCAL, "http://127.0.0.1:8101/mcp"),
+        ("http://localhost:8101", LOCAL, "http://localhost:8101/mcp"),
+        ("localhost:8101/mcp", REMOTE, "http://192.0.2.7:8101/mcp"),
+        ("http://192.0.2.7:8101/mcp", REMOTE, "http://192.0.2.7:8101/mcp"),
+        ("http://198.51.100.4:8101/mcp", INSTRUCTOR, "http://198.51.100.4:8101/mcp"),
+        ("http://localhost:8101/mcp", INSTRUCTOR, "http://localhost:8101/mcp"),
     ],
 )
-def test_a_caller_may_check_its_own_address_and_the_instructor_any(endpoint: str, caller: Caller, called: str) -> None:
-    assert ask(endpoint, caller).endpoint == called
+def test_a_caller_may_check_its_own_address_and_the_instructor_any(
+    endpoint: str, caller: Caller, expected_endpoint: str
+) -> None:
+    assert ask(endpoint, caller).endpoint == expected_endpoint
 
 
 def test_localhost_of_a_remote_caller_is_replaced_with_a_note() -> None:
-    assert ask("http://localhost:8101/mcp", FAR).notes == ["address was localhost, called at 192.0.2.7"]
+    assert ask("http://localhost:8101/mcp", REMOTE).notes == ["address was localhost, called at 192.0.2.7"]
 
 
 @pytest.mark.parametrize(
     ("endpoint", "caller"),
     [
-        ("http://198.51.100.4:8101/mcp", FAR),
-        ("http://127.0.0.2:8101/mcp", HERE),
-        ("http://example.org/mcp", FAR),
+        ("http://198.51.100.4:8101/mcp", REMOTE),
+        ("http://127.0.0.2:8101/mcp", LOCAL),
+        ("http://example.org/mcp", REMOTE),
         ("http://127.0.0.1:8101/mcp", Caller("127.0.0.1", direct=False)),
         ("http://192.0.2.7:8101/mcp", Caller("192.0.2.7", direct=False)),
     ],
@@ -59,7 +61,7 @@ def test_a_token_allows_the_check_of_its_own_agent_only() -> None:
     unknown = "tok_" + "0" * 32
     for token, sentence in ((member.token, "P01 is registered at another address"), (unknown, "belongs to no agent")):
         with pytest.raises(NotAllowed, match=sentence):
-            ask("http://198.51.100.5:8101/mcp", FAR, token=token)
+            ask("http://198.51.100.5:8101/mcp", REMOTE, token=token)
     assert Check.objects.count() == 0
 
 
@@ -67,7 +69,7 @@ def test_a_league_token_does_not_allow_a_check() -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     with pytest.raises(NotAllowed):
-        ask("", FAR, token=asking.credentials.league_token(member.agent))
+        ask("", REMOTE, token=asking.credentials.league_token(member.agent))
 
 
 @pytest.mark.parametrize(
@@ -78,14 +80,14 @@ def test_a_league_token_does_not_allow_a_check() -> None:
         ({"endpoint": "ftp://127.0.0.1/mcp"}, "endpoint"),
         ({"endpoint": "javascript:alert(1)"}, "endpoint"),
         ({"endpoint": "http://user:password@127.0.0.1:8101/mcp"}, "endpoint"),
-        ({"endpoint": "http://169.254.169.254/latest/meta-data", "caller": TEACHER}, "endpoint"),
+        ({"endpoint": "http://169.254.169.254/latest/meta-data", "caller": INSTRUCTOR}, "endpoint"),
         ({"endpoint": "http://127.0.0.1:8101/" + "x" * 400}, "endpoint"),
         ({"endpoint": "http://127.0.0.1:8101/\x00"}, "endpoint"),
         ({"role": "audience"}, "role"),
         ({"game_type": "chess"}, "game_type"),
     ],
 )
-def test_an_unusable_request_is_refused_with_its_field(fields: dict[str, Any], field: str) -> None:
+def test_an_unusable_request_is_refused_with_the_name_of_the_wrong_field(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as refused:
         ask(**fields)
     assert refused.value.field == field
@@ -100,19 +102,19 @@ def test_the_sites_own_port_is_not_called(settings: Any) -> None:
 OTHERS = [f"198.51.100.{number}" for number in range(1, 21)]
 
 
-def test_one_place_cannot_fill_the_queue() -> None:
+def test_the_requests_of_one_network_cannot_fill_the_queue() -> None:
     fill(asking.MAX_QUEUED_PER_PLACE - 1, "192.0.2.7")
     fill(asking.MAX_QUEUED - asking.RESERVED_FOR_OTHER_PLACES - asking.MAX_QUEUED_PER_PLACE, *OTHERS)
-    ask("http://192.0.2.7:9003/mcp", FAR)
+    ask("http://192.0.2.7:9003/mcp", REMOTE)
     with pytest.raises(TooManyChecks, match="Too many checks are waiting"):
-        ask("http://192.0.2.7:9004/mcp", FAR)
+        ask("http://192.0.2.7:9004/mcp", REMOTE)
     ask()
     fill(asking.RESERVED_FOR_OTHER_PLACES - 2, *OTHERS)
     ask("http://127.0.0.1:8102/mcp")
     assert Check.objects.count() == asking.MAX_QUEUED
     with pytest.raises(TooManyChecks, match="Too many checks are waiting"):
         ask("http://127.0.0.1:8103/mcp")
-    ask("http://127.0.0.1:8103/mcp", TEACHER)
+    ask("http://127.0.0.1:8103/mcp", INSTRUCTOR)
 
 
 def test_a_repeated_request_returns_the_queued_or_running_check() -> None:
@@ -131,7 +133,7 @@ def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> 
 
 
 @pytest.mark.parametrize("path", ["/other", "//?a", "//?b/c", "?d"])
-def test_the_path_does_not_make_another_address(path: str) -> None:
+def test_endpoints_that_differ_in_their_path_are_one_address(path: str) -> None:
     ask()
     assert ask(f"http://127.0.0.1:8101{path}").address == "127.0.0.1|8101"
 
@@ -142,11 +144,11 @@ def test_the_role_is_the_requested_one_or_the_registered_one() -> None:
     seen = [
         (check.role, check.agent)
         for check in (
-            ask(player.agent.endpoint, TEACHER),
-            ask(referee.agent.endpoint, TEACHER),
-            ask(player.agent.endpoint, TEACHER, role="manager"),
-            ask("http://127.0.0.1:9999/mcp", TEACHER),
-            ask("", FAR, token=referee.token, role="player"),
+            ask(player.agent.endpoint, INSTRUCTOR),
+            ask(referee.agent.endpoint, INSTRUCTOR),
+            ask(player.agent.endpoint, INSTRUCTOR, role="manager"),
+            ask("http://127.0.0.1:9999/mcp", INSTRUCTOR),
+            ask("", REMOTE, token=referee.token, role="player"),
         )
     ]
     assert seen == [

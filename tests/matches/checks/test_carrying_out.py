@@ -29,7 +29,7 @@ from matches.league import lifecycle
 from matches.models import Check
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
-from tests.matches.checks.working import at_work
+from tests.matches.checks.working import checker_running
 from tests.matches.reports import clause, whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +43,7 @@ def state(check: Check) -> str:
     return str(Check.objects.values_list("state", flat=True).get(pk=check.pk))
 
 
-async def test_the_page_shows_a_running_check_clause_by_clause(here: Agents) -> None:
+async def test_the_page_shows_a_running_check_clause_by_clause(db_thread: Agents) -> None:
     go_on = asyncio.Event()
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
@@ -51,7 +51,7 @@ async def test_the_page_shows_a_running_check_clause_by_clause(here: Agents) -> 
         await go_on.wait()
         return whole()
 
-    check = await here.in_db(new_check)
+    check = await db_thread.in_db(new_check)
     path = f"/ws/checks/{check.pk}/"
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
     assert (await socket.connect(timeout=PATIENCE_S))[0]
@@ -65,16 +65,16 @@ async def test_the_page_shows_a_running_check_clause_by_clause(here: Agents) -> 
 
     await until("Waiting")
     assert tuple(shown) == FRAGMENTS
-    async with at_work(here, runner):
+    async with checker_running(db_thread, runner):
         await until("Running: 1 clause so far.")
         assert 'id="clause-join.accepts"' in shown["check_clauses"]
         go_on.set()
         await until("This agent can play here as it is.")
-    assert shown == await here.in_db(lambda: pages.fragments(PageKey("check", item=str(check.pk)), "en"))
+    assert shown == await db_thread.in_db(lambda: pages.fragments(PageKey("check", item=str(check.pk)), "en"))
     await socket.disconnect(timeout=PATIENCE_S)
 
 
-async def test_the_socket_of_an_unknown_check_is_closed_with_4404(here: Agents) -> None:
+async def test_the_socket_of_an_unknown_check_is_closed_with_4404(db_thread: Agents) -> None:
     path = f"/ws/checks/{uuid4()}/"
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
@@ -82,26 +82,28 @@ async def test_the_socket_of_an_unknown_check_is_closed_with_4404(here: Agents) 
     await socket.wait(timeout=PATIENCE_S)
 
 
-async def test_a_registered_agent_is_checked_with_its_identity(here: Agents) -> None:
+async def test_a_registered_agent_is_checked_with_its_identity(db_thread: Agents) -> None:
     seen: list[Job] = []
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         seen.append(job)
         return whole()
 
-    place = await here.in_db(lambda: make.setting(players=2))
-    check = await here.in_db(lambda: new_check(8102))
-    async with at_work(here, runner):
-        await here.until_in_db(lambda: state(check) == "DONE")
-    token = await here.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
+    place = await db_thread.in_db(lambda: make.setting(players=2))
+    check = await db_thread.in_db(lambda: new_check(8102))
+    async with checker_running(db_thread, runner):
+        await db_thread.until_in_db(lambda: state(check) == "DONE")
+    token = await db_thread.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
     assert [(job.player_id, job.league_id, job.league_token, job.game_types) for job in seen] == [
         ("P02", "fall", token, ("even_odd",))
     ]
 
 
 @pytest.mark.parametrize("meanwhile", [None, "registers again", "dials out", "moves"])
-async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: Agents, meanwhile: str | None) -> None:
-    def changes() -> None:
+async def test_what_a_check_learned_is_stored_if_the_agent_is_still_called_there(
+    db_thread: Agents, meanwhile: str | None
+) -> None:
+    def change_agent() -> None:
         player = place.players[1].fresh()
         if meanwhile == "registers again":
             make.join(player.name, "fall", port=8102)
@@ -111,20 +113,20 @@ async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: 
             Agent.objects.filter(pk=player.pk).update(endpoint_key="127.0.0.1|8199|/mcp")
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
-        await here.in_db(changes)
+        await db_thread.in_db(change_agent)
         tool = Tool("pick", "", read_schema({"properties": {"matchId": {"type": "string"}}}))
         memory = Memory(mcp="2026-07-28", spoken={"GAME_OVER": "tools_list"}, own={"GAME_OVER": tool})
         return whole(memory=memory)
 
-    place = await here.in_db(lambda: make.setting(players=2))
-    check = await here.in_db(lambda: new_check(8102))
-    async with at_work(here, runner):
-        await here.until_in_db(lambda: state(check) == "DONE")
-    agents = await here.in_db(lambda: [player.fresh() for player in place.players])
+    place = await db_thread.in_db(lambda: make.setting(players=2))
+    check = await db_thread.in_db(lambda: new_check(8102))
+    async with checker_running(db_thread, runner):
+        await db_thread.until_in_db(lambda: state(check) == "DONE")
+    agents = await db_thread.in_db(lambda: [player.fresh() for player in place.players])
     own = {"GAME_OVER": {"name": "pick", "arguments": [["matchId", "string", False, []]]}}
-    known = ({}, {}) if meanwhile else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
-    assert [(agent.spoken, agent.learned) for agent in agents] == [({}, {}), known]
-    report = await here.in_db(lambda: Check.objects.get(pk=check.pk).report)
+    expected = ({}, {}) if meanwhile else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
+    assert [(agent.spoken, agent.learned) for agent in agents] == [({}, {}), expected]
+    report = await db_thread.in_db(lambda: Check.objects.get(pk=check.pk).report)
     assert "memory" not in report
 
 
@@ -136,7 +138,7 @@ async def test_how_an_agent_is_called_is_kept_if_it_is_still_called_there(here: 
     ],
 )
 async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
-    here: Agents, problem: Exception | None, expected: str
+    db_thread: Agents, problem: Exception | None, expected: str
 ) -> None:
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         if problem is not None:
@@ -144,18 +146,18 @@ async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    check = await here.in_db(new_check)
-    async with at_work(here, runner, run_timeout_s=0 if problem is None else PATIENCE_S):
-        await here.until_in_db(lambda: state(check) == "FAILED")
-    assert (await here.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == expected
+    check = await db_thread.in_db(new_check)
+    async with checker_running(db_thread, runner, run_timeout_s=0 if problem is None else PATIENCE_S):
+        await db_thread.until_in_db(lambda: state(check) == "FAILED")
+    assert (await db_thread.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == expected
 
 
-async def test_checks_of_one_address_run_one_after_the_other(here: Agents) -> None:
+async def test_checks_of_one_address_run_one_after_the_other(db_thread: Agents) -> None:
     gates: dict[str, asyncio.Event] = {}
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         gate = gates.setdefault(job.endpoint, asyncio.Event())
-        here.news.set()
+        db_thread.news.set()
         await gate.wait()
         return whole()
 
@@ -168,77 +170,77 @@ async def test_checks_of_one_address_run_one_after_the_other(here: Agents) -> No
             for address in (f"{own}/a", f"{own}/b", "http://127.0.0.1:8102/c")
         ]
 
-    first, second, other = await here.in_db(ask_three)
-    async with at_work(here, runner):
-        await here.until(lambda: len(gates) == 2)
-        assert await here.in_db(lambda: [state(one) for one in (first, second, other)]) == [
+    first, second, other = await db_thread.in_db(ask_three)
+    async with checker_running(db_thread, runner):
+        await db_thread.until(lambda: len(gates) == 2)
+        assert await db_thread.in_db(lambda: [state(one) for one in (first, second, other)]) == [
             "RUNNING",
             "WANTED",
             "RUNNING",
         ]
         gates[first.endpoint].set()
-        await here.until(lambda: second.endpoint in gates)
+        await db_thread.until(lambda: second.endpoint in gates)
         gates[second.endpoint].set()
         gates[other.endpoint].set()
-        await here.until_in_db(lambda: not Check.objects.exclude(state="DONE").exists())
+        await db_thread.until_in_db(lambda: not Check.objects.exclude(state="DONE").exists())
 
 
-async def test_a_process_that_stops_returns_its_checks_to_the_queue(here: Agents) -> None:
-    begun = asyncio.Event()
+async def test_a_process_that_stops_returns_its_checks_to_the_queue(db_thread: Agents) -> None:
+    runner_started = asyncio.Event()
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
-        begun.set()
+        runner_started.set()
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    check = await here.in_db(new_check)
-    async with at_work(here, runner):
-        await begun.wait()
-        assert await here.in_db(lambda: state(check)) == "RUNNING"
-    assert await here.in_db(lambda: state(check)) == "WANTED"
+    check = await db_thread.in_db(new_check)
+    async with checker_running(db_thread, runner):
+        await runner_started.wait()
+        assert await db_thread.in_db(lambda: state(check)) == "RUNNING"
+    assert await db_thread.in_db(lambda: state(check)) == "WANTED"
 
 
-async def test_no_check_is_started_while_draining(here: Agents) -> None:
-    looked = asyncio.Event()
+async def test_no_check_is_started_while_draining(db_thread: Agents) -> None:
+    draining_asked = asyncio.Event()
 
     def draining() -> bool:
-        looked.set()
+        draining_asked.set()
         return True
 
-    check = await here.in_db(new_check)
-    async with at_work(here, draining=draining, look_interval_s=0):
-        await looked.wait()
-    assert await here.in_db(lambda: state(check)) == "WANTED"
+    check = await db_thread.in_db(new_check)
+    async with checker_running(db_thread, draining=draining, look_interval_s=0):
+        await draining_asked.wait()
+    assert await db_thread.in_db(lambda: state(check)) == "WANTED"
 
 
-async def test_a_failed_look_for_checks_is_retried(here: Agents) -> None:
+async def test_a_failed_look_for_checks_is_retried(db_thread: Agents) -> None:
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         return whole()
 
     works: list[Any] = []
 
-    async def unlucky(work: Any) -> Any:
+    async def failing_first(work: Any) -> Any:
         works.append(work)
         if len(works) == 1:
             raise RuntimeError("the database is gone")
-        return await here.in_db(work)
+        return await db_thread.in_db(work)
 
-    check = await here.in_db(new_check)
-    async with at_work(here, runner, in_thread=unlucky, look_interval_s=0):
-        await here.until_in_db(lambda: state(check) == "DONE")
+    check = await db_thread.in_db(new_check)
+    async with checker_running(db_thread, runner, in_thread=failing_first, look_interval_s=0):
+        await db_thread.until_in_db(lambda: state(check) == "DONE")
 
 
-async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(here: Agents) -> None:
+async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(db_thread: Agents) -> None:
     """Only a check of a registration is interrupted: the agent ends the simulated match and plays the real one."""
     stopped: list[bool] = []
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
-        while not job.is_overtaken():  # noqa: ASYNC110 - it is asked before every request
+        while not job.is_overtaken():  # noqa: ASYNC110 - a check asks this before every request
             await asyncio.sleep(0)
         stopped.append(True)
         return whole(passed=False)
 
-    place = await here.in_db(lambda: make.setting(players=2))
+    place = await db_thread.in_db(lambda: make.setting(players=2))
 
     def registered() -> Check:
         agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
@@ -246,10 +248,10 @@ async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(her
         assert check is not None
         return check
 
-    check = await here.in_db(registered)
-    async with at_work(here, runner, look_interval_s=0.01):
-        await here.until_in_db(lambda: state(check) == "RUNNING")
-        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await here.until_in_db(lambda: state(check) == "WANTED")
-        assert await here.in_db(lambda: taking.take(now=timezone.now())) == []
+    check = await db_thread.in_db(registered)
+    async with checker_running(db_thread, runner, look_interval_s=0.01):
+        await db_thread.until_in_db(lambda: state(check) == "RUNNING")
+        await db_thread.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await db_thread.until_in_db(lambda: state(check) == "WANTED")
+        assert await db_thread.in_db(lambda: taking.take(now=timezone.now())) == []
     assert stopped == [True]

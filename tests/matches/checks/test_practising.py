@@ -16,7 +16,7 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match, Round
 from matches.view import readiness
 from tests import factories as make
-from tests.matches.checks.asks import FAR, NOW, TEACHER, after, fill
+from tests.matches.checks.asks import INSTRUCTOR, NOW, REMOTE, after, fill
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +25,8 @@ def practise(agent: Agent, *, proven: bool = True, now: Any = NOW, **how: Any) -
     return practising.ask(agent=agent, proven=proven, asked_by="192.0.2.7", now=now, **{"opponent": "easy"} | how)
 
 
-def over(check: Check, now: Any = NOW) -> None:
-    """Take a practice match, and end it."""
+def finish(check: Check, now: Any = NOW) -> None:
+    """Claim a practice match and finish it."""
     [job] = [one for one in taking.take(now=now) if one.check_id == check.pk]
     assert runs.finish_practice(check_id=check.pk, run=job.run, report={"status": "WIN", "steps": []}, now=now)
 
@@ -49,17 +49,19 @@ def test_an_agent_practises_the_game_of_its_league_with_its_own_identity() -> No
 
 
 @pytest.mark.parametrize(
-    ("wish", "field", "sentence"),
+    ("request_fields", "field", "sentence"),
     [
         ({"opponent": "godlike"}, "opponent", "There is no strength godlike."),
         ({"game_type": "connect_four"}, "game_type", "P01 does not play connect_four."),
         ({"game_type": "chess"}, "game_type", "P01 does not play chess."),
     ],
 )
-def test_what_cannot_be_played_is_refused(wish: dict[str, str], field: str, sentence: str) -> None:
+def test_an_opponent_or_game_that_cannot_be_played_is_refused(
+    request_fields: dict[str, str], field: str, sentence: str
+) -> None:
     agent = make.setting(players=2).players[0].agent
     with pytest.raises(Invalid) as refused:
-        practise(agent, **wish)
+        practise(agent, **request_fields)
     assert (refused.value.field, str(refused.value)) == (field, sentence)
     assert not Check.checks_and_practices.exists()
 
@@ -76,16 +78,17 @@ def test_only_a_proven_owner_may_have_an_agent_practise() -> None:
         practise(place.players[0].agent, proven=False)
     assert refused.value.status == 403
     with pytest.raises(asking.NotAllowed, match="This auth_token belongs to no agent"):
-        practising.ask_with_token(token="tok_" + "x" * 32, caller=FAR, opponent="easy")
+        practising.ask_with_token(token="tok_" + "x" * 32, caller=REMOTE, opponent="easy")
     AgentToken.objects.filter(agent=place.players[1].agent).update(proven=False)
     with pytest.raises(asking.NotAllowed, match="nobody has shown that it is yours"):
-        practising.ask_with_token(token=place.players[1].token, caller=FAR, opponent="easy")
+        practising.ask_with_token(token=place.players[1].token, caller=REMOTE, opponent="easy")
     assert (
-        practising.ask_with_token(token=place.players[0].token, caller=FAR, opponent="easy", now=NOW).agent is not None
+        practising.ask_with_token(token=place.players[0].token, caller=REMOTE, opponent="easy", now=NOW).agent
+        is not None
     )
 
 
-def test_one_at_a_time_and_the_same_again_is_the_same() -> None:
+def test_an_agent_has_one_practice_match_at_a_time_and_the_same_request_returns_it() -> None:
     agent = make.setting(players=2).players[0].agent
     first = practise(agent)
     assert practise(agent) == first
@@ -95,14 +98,14 @@ def test_one_at_a_time_and_the_same_again_is_the_same() -> None:
         Check.checks_and_practices.create(
             role="player", agent=agent, opponent="easy", endpoint="http://x", address="x", due_at=NOW, created_at=NOW
         )
-    over(first)
+    finish(first)
     assert practise(agent, opponent="hard") != first
 
 
-def test_ten_in_ten_minutes_and_then_it_is_said_when_the_next_may_be_asked_for() -> None:
+def test_after_ten_in_ten_minutes_the_refusal_says_when_the_next_may_be_asked_for() -> None:
     agent = make.setting(players=2).players[0].agent
     for number in range(practising.MAX_PER_WINDOW):
-        over(practise(agent, now=after(number)), after(number))
+        finish(practise(agent, now=after(number)), after(number))
     with pytest.raises(asking.TooManyChecks) as refused:
         practise(agent, now=after(20))
     sentence = "10 practice matches in 10 minutes are the most: ask for the next one at 10:10:00 UTC."
@@ -110,7 +113,7 @@ def test_ten_in_ten_minutes_and_then_it_is_said_when_the_next_may_be_asked_for()
     assert practise(agent, now=after(practising.WINDOW_S)).state == CheckState.WANTED
 
 
-def test_the_agents_of_one_person_count_together_in_every_league() -> None:
+def test_practice_matches_of_one_persons_agents_count_together_across_leagues() -> None:
     one, other = make.setting(players=2), make.setting("spring", players=2)
     agents = [place.players[0].agent for place in (one, other)]
     for agent in agents:
@@ -120,47 +123,47 @@ def test_the_agents_of_one_person_count_together_in_every_league() -> None:
         Agent.objects.filter(pk=agent.pk).update(owner=RosterEntry.objects.get(league=agent.league))
         agent.refresh_from_db()
     for number in range(practising.MAX_PER_WINDOW):
-        over(practise(agents[number % 2], now=after(number)), after(number))
+        finish(practise(agents[number % 2], now=after(number)), after(number))
     for agent in agents:
         with pytest.raises(asking.TooManyChecks, match="10 practice matches in 10 minutes are the most"):
             practise(agent, now=after(20))
     assert practise(one.players[1].agent, now=after(20)).state == CheckState.WANTED
 
 
-def test_many_agents_without_an_owner_have_a_limit_at_one_address_and_each_its_first() -> None:
+def test_agents_without_an_owner_share_a_limit_per_address_but_each_gets_its_first_match() -> None:
     agents = [player.agent for player in make.setting(players=4).players]
     for number, agent in enumerate(agents[:3]):
-        over(practise(agent, now=after(number)), after(number))
+        finish(practise(agent, now=after(number)), after(number))
     played = {"opponent": "easy", "state": CheckState.DONE}
     fill(practising.MAX_PER_ADDRESS - 3, "192.0.2.7", asked_by="192.0.2.7", now=after(3), **played)
     with pytest.raises(asking.TooManyChecks) as refused:
         practise(agents[0], now=after(20))
     sentence = "Many practice matches were asked for from your network: ask for the next one at 10:10:00 UTC."
     assert (str(refused.value), refused.value.status) == (sentence, 429)
-    over(practise(agents[3], now=after(20)), after(20))
+    finish(practise(agents[3], now=after(20)), after(20))
     assert practising.ask(agent=agents[1], proven=True, asked_by="192.0.2.8", opponent="easy", now=after(30))
 
 
-def test_so_many_of_one_place_wait_and_no_more() -> None:
+def test_the_waiting_practice_matches_of_one_network_are_limited() -> None:
     place = make.setting(players=3)
     fill(practising.MAX_WAITING_PER_PLACE - 2, "127.0.0.1", opponent="easy")
     for player in place.players[:2]:
         practise(player.agent)
     with pytest.raises(asking.TooManyChecks, match="Too many practice matches are waiting already"):
         practise(place.players[2].agent)
-    # The queue of the checks is another one.
-    assert asking.ask(endpoint="", token=place.players[2].token, caller=FAR, now=NOW).opponent == ""
+    # Checks wait in a queue of their own.
+    assert asking.ask(endpoint="", token=place.players[2].token, caller=REMOTE, now=NOW).opponent == ""
 
 
-def test_old_reports_are_forgotten() -> None:
+def test_only_the_latest_practice_reports_of_an_agent_are_kept() -> None:
     place = make.setting(players=2)
-    asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=TEACHER, now=NOW)
+    asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=INSTRUCTOR, now=NOW)
     ids = []
     for number in range(runs.MAX_PRACTICES_PER_AGENT + 2):
         now = after(20 + number * practising.WINDOW_S)
-        one = practise(place.players[0].agent, now=now)
-        ids.append(one.pk)
-        over(one, now)
+        practice = practise(place.players[0].agent, now=now)
+        ids.append(practice.pk)
+        finish(practice, now)
     assert set(Check.practices.values_list("pk", flat=True)) == set(ids[2:])
     assert Check.objects.count() == 1
 
@@ -168,18 +171,18 @@ def test_old_reports_are_forgotten() -> None:
 # Taking -----------------------------------------------------------------------------------------
 
 
-def test_checks_come_first_and_practice_never_takes_the_last_place_that_they_could_have() -> None:
+def test_checks_come_first_and_practice_matches_leave_room_for_them() -> None:
     place = make.setting(players=6)
     practices = [practise(player.agent) for player in place.players]
-    check = asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=TEACHER, now=after(1))
+    check = asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=INSTRUCTOR, now=after(1))
     assert claimed_ids(after(1), room=taking.RESERVED_FOR_CHECKS) == [check.pk]
     assert claimed_ids(after(1)) == [one.pk for one in practices[:3]]
-    # Three run, and neither a place nor its checks wait for that.
-    more = [asking.ask(endpoint=f"http://127.0.0.1:{9100 + n}/mcp", caller=TEACHER, now=after(1)) for n in range(2)]
+    # Three practice matches run at 127.0.0.1; checks of agents there do not wait for them.
+    more = [asking.ask(endpoint=f"http://127.0.0.1:{9100 + n}/mcp", caller=INSTRUCTOR, now=after(1)) for n in range(2)]
     assert claimed_ids(after(1), room=4) == [one.pk for one in more]
 
 
-def test_one_at_a_time_while_a_round_is_played() -> None:
+def test_practice_matches_run_one_at_a_time_while_a_round_is_played() -> None:
     place = make.setting(players=4)
     opening.close_registration(league_id="fall")
     first, second = (practise(player.agent) for player in place.players[:2])
@@ -191,17 +194,17 @@ def test_one_at_a_time_while_a_round_is_played() -> None:
     assert claimed_ids() == [second.pk]
 
 
-def test_the_agent_that_has_played_less_is_first() -> None:
+def test_the_agent_that_has_practised_less_is_first() -> None:
     place = make.setting(players=3)
     often, seldom, never = (player.agent for player in place.players)
     for number in range(3):
-        over(practise(often, now=after(number)), after(number))
-    over(practise(seldom, now=after(4)), after(4))
+        finish(practise(often, now=after(number)), after(number))
+    finish(practise(seldom, now=after(4)), after(4))
     waiting = [practise(one, now=after(10)).pk for one in (often, seldom, never)]
     assert claimed_ids(after(10)) == waiting[::-1]
 
 
-def test_none_starts_while_a_match_of_its_agent_is_due_and_one_that_runs_gives_way() -> None:
+def test_no_practice_match_starts_while_its_agents_match_is_due_and_a_running_one_gives_way() -> None:
     place = make.setting(players=4)
     opening.close_registration(league_id="fall")
     practice = practise(place.players[0].agent)
@@ -215,30 +218,30 @@ def test_none_starts_while_a_match_of_its_agent_is_due_and_one_that_runs_gives_w
     assert claimed_ids() == []
 
 
-def test_it_gives_way_three_times_and_is_then_over() -> None:
+def test_a_practice_match_that_gave_way_three_times_fails() -> None:
     practice = practise(make.setting(players=2).players[0].agent)
     for run in (1, 2, 3):
         assert claimed_ids() == [practice.pk]
         runs.yield_to_match(check_id=practice.pk, run=run)
-    known = Check.practices.get()
-    assert (known.state, known.problem) == ("FAILED", "What the league asks of the agent came first, three times.")
+    stored = Check.practices.get()
+    assert (stored.state, stored.problem) == ("FAILED", "What the league asks of the agent came first, three times.")
 
 
-def test_it_gives_way_to_a_check_that_waits_for_its_address_and_does_not_start_before_it() -> None:
+def test_a_practice_match_gives_way_to_a_check_of_its_address_and_starts_after_it() -> None:
     place = make.setting(players=2)
     practice = practise(place.players[0].agent)
     [job] = taking.take(now=NOW)
-    check = asking.ask(endpoint="", token=place.players[0].token, caller=FAR, now=after(1))
+    check = asking.ask(endpoint="", token=place.players[0].token, caller=REMOTE, now=after(1))
     assert taking.overtaken([job], NOW) == set()
     assert taking.overtaken([job], after(1)) == {practice.pk}
     runs.yield_to_match(check_id=practice.pk, run=1)
     assert claimed_ids(after(1)) == [check.pk]
 
 
-def test_its_agent_gets_no_match_meanwhile() -> None:
+def test_an_agent_gets_no_match_while_it_practises() -> None:
     place = make.setting(players=2)
     practise(place.players[0].agent, now=None)
-    # `occupied` looks at the clock.
+    # `occupied` uses the current time, so the practice match has to run now, not at NOW.
     [job] = taking.take(now=Check.practices.get().due_at)
     assert taking.occupied() == {"127.0.0.1|8101"}
     assert job.opponent == "easy"
@@ -247,14 +250,14 @@ def test_its_agent_gets_no_match_meanwhile() -> None:
 def test_an_agent_that_has_moved_since_does_not_practise_at_its_new_address() -> None:
     player = make.setting(players=2).players[0]
     practice = practise(player.agent)
-    there = {"endpoint": "http://127.0.0.1:8999/mcp", "endpoint_key": "127.0.0.1|8999/mcp?"}
-    Agent.objects.filter(pk=player.agent.pk).update(**there)
+    new_address = {"endpoint": "http://127.0.0.1:8999/mcp", "endpoint_key": "127.0.0.1|8999/mcp?"}
+    Agent.objects.filter(pk=player.agent.pk).update(**new_address)
     assert claimed_ids() == []
-    known = Check.practices.get(pk=practice.pk)
-    assert (known.state, known.problem) == ("FAILED", "The agent has registered anew since: ask again.")
+    stored = Check.practices.get(pk=practice.pk)
+    assert (stored.state, stored.problem) == ("FAILED", "The agent has registered anew since: ask again.")
 
 
-def test_at_an_address_that_another_names_too_the_agent_has_to_show_its_token() -> None:
+def test_at_an_address_that_two_agents_name_an_agent_has_to_show_its_token() -> None:
     place = make.setting(players=2)
     rival, other = place.players
     practise(other.agent)
@@ -280,11 +283,11 @@ def test_a_program_of_another_league_is_not_played_with_in_a_thiefs_name(state: 
     practise(make.join("Thief", "next", port=8101).agent)
     [job] = taking.take(now=NOW)
     assert (job.endpoint, job.league_id, len(job.shown_by)) == (rival.endpoint, "next", 1)
-    # Nor is a round announced there that does not exist.
+    # No round is announced to that program either: there is none.
     assert job.in_play
 
 
-def test_a_practice_match_of_an_agent_that_is_gone_is_over() -> None:
+def test_a_practice_match_of_a_deleted_agent_fails() -> None:
     player = make.setting(players=2).players[0]
     practise(player.agent)
     Agent.objects.filter(pk=player.agent.pk).delete()
@@ -292,7 +295,7 @@ def test_a_practice_match_of_an_agent_that_is_gone_is_over() -> None:
     assert Check.practices.get().state == CheckState.FAILED
 
 
-def test_answers_by_post_reach_it() -> None:
+def test_callbacks_reach_the_practice_match() -> None:
     player = make.setting(players=2).players[0]
     practice = practise(player.agent)
     assert claimed_ids() == [practice.pk]
@@ -302,17 +305,17 @@ def test_answers_by_post_reach_it() -> None:
     assert (check_id, kind) == (practice.pk, "GAME_JOIN_ACK")
 
 
-def test_one_that_a_killed_process_left_is_played_again() -> None:
+def test_a_practice_match_of_a_killed_process_is_played_again() -> None:
     practice = practise(make.setting(players=2).players[0].agent)
     assert claimed_ids() == [practice.pk]
     assert claimed_ids(NOW + timedelta(seconds=taking.CLAIM_TIMEOUT_S + 1)) == []
     assert claimed_ids(NOW + timedelta(seconds=taking.PRACTICE_CLAIM_TIMEOUT_S + 1)) == [practice.pk]
 
 
-# What it says of its agent: nothing ---------------------------------------------------------------
+# Readiness ----------------------------------------------------------------------------------------
 
 
-def test_a_practice_match_is_not_listed_among_checks() -> None:
+def test_a_practice_match_changes_no_readiness_and_is_not_listed_among_checks() -> None:
     place = make.setting(players=2, require_check=True)
     agent = place.players[0].agent
     before = readiness.readiness([agent])

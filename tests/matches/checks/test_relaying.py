@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 JOIN = {"match_id": "R123456M1", "accept": True}
 
 
-def under_check(member: make.Member) -> taking.Job:
-    """A check of this player that runs now."""
+def start_check(member: make.Member) -> taking.Job:
+    """Start a check of this player."""
     check = ask(member.agent.endpoint, now=NOW)
     [job] = [one for one in taking.take(now=NOW) if one.check_id == check.pk]
     return job
@@ -45,7 +45,7 @@ def answers_for(*jobs: taking.Job) -> list[tuple[UUID, str]]:
 
 def test_an_answer_reaches_the_check_of_its_sender_once(client: Client) -> None:
     place = make.setting(players=2)
-    job, token = under_check(place.players[0]), place.players[0].token
+    job, token = start_check(place.players[0]), place.players[0].token
     assert post(client, token)["status"] == "RECEIVED"
     [(check_id, message_type, message)] = relaying.take({job.check_id})
     assert (check_id, message_type, message["match_id"]) == (job.check_id, "GAME_JOIN_ACK", JOIN["match_id"])
@@ -53,25 +53,25 @@ def test_an_answer_reaches_the_check_of_its_sender_once(client: Client) -> None:
     assert answers_for(job) == []
 
 
-def test_without_a_check_that_runs_nothing_waits_for_an_answer(client: Client) -> None:
+def test_an_answer_is_refused_while_no_check_of_its_sender_runs(client: Client) -> None:
     place = make.setting(players=2)
-    job = under_check(place.players[0])
-    # Another player's token opens no other's check.
+    job = start_check(place.players[0])
+    # A token reaches no other player's check.
     assert refused(client, place.players[1].token) == "E001"
     assert runs.finish(check_id=job.check_id, run=job.run, report=report(), now=NOW)
     assert refused(client, place.players[0].token) == "E001"
     assert CheckAnswer.objects.count() == 0
 
 
-def test_an_answer_for_a_match_in_play_goes_there(client: Client) -> None:
-    world = make.playing(players=2)
-    assert post(client, world.players[0].token, match_id="R1M1")["match_id"] == "R1M1"
+def test_an_answer_for_a_match_in_play_goes_to_that_match(client: Client) -> None:
+    place = make.playing(players=2)
+    assert post(client, place.players[0].token, match_id="R1M1")["match_id"] == "R1M1"
     assert CheckAnswer.objects.count() == 0
 
 
-def test_a_sender_has_a_few_answers_on_their_way_and_keeps_nobody_else_out(client: Client) -> None:
+def test_a_sender_with_too_many_undelivered_answers_is_refused_and_nobody_else(client: Client) -> None:
     place = make.setting(players=2)
-    first, second = (under_check(player) for player in place.players)
+    first, second = (start_check(player) for player in place.players)
     for number in range(outbox.MAX_RELAYED_ANSWERS):
         post(client, place.players[0].token, number=number)
     assert refused(client, place.players[0].token) == "E002"
@@ -82,16 +82,16 @@ def test_a_sender_has_a_few_answers_on_their_way_and_keeps_nobody_else_out(clien
     ]
 
 
-def test_an_agent_at_anothers_address_has_to_know_the_match(client: Client) -> None:
+def test_an_agent_that_only_names_an_address_has_to_name_the_match(client: Client) -> None:
     """Otherwise it could refuse invitations in the name of the program that listens there."""
     place = make.setting(players=2)
-    alias, listens = place.players[1].agent, place.players[0].agent
-    alias.endpoint, alias.endpoint_key, alias.shown_at = listens.endpoint, listens.endpoint_key, None
+    alias, listener = place.players[1].agent, place.players[0].agent
+    alias.endpoint, alias.endpoint_key, alias.shown_at = listener.endpoint, listener.endpoint_key, None
     alias.save()
-    job = under_check(place.players[0])
+    job = start_check(place.players[0])
     assert refused(client, place.players[1].token, match_id=None) == "E003"
     assert answers_for(job) == []
-    # The program that listens there has registered from its own machine.
+    # The agent of the program that listens there was registered from its own machine.
     assert job.own_tokens == {tokens.digest(place.players[0].token)}
     post(client, place.players[0].token, match_id=None)
     assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")]
@@ -102,11 +102,11 @@ def test_an_agent_at_anothers_address_has_to_know_the_match(client: Client) -> N
     assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")] * 2
 
 
-def test_where_nobody_has_shown_to_be_there_both_have_to_know_the_match(client: Client) -> None:
+def test_if_no_agent_has_proved_to_be_at_the_address_both_have_to_name_the_match(client: Client) -> None:
     place = make.setting(players=2)
-    where = {"endpoint": place.players[0].agent.endpoint, "endpoint_key": place.players[0].agent.endpoint_key}
-    Agent.objects.filter(kind="player").update(shown_at=None, **where)
-    job = under_check(place.players[0])
+    address = {"endpoint": place.players[0].agent.endpoint, "endpoint_key": place.players[0].agent.endpoint_key}
+    Agent.objects.filter(kind="player").update(shown_at=None, **address)
+    job = start_check(place.players[0])
     assert job.own_tokens == set()
     for player in place.players:
         assert refused(client, player.token, match_id=None) == "E003"
@@ -117,10 +117,10 @@ def test_where_nobody_has_shown_to_be_there_both_have_to_know_the_match(client: 
     assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")]
 
 
-def test_over_a_line_an_agent_answers_for_itself_alone(client: Client) -> None:
+def test_in_a_check_over_a_line_only_its_agent_may_leave_out_the_match(client: Client) -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
-    job = under_check(place.players[0])
+    job = start_check(place.players[0])
     Check.objects.filter(pk=job.check_id).update(way="poll", endpoint_key=line_key(agent.pk), agent=agent)
     Agent.objects.filter(kind="player").update(shown_at=None, endpoint_key=agent.endpoint_key)
     assert relaying.may_name_no_match(Check.objects.get()) == {agent.pk}
@@ -128,7 +128,7 @@ def test_over_a_line_an_agent_answers_for_itself_alone(client: Client) -> None:
 
 def test_answers_of_checks_that_are_over_are_deleted(client: Client) -> None:
     place = make.setting(players=2)
-    first, second = (under_check(player) for player in place.players)
+    first, second = (start_check(player) for player in place.players)
     post(client, place.players[0].token)
     assert runs.finish(check_id=first.check_id, run=first.run, report=report(), now=NOW)
     assert answers_for(second) == []
@@ -137,11 +137,11 @@ def test_answers_of_checks_that_are_over_are_deleted(client: Client) -> None:
 
 @pytest.mark.parametrize("origin", ["of the address", "with the token", "by the league"])
 def test_the_program_at_an_address_is_not_checked_as_the_agent_that_only_names_it(origin: str) -> None:
-    """A program that minds its own id and league_token would fail, and its league could leave it out for that."""
+    """A program that looks at id and league_token would fail such a check; its league could leave it out for that."""
     place = make.setting(players=2, require_check=True)
     rival, thief = (player.agent for player in place.players)
-    where = {"endpoint": rival.endpoint, "endpoint_key": rival.endpoint_key}
-    Agent.objects.filter(pk=thief.pk).update(shown_at=None, **where)
+    address = {"endpoint": rival.endpoint, "endpoint_key": rival.endpoint_key}
+    Agent.objects.filter(pk=thief.pk).update(shown_at=None, **address)
     if origin == "by the league":
         asking.queue_agent(Agent.objects.get(pk=thief.pk), Check(asked_by="", due_at=NOW, created_at=NOW))
     else:
@@ -149,7 +149,7 @@ def test_the_program_at_an_address_is_not_checked_as_the_agent_that_only_names_i
     [job] = taking.take(now=NOW)
     known = (job.player_id, job.league_token, job.own_tokens)
     assert known == (rival.code, credentials.league_token(rival), {tokens.digest(place.players[0].token)})
-    # Where nobody has shown to be there the site cannot know better.
+    # If no agent has proved to be at the address, the site cannot know whose program it is.
     Agent.objects.update(shown_at=None)
     Check.objects.update(state="WANTED", agent=thief)
     [job] = taking.take(now=NOW)

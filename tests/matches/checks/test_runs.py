@@ -11,7 +11,7 @@ from league_sdk.protocol.notes import Code, Note, note
 from matches.checks import runs, taking
 from matches.models import Check
 from tests import factories as make
-from tests.matches.checks.asks import NOW, TEACHER, after, ask, run
+from tests.matches.checks.asks import INSTRUCTOR, NOW, after, ask, run
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
@@ -27,9 +27,13 @@ def test_the_progress_and_the_end_of_a_check_are_stored() -> None:
     assert runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     assert [one["id"] for one in fresh(check).report["clauses"]] == ["join.accepts"]
     assert runs.finish(check_id=check.pk, run=job.run, report=report(passed=False), now=after(2))
-    done = fresh(check)
-    assert (done.state, done.passed, done.problem) == ("DONE", False, "Answer GAME_INVITATION with accept: true.")
-    assert (done.finished_at, done.report) == (after(2), report(passed=False))
+    finished = fresh(check)
+    assert (finished.state, finished.passed, finished.problem) == (
+        "DONE",
+        False,
+        "Answer GAME_INVITATION with accept: true.",
+    )
+    assert (finished.finished_at, finished.report) == (after(2), report(passed=False))
 
 
 def test_characters_that_no_database_stores_are_replaced() -> None:
@@ -43,12 +47,12 @@ def test_a_run_whose_claim_timed_out_changes_nothing() -> None:
     check = ask()
     [job] = taking.take(now=NOW)
     later = after(taking.CLAIM_TIMEOUT_S + 1)
-    [again] = taking.take(now=later)
-    assert (again.check_id, job.run, again.run) == (check.pk, 1, 2)
+    [second_job] = taking.take(now=later)
+    assert (second_job.check_id, job.run, second_job.run) == (check.pk, 1, 2)
     assert runs.finish(check_id=check.pk, run=job.run, report=report()) is False
     assert runs.progress(check_id=check.pk, run=job.run, clauses=[]) is False
     assert fresh(check).state == "RUNNING"
-    assert runs.finish(check_id=check.pk, run=again.run, report=report()) is True
+    assert runs.finish(check_id=check.pk, run=second_job.run, report=report()) is True
 
 
 def test_a_check_whose_claim_times_out_three_times_fails() -> None:
@@ -65,13 +69,13 @@ def test_a_check_whose_claim_times_out_three_times_fails() -> None:
 
 def test_old_reports_of_an_address_are_deleted() -> None:
     for number in range(runs.MAX_REPORTS_PER_ADDRESS + 3):
-        run(ask(now=after(number), caller=TEACHER), now=after(number))
+        run(ask(now=after(number), caller=INSTRUCTOR), now=after(number))
     assert Check.objects.count() == runs.MAX_REPORTS_PER_ADDRESS
     assert Check.objects.order_by("created_at").first().created_at == after(3)
 
 
 @pytest.mark.parametrize(("reply", "problem"), [({"result": {}}, ""), (None, "No connection: Connection refused")])
-def test_the_outcome_notes_on_the_agent_whether_it_answers(reply: Any, problem: str) -> None:
+def test_a_finished_check_notes_on_the_agent_whether_it_answers(reply: Any, problem: str) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", port=8101)
     why = "No connection: Connection refused. Is the agent running?"
@@ -84,7 +88,7 @@ def test_the_outcome_notes_on_the_agent_whether_it_answers(reply: Any, problem: 
     [
         (None, note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS), note(Code.NOBODY_LISTENS)),
         ("<html>", note(Code.WEB_PAGE, status=200), "", note(Code.WEB_PAGE, status=200)),
-        # An agent answers its ping, and then makes mistakes.
+        # An agent was reached, and then answered wrongly.
         ({"result": {}}, "", "", ""),
     ],
     ids=["nobody", "web page", "an agent"],
@@ -102,13 +106,13 @@ def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
 
 
 def test_a_check_of_an_address_does_not_show_that_a_line_answers() -> None:
-    """Behind one router a whole class has one address, and each of them may have it checked."""
+    """Behind one router a whole class has one address, and every student may have that address checked."""
     make.open_league("fall")
-    fetches, listens = (make.join(name, "fall", port=8101) for name in ("Ada", "Bob"))
-    registration.note_lines(opened={fetches.agent.pk: "poll"}, closed=[], contested=[])
+    dialler, listener = (make.join(name, "fall", port=8101) for name in ("Ada", "Bob"))
+    registration.note_lines(opened={dialler.agent.pk: "poll"}, closed=[], contested=[])
     run(ask(), found=note(Code.NOBODY_LISTENS), passed=False, clauses=(clause(verdict="fails", came=None),))
-    assert (fetches.fresh().problem, fetches.fresh().call_found) == ("", str(note(Code.NOBODY_LISTENS)))
-    assert listens.fresh().problem == str(note(Code.NOBODY_LISTENS))
-    heard_at = fetches.fresh().heard_at
+    assert (dialler.fresh().problem, dialler.fresh().call_found) == ("", str(note(Code.NOBODY_LISTENS)))
+    assert listener.fresh().problem == str(note(Code.NOBODY_LISTENS))
+    heard_at = dialler.fresh().heard_at
     run(ask())
-    assert (fetches.fresh().heard_at, fetches.fresh().call_found) == (heard_at, "")
+    assert (dialler.fresh().heard_at, dialler.fresh().call_found) == (heard_at, "")

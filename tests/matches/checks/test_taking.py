@@ -15,7 +15,7 @@ from matches.checks import runs, taking, tending
 from matches.league import results
 from matches.models import Check, CheckState
 from tests import factories as make
-from tests.matches.checks.asks import FAR, NOW, TEACHER, after, ask
+from tests.matches.checks.asks import INSTRUCTOR, NOW, REMOTE, after, ask
 from tests.matches.checks.conftest import LeadsTo
 from tests.matches.reports import report
 
@@ -27,40 +27,42 @@ def claimed_endpoints(room: int = taking.MAX_RUNNING, now: datetime = NOW) -> li
     return [job.endpoint for job in taking.take(now=now, room=room)]
 
 
-def at(host: str, *ports: int) -> list[str]:
+def urls(host: str, *ports: int) -> list[str]:
     return [f"http://{host}:{port}/mcp" for port in ports]
 
 
 def test_one_check_per_address_and_a_limited_number_in_all_run_at_once() -> None:
     same = [ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b")]
-    others = [ask(f"http://127.0.0.1:{9000 + number}/mcp", TEACHER) for number in range(10)]
-    began = [job.check_id for job in taking.take(now=NOW)]
-    assert began == [same[0].pk, *(check.pk for check in others[:5])]
+    others = [ask(f"http://127.0.0.1:{9000 + number}/mcp", INSTRUCTOR) for number in range(10)]
+    claimed = [job.check_id for job in taking.take(now=NOW)]
+    assert claimed == [same[0].pk, *(check.pk for check in others[:5])]
     assert taking.take(now=NOW, room=0) == []
     assert [job.check_id for job in taking.take(now=NOW, room=4)] == [check.pk for check in others[5:7]]
     runs.finish(check_id=same[0].pk, run=1, report=report())
     assert [job.check_id for job in taking.take(now=NOW, room=3)] == [same[1].pk]
 
 
-def test_a_place_or_requester_has_two_running_checks_while_others_wait() -> None:
-    slow = at("192.0.2.7", 9000, 9001, 9002, 9003)
+def test_one_network_or_requester_has_two_running_checks_while_others_wait() -> None:
+    slow = urls("192.0.2.7", 9000, 9001, 9002, 9003)
     others = [f"http://192.0.2.{number}:8101/mcp" for number in (20, 21)]
     for url in slow:
-        ask(url, FAR)
-    far = [ask(url, TEACHER).endpoint for url in at("198.51.100.4", 9000, 9001, 9002)]
+        ask(url, REMOTE)
+    instructors = [ask(url, INSTRUCTOR).endpoint for url in urls("198.51.100.4", 9000, 9001, 9002)]
     for url, number in zip(others, (20, 21), strict=True):
         ask(url, Caller(f"192.0.2.{number}"))
-    assert claimed_endpoints() == [*slow[:2], *far[:2], *others]
+    assert claimed_endpoints() == [*slow[:2], *instructors[:2], *others]
 
 
 @pytest.mark.parametrize(
     "hosts",
     [("[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"), ("a.zone.example", "b.zone.example", "c.zone.example")],
 )
-def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(hosts: tuple[str, ...], leads_to: LeadsTo) -> None:
+def test_names_of_a_zone_and_addresses_of_a_network_count_as_one_network(
+    hosts: tuple[str, ...], leads_to: LeadsTo
+) -> None:
     leads_to.update({host.strip("[]"): ("192.0.2.30",) for host in hosts})
     for host in hosts:
-        ask(f"http://{host}:8101/mcp", TEACHER)
+        ask(f"http://{host}:8101/mcp", INSTRUCTOR)
     last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
     assert claimed_endpoints(room=5) == [*(f"http://{host}:8101/mcp" for host in hosts[:2]), last.endpoint]
 
@@ -73,7 +75,7 @@ def test_checks_that_a_league_demands_come_first_and_have_two_reserved_places() 
     ada, bob = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
     tending.tend(now=NOW - timedelta(hours=1))
     Check.objects.filter(asked_by="").update(due_at=after(1))
-    # Bob has asked himself meanwhile.
+    # Bob has asked for his check himself meanwhile.
     Check.objects.filter(agent=bob.agent).update(asked_by="127.0.0.1")
     assert claimed_endpoints(room=2, now=after(2)) == [ada.agent.endpoint, bob.agent.endpoint]
 
@@ -98,7 +100,7 @@ def test_a_program_under_check_gets_its_match_after_the_check() -> None:
     place = make.setting(players=2)
     make.open_league("winter")
     alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")
-    ask("", FAR, token=alias.token)
+    ask("", REMOTE, token=alias.token)
     [job] = taking.take(now=NOW)
     make.playing_on(place)
     assert place.states() == {"R1M1": "READY"}
@@ -111,7 +113,7 @@ def test_a_slow_check_delays_a_match_for_a_limited_time() -> None:
     """The agent under check decides itself how long the check takes."""
     place = make.setting(players=2)
     begun = timezone.now() - timedelta(seconds=taking.MAX_MATCH_DELAY_S)
-    ask("", FAR, token=place.players[0].token, now=begun)
+    ask("", REMOTE, token=place.players[0].token, now=begun)
     assert len(taking.take(now=begun)) == 1
     make.playing_on(place)
     assert place.states() == {"R1M1": "ASSIGNED"}
@@ -126,22 +128,22 @@ def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(leads_
     alias = make.join("Alias", "winter", endpoint="http://alias.example:8101/x")
     place = make.Setting("fall", [victim], [])
     make.playing_on(place)
-    ask("", FAR, token=alias.token)
-    # Where it leads to is not known yet; then, that it leads to a program that plays.
+    ask("", REMOTE, token=alias.token)
+    # First the address of the name is not known; then the name leads to a program that has a match.
     assert claimed_endpoints() == []
     leads_to["alias.example"] = ("192.0.2.7",)
     assert claimed_endpoints() == []
     results.cancel(league_id="fall", match_id="R1M1", why="over")
     [job] = taking.take(now=NOW)
-    # Wherever the name leads a moment later: this is what is called.
+    # The check calls this address, wherever the name leads a moment later.
     assert job.pinned == (("alias.example", ("192.0.2.7",)),)
 
 
-@pytest.mark.parametrize("at_home", [True, False])
-def test_a_check_has_the_limits_of_the_agents_league_or_of_the_one_it_waits_for(at_home: bool) -> None:
+@pytest.mark.parametrize("in_league", [True, False])
+def test_a_check_has_the_limits_of_the_agents_league_or_of_the_one_it_waits_for(in_league: bool) -> None:
     make.open_league("fall", move_timeout_s=2)
-    member = make.join("Ada", "fall" if at_home else None, port=8101)
-    if not at_home:
+    member = make.join("Ada", "fall" if in_league else None, port=8101)
+    if not in_league:
         Agent.objects.update(promised_league_id="fall")
     ask(member.agent.endpoint)
     [job] = taking.take(now=NOW)

@@ -14,7 +14,7 @@ from matches.checks.runs import REGISTRATION
 from matches.league import lifecycle
 from matches.models import Check, League
 from tests import factories as make
-from tests.matches.checks.asks import HERE, TEACHER, after, ask, fill, run
+from tests.matches.checks.asks import INSTRUCTOR, LOCAL, after, ask, fill, run
 from tests.matches.reports import clause
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_a_registration_is_checked_after_a_few_seconds_and_retried_with_backoff(
     assert tending.tend(now=moment + timedelta(days=1)) == 0
 
 
-def test_retries_end_until_the_agent_registers_again() -> None:
+def test_retries_stop_until_the_agent_registers_again() -> None:
     make.open_league("fall", require_check=True)
     member = make.join("Ada", "fall", port=8101)
     moment = registered_at(member)
@@ -66,7 +66,7 @@ def test_retries_end_until_the_agent_registers_again() -> None:
     assert tending.tend(now=moment + timedelta(days=1)) == 1
 
 
-@pytest.mark.parametrize("why", ["not demanded", "closed", "demo", "passed", "coming"])
+@pytest.mark.parametrize("why", ["not demanded", "closed", "demo", "passed", "queued"])
 def test_no_check_is_queued_when_none_is_due(why: str) -> None:
     demanded = {} if why == "not demanded" else {"require_check": True}
     make.open_league("fall", **demanded)
@@ -78,7 +78,7 @@ def test_no_check_is_queued_when_none_is_due(why: str) -> None:
     elif why == "passed":
         moment = registered_at(member) + timedelta(seconds=1)
         run(ask(now=moment), now=moment)
-    elif why == "coming":
+    elif why == "queued":
         ask(now=registered_at(member))
     assert tend(100, registered_at(member)) == 0
 
@@ -86,7 +86,7 @@ def test_no_check_is_queued_when_none_is_due(why: str) -> None:
 # After a registration ---------------------------------------------------------------------------
 
 
-def registered(agent: Agent, seconds: float = 0) -> Check | None:
+def check_after_registration(agent: Agent, seconds: float = 0) -> Check | None:
     """The check that a registration starts, this many seconds after the first one."""
     return tending.after_registration(agent=agent, now=after(seconds))
 
@@ -97,14 +97,14 @@ def player(port: int = 8101, league: str | None = "fall") -> Agent:
 
 def test_a_registration_asks_for_a_check_a_few_seconds_later() -> None:
     make.open_league("fall")
-    check = registered(player())
+    check = check_after_registration(player())
     assert check is not None
     assert (check.asked_by, check.due_at, check.withheld) == (REGISTRATION, after(3), False)
     assert [job.asked_by for job in taking.take(now=after(3))] == [REGISTRATION]
 
 
 def test_a_player_in_the_lobby_is_checked_too() -> None:
-    assert registered(player(league=None)) is not None
+    assert check_after_registration(player(league=None)) is not None
 
 
 @pytest.mark.parametrize("why", ["switched off", "closed", "demo", "demanded", "referee"])
@@ -115,16 +115,16 @@ def test_no_check_is_asked_for_where_none_is_wanted(why: str, settings: Any) -> 
         settings.LEAGUE_CHECK_ON_REGISTRATION = False
     elif why in ("closed", "demo"):
         League.objects.update(**({"state": "SCHEDULED"} if why == "closed" else {"demo": True}))
-    assert registered(Agent.objects.get(pk=agent.pk)) is None
+    assert check_after_registration(Agent.objects.get(pk=agent.pk)) is None
     assert not Check.objects.exists()
 
 
 @pytest.mark.exhaustive
-def test_a_thousand_registrations_of_one_agent_cost_a_few_checks() -> None:
+def test_a_thousand_registrations_of_one_agent_start_a_few_checks() -> None:
     make.open_league("fall")
     agent = player()
     for number in range(1000):
-        check = registered(agent, number)
+        check = check_after_registration(agent, number)
         if check is not None and check.due_at <= after(number) and check.state == "WANTED":
             run(check, now=after(number))
     assert Check.objects.count() <= tending.MAX_PER_HOUR
@@ -133,56 +133,56 @@ def test_a_thousand_registrations_of_one_agent_cost_a_few_checks() -> None:
     assert min(waits) >= tending.MIN_INTERVAL_S
 
 
-def test_one_place_cannot_fill_the_queue() -> None:
+def test_the_registrations_of_one_network_cannot_fill_the_queue() -> None:
     fill(tending.MAX_PER_PLACE_AND_HOUR - 2, "127.0.0.1", asked_by=REGISTRATION)
     make.open_league("fall")
     agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8104)]
-    assert [registered(agent) is not None for agent in agents] == [True, True, False]
+    assert [check_after_registration(agent) is not None for agent in agents] == [True, True, False]
 
 
 def test_two_automatic_checks_run_at_a_time_after_those_that_somebody_asked_for() -> None:
     make.open_league("fall")
     agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8106)]
     for agent in agents[:4]:
-        registered(agent)
-    check = ask(agents[4].endpoint, TEACHER, now=after(10))
+        check_after_registration(agent)
+    check = ask(agents[4].endpoint, INSTRUCTOR, now=after(10))
     jobs = taking.take(now=after(10))
     assert jobs[0].check_id == check.pk
     assert [job.asked_by for job in jobs] == [runs.INSTRUCTOR, REGISTRATION, REGISTRATION]
     assert taking.take(now=after(10)) == []
 
 
-def test_a_student_who_asks_does_not_wait_behind_them_and_keeps_the_five_a_minute() -> None:
+def test_a_student_who_asks_gets_the_waiting_automatic_check_at_once() -> None:
     make.open_league("fall")
     agent = player()
-    check = registered(agent)
+    check = check_after_registration(agent)
     assert check is not None
-    assert ask(agent.endpoint, HERE, now=after(1)).pk == check.pk
+    assert ask(agent.endpoint, LOCAL, now=after(1)).pk == check.pk
     check.refresh_from_db()
-    assert (check.asked_by, check.due_at) == (HERE.ip, after(1))
+    assert (check.asked_by, check.due_at) == (LOCAL.ip, after(1))
 
 
-def test_automatic_checks_leave_room_in_the_queue_for_those_of_students() -> None:
+def test_automatic_checks_leave_room_in_the_queue_for_checks_that_students_ask_for() -> None:
     fill(asking.MAX_QUEUED, "198.51.100.1", asked_by=REGISTRATION)
     make.open_league("fall")
     for port in (8101, 8102):
-        registered(make.join(f"Agent {port}", "fall", port=port).agent)
+        check_after_registration(make.join(f"Agent {port}", "fall", port=port).agent)
     assert ask("http://127.0.0.1:8103/mcp", now=after(10)) is not None
 
 
-def silent(check: Check, now: datetime) -> None:
-    """Carry a check out that nobody answers."""
+def run_unanswered(check: Check, now: datetime) -> None:
+    """Carry a check out in which nobody answers."""
     unreached = clause("http.reached", "fails", came=None, why="No connection.")
     run(check, passed=False, now=now, clauses=(unreached,))
 
 
 def test_an_agent_that_does_not_answer_yet_is_tried_again_a_few_times() -> None:
     make.open_league("fall")
-    check = registered(player())
+    check = check_after_registration(player())
     waits: list[float] = []
     while check is not None:
         moment = check.due_at
-        silent(check, moment)
+        run_unanswered(check, moment)
         tending.tend(now=moment)
         check = Check.objects.filter(state="WANTED").first()
         if check is not None:
@@ -192,7 +192,7 @@ def test_an_agent_that_does_not_answer_yet_is_tried_again_a_few_times() -> None:
 
 def test_an_agent_that_answered_is_not_tried_again() -> None:
     make.open_league("fall")
-    check = registered(player())
+    check = check_after_registration(player())
     assert check is not None
     run(check, passed=False, now=after(3))
     assert tending.tend(now=after(4)) == 0
@@ -201,28 +201,28 @@ def test_an_agent_that_answered_is_not_tried_again() -> None:
 def test_a_check_after_a_registration_gives_way_to_a_match() -> None:
     place = make.setting(players=2)
     agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
-    registered(agent)
+    check_after_registration(agent)
     jobs = taking.take(now=after(3))
     assert taking.overtaken(jobs) == set()
     lifecycle.start_league(league_id=place.league_id)
     assert taking.overtaken(jobs) == {job.check_id for job in jobs}
 
 
-def test_a_place_that_has_had_many_checks_waits_for_one_that_has_had_none() -> None:
+def test_a_network_that_has_had_many_checks_waits_for_one_that_has_had_none() -> None:
     """Two machines with a hundred slow agents each do not keep a fresh class from being checked."""
     make.open_league("fall")
     greedy = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8105)]
     for agent in greedy:
-        registered(agent)
+        check_after_registration(agent)
     fresh = make.join("Fresh", "fall", port=8101).agent
     Agent.objects.filter(pk=fresh.pk).update(endpoint="http://127.0.0.9:8101/mcp", endpoint_key="127.0.0.9|8101|/mcp")
-    registered(Agent.objects.select_related("league").get(pk=fresh.pk), 1)
+    check_after_registration(Agent.objects.select_related("league").get(pk=fresh.pk), 1)
     first = taking.take(now=after(10))[0]
     assert first.endpoint == "http://127.0.0.9:8101/mcp"
 
 
 def test_an_agent_without_an_address_is_checked_too() -> None:
     make.open_league("fall")
-    check = registered(make.join("Ada", "fall", delivery="poll").agent)
+    check = check_after_registration(make.join("Ada", "fall", delivery="poll").agent)
     assert check is not None
     assert [job.agent for job in taking.take(now=after(3))] == [check.agent_id]

@@ -1,4 +1,4 @@
-"""By which way an agent is checked, whom the report tells of, and what nobody gains by a line of its own."""
+"""By which way an agent is checked, its address or its line, and that a check over a line concerns its agent alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matches.league import lifecycle
 from matches.models import Check, CheckWay
 from matches.view import readiness
 from tests import factories as make
-from tests.matches.checks.asks import FAR, HERE, NOW, TEACHER, after, ask
+from tests.matches.checks.asks import INSTRUCTOR, LOCAL, NOW, REMOTE, after, ask
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def word(agent: Agent) -> str:
     return readiness.readiness([Agent.objects.get(pk=agent.pk)])[agent.pk].word.value
 
 
-def test_an_agent_without_an_address_is_checked_over_its_line_whatever_it_does() -> None:
+def test_an_agent_without_an_address_is_checked_over_its_line_even_if_none_is_open() -> None:
     make.open_league("fall")
     ada = dialler()
     for seconds, way in ((0, "websocket"), (1, "inbox")):
@@ -71,12 +71,12 @@ def test_an_agent_that_opens_its_line_only_for_checks_is_not_called_ready() -> N
         finish(job)
         assert word(ada) == "ready"
     rows.update(line="")
-    known = readiness.readiness([rows.get()])[ada.pk]
-    assert (known.word.value, known.able) == ("unreachable", False)
-    assert known.step == "Start it: it fetches no messages."
+    row = readiness.readiness([rows.get()])[ada.pk]
+    assert (row.word.value, row.able) == ("unreachable", False)
+    assert row.step == "Start it: it fetches no messages."
 
 
-def test_an_agent_with_both_ways_is_checked_by_the_one_that_its_league_would_use() -> None:
+def test_an_agent_with_address_and_line_is_checked_by_the_way_that_its_league_would_use() -> None:
     make.open_league("fall")
     ada = make.join("Ada", "fall", port=8101).agent
     check = queue(ada)
@@ -97,7 +97,7 @@ def test_a_check_that_names_an_address_goes_to_that_address() -> None:
     mallory = make.join("Mallory", "fall", port=8101).agent
     with hub.line(mallory.pk, "poll", token="t"):
         own = queue(mallory)
-        for seconds, caller in ((1, HERE), (2, TEACHER)):
+        for seconds, caller in ((1, LOCAL), (2, INSTRUCTOR)):
             check = ask(caller=caller, now=after(seconds))
             assert (check.way, check.pk == own.pk) == (CheckWay.ADDRESS, False)
         jobs = {job.check_id: job.agent for job in take(3)}
@@ -137,7 +137,7 @@ def test_while_an_agent_dials_out_only_checks_over_its_line_count() -> None:
     assert word(ada) == "wrong_answers"
 
 
-def test_a_check_over_a_line_holds_no_match_but_the_agents_own() -> None:
+def test_a_check_over_a_line_delays_no_match_but_the_agents_own() -> None:
     place = make.setting(players=4)
     victim, mallory = place.players[0].agent, place.players[1].agent
     Agent.objects.filter(pk=mallory.pk).update(endpoint=victim.endpoint, endpoint_key=victim.endpoint_key)
@@ -154,19 +154,19 @@ def test_a_check_whose_line_is_gone_calls_the_address_unless_somebody_plays_or_i
         queue(ada)
         [job] = take()
     assert taking.occupied() == {f"agent:{ada.pk}"}
-    running_check = ask("http://127.0.0.1:8101/mcp", HERE, now=after(1))
+    running_check = ask("http://127.0.0.1:8101/mcp", LOCAL, now=after(1))
     [other] = take(1)
     assert other.check_id == running_check.pk
     assert not taking.falls_back(job)
     finish(other)
     assert taking.falls_back(job)
-    # From now on nobody else is sent there: no match, and no other check.
+    # From now on no match and no other check is started at that address.
     assert taking.occupied() == {f"agent:{ada.pk}", "127.0.0.1|8101"}
     finish(job)
     assert taking.occupied() == set()
 
 
-def test_a_check_over_a_line_does_not_call_the_address_of_one_that_plays() -> None:
+def test_a_check_over_a_line_does_not_fall_back_to_the_address_of_an_agent_that_plays() -> None:
     make.open_league("fall")
     make.hire("Judge", port=8001)
     ada, _bob = make.join("Ada", "fall", port=8101).agent, make.join("Bob", "fall", port=8102)
@@ -178,7 +178,7 @@ def test_a_check_over_a_line_does_not_call_the_address_of_one_that_plays() -> No
     assert not taking.falls_back(job)
 
 
-def test_an_agent_without_an_address_falls_back_to_none() -> None:
+def test_the_check_of_an_agent_without_an_address_cannot_fall_back() -> None:
     make.open_league("fall")
     ada = dialler()
     queue(ada.agent)
@@ -200,7 +200,7 @@ def test_a_match_comes_before_the_check_of_its_player() -> None:
     assert take(20) == []
 
 
-def test_registrations_have_two_at_a_time_checked_in_the_turn_of_their_places() -> None:
+def test_two_checks_after_registrations_run_at_once_one_for_each_network() -> None:
     make.open_league("fall")
     for name in ("Ada", "Bob", "Eve", "Kim"):
         agent = dialler(name).agent
@@ -213,32 +213,32 @@ def test_registrations_have_two_at_a_time_checked_in_the_turn_of_their_places() 
 
 
 @pytest.mark.exhaustive
-def test_hundreds_of_wishes_for_a_check_are_one() -> None:
+def test_hundreds_of_requests_for_a_check_make_one_check() -> None:
     make.open_league("fall")
     ada = dialler()
     for number in range(200):
-        assert ask("", FAR, token=ada.token, now=after(number / 10)).agent_id == ada.agent.pk
+        assert ask("", REMOTE, token=ada.token, now=after(number / 10)).agent_id == ada.agent.pk
     assert Check.objects.count() == 1
     [job] = take(60)
     assert job.agent == ada.agent.pk
-    # Wishes while it runs are for it, and one that ended is not begun again more than so often.
-    assert ask("", FAR, token=ada.token, now=after(61)).pk == job.check_id
+    # A request during the run returns the running check; after its end the limit for one minute applies.
+    assert ask("", REMOTE, token=ada.token, now=after(61)).pk == job.check_id
     finish(job)
     for number in range(asking.MAX_CHECKS_PER_MINUTE - 1):
-        ask("", FAR, token=ada.token, now=after(number / 100))
+        ask("", REMOTE, token=ada.token, now=after(number / 100))
         [job] = take(62)
         finish(job)
     with pytest.raises(asking.TooManyChecks):
-        ask("", FAR, token=ada.token, now=after(1))
+        ask("", REMOTE, token=ada.token, now=after(1))
 
 
-def test_a_check_that_waits_is_found_by_both_keys() -> None:
-    """The agent opens its line between two wishes: it is still one check."""
+def test_a_waiting_check_is_found_by_address_and_by_line() -> None:
+    """The agent opens its line between two requests: there is still one check."""
     make.open_league("fall")
     ada = make.join("Ada", "fall", port=8101)
-    first = ask("", FAR, token=ada.token)
+    first = ask("", REMOTE, token=ada.token)
     with hub.line(ada.agent.pk, "poll", token="t"):
-        assert ask("", FAR, token=ada.token, now=after(1)).pk == first.pk
+        assert ask("", REMOTE, token=ada.token, now=after(1)).pk == first.pk
         [job] = take(2)
         assert (job.check_id, job.agent) == (first.pk, ada.agent.pk)
-        assert ask("", FAR, token=ada.token, now=after(3)).pk == first.pk
+        assert ask("", REMOTE, token=ada.token, now=after(3)).pk == first.pk

@@ -29,20 +29,20 @@ def lines() -> Iterator[ExitStack]:
         yield stack
 
 
-def homes(*, progress: bool = True) -> list[Agent]:
-    """Two players in two leagues whose routers gave them the same address, against one neighbour each."""
+def two_leagues_at_one_address(*, progress: bool = True) -> list[Agent]:
+    """Two players, each in a league with one opponent, whose routers gave them the same address."""
     make.hire(port=8001, progress=progress)
-    ours = []
+    adas = []
     for number, league in enumerate(("fall", "spring")):
         make.open_league(league)
-        ours.append(make.join("Ada", league, port=8101).agent)
+        adas.append(make.join("Ada", league, port=8101).agent)
         make.join("Bob", league, port=8102 + number)
         lifecycle.start_league(league_id=league)
         make.open_current(league)
-    return ours
+    return adas
 
 
-def found(agents: list[Agent], what: str) -> None:
+def note_call_found(agents: list[Agent], what: str) -> None:
     Agent.objects.filter(pk__in=[agent.pk for agent in agents]).update(call_found=what)
 
 
@@ -56,33 +56,33 @@ def endpoints(starts: list[Start]) -> set[str]:
     return {seat["endpoint"] for one in params for seat in (one["player_A"], one["player_B"])}
 
 
-def test_agents_that_only_their_lines_reach_play_beside_each_other_and_are_called_nowhere_else(
+def test_agents_that_are_reached_only_over_their_lines_play_at_the_same_time_and_are_called_nowhere_else(
     lines: ExitStack,
 ) -> None:
-    ours = homes()
-    found(ours, SILENT)
-    open_lines(ours, lines)
+    adas = two_leagues_at_one_address()
+    note_call_found(adas, SILENT)
+    open_lines(adas, lines)
     starts = make.look().starts
     assert len(starts) == 2
-    assert endpoints(starts) >= {inbox_url(agent.pk) for agent in ours}
+    assert endpoints(starts) >= {inbox_url(agent.pk) for agent in adas}
     assert "http://localhost:8101/mcp" not in endpoints(starts)
-    # A start that is sent again says the same, whatever became of the line and the address since.
+    # A start that is sent again names the same endpoints, even if the line and the finding at the address have changed.
     lines.close()
-    found(ours, "")
+    note_call_found(adas, "")
     assert endpoints(make.look().starts) <= endpoints(starts)
 
 
 @pytest.mark.parametrize("what", ["", str(note(Code.OTHER_JSON, status=404)), str(note(Code.NOT_IN_TIME))])
-def test_an_agent_that_may_be_at_its_address_plays_there_alone(lines: ExitStack, what: str) -> None:
-    ours = homes()
-    found(ours, what)
-    open_lines(ours, lines)
+def test_agents_that_may_be_at_one_address_play_there_one_at_a_time(lines: ExitStack, what: str) -> None:
+    adas = two_leagues_at_one_address()
+    note_call_found(adas, what)
+    open_lines(adas, lines)
     assert len(make.look().starts) == 1
 
 
-def test_an_agent_without_a_line_is_called_at_its_address_and_waits_for_it() -> None:
-    ours = homes()
-    found(ours, SILENT)
+def test_agents_without_a_line_are_called_at_their_address_one_at_a_time() -> None:
+    adas = two_leagues_at_one_address()
+    note_call_found(adas, SILENT)
     assert len(make.look().starts) == 1
 
 
@@ -90,7 +90,7 @@ def test_an_agent_plays_one_match_at_a_time_over_its_line(lines: ExitStack) -> N
     make.hire(port=8001)
     make.open_league("fall")
     players = [make.join(f"P{number}", "fall", port=8101).agent for number in range(4)]
-    found(players, SILENT)
+    note_call_found(players, SILENT)
     open_lines(players, lines)
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
@@ -101,16 +101,16 @@ def test_an_agent_plays_one_match_at_a_time_over_its_line(lines: ExitStack) -> N
 
 
 def test_a_students_referee_calls_addresses_only(lines: ExitStack) -> None:
-    ours = homes(progress=False)
+    adas = two_leagues_at_one_address(progress=False)
     # The message about the round has reached it.
     Delivery.objects.update(state=DeliveryState.SETTLED)
-    found(ours, SILENT)
-    open_lines(ours, lines)
+    note_call_found(adas, SILENT)
+    open_lines(adas, lines)
     assert len(make.look().starts) == 1
 
 
-def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_another() -> None:
-    """Its line gave it a seat of its own; without the line it would play with its rival's program."""
+def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_its_rival() -> None:
+    """Its line let it enter; at the address that it names, its rival's program would play for it."""
     make.hire(port=8001)
     make.open_league("fall")
     rival, thief = (make.join(name, "fall", port=port) for name, port in (("Rival", 8101), ("Thief", 8102)))
@@ -122,7 +122,7 @@ def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_anoth
 
 
 @pytest.mark.parametrize(
-    "thiefs",
+    "changes",
     [
         {"line_seen_at": None},
         {"by_hand": True},
@@ -130,11 +130,11 @@ def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_anoth
         {"endpoint": "http://localhost:8102/mcp"},
     ],
 )
-def test_all_others_are_called_at_the_address_that_they_name(thiefs: dict[str, object]) -> None:
+def test_any_other_player_is_called_at_the_address_that_it_names(changes: dict[str, object]) -> None:
     make.hire(port=8001)
     make.open_league("fall")
     rival, other = (make.join(name, "fall", port=port) for name, port in (("Rival", 8101), ("Other", 8102)))
-    named = {"endpoint": "http://localhost:8101/x", "shown_at": None, "line_seen_at": timezone.now()} | thiefs
+    named = {"endpoint": "http://localhost:8101/x", "shown_at": None, "line_seen_at": timezone.now()} | changes
     Agent.objects.filter(pk=other.agent.pk).update(**named)
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")

@@ -31,50 +31,50 @@ from tests.matches.conftest import conducting, look_by
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def place(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
-    """A league whose agents all listen at the test's server. Reads and writes rows: call it by ``in_db``."""
+def make_league(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
+    """A league whose agents all listen at the test's server. It uses the database: call it by ``in_db``."""
     judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(1, referees + 1)]
     make.open_league("fall", **settings)
     members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
     return make.Setting("fall", members, judges)
 
 
-def unsettled() -> int:
+def pending_deliveries() -> int:
     return Delivery.objects.filter(state="PENDING").count()
 
 
-class Watched(Client):
-    """Calls ``does`` before each request, with the address, the body and the limit in seconds."""
+class WatchedClient(Client):
+    """Calls ``inspect`` before each request, with the address, the body and the limit in seconds."""
 
-    def __init__(self, does: Callable[[str, bytes, float], None]) -> None:
+    def __init__(self, inspect: Callable[[str, bytes, float], None]) -> None:
         super().__init__(agent_type="league_manager", policy=endpoint_policy())
-        self._does = does
+        self._inspect = inspect
 
     async def post(self, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
-        self._does(url, message, limit_s)
+        self._inspect(url, message, limit_s)
         return await super().post(url, message, limit_s=limit_s, **more)
 
 
 async def test_the_messages_of_a_league_are_sent_in_order(agents: Agents) -> None:
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
         await agents.until_in_db(lambda: Match.objects.get().state == "ASSIGNED")
         await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
-        await agents.until_in_db(lambda: unsettled() == 0)
-    whole = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+        await agents.until_in_db(lambda: pending_deliveries() == 0)
+    player_types = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
     assert {name: agents.types(name) for name in ("P01", "P02", "REF01")} == {
-        "P01": whole,
-        "P02": whole,
+        "P01": player_types,
+        "P02": player_types,
         "REF01": ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"],
     }
     ids = [body["id"] for name in ("P01", "P02") for body in agents.received[name]]
     assert len(set(ids)) == 8
 
 
-async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
-    league = await agents.in_db(lambda: place(agents))
+async def test_start_match_for_a_referee_of_the_site_has_these_fields(agents: Agents) -> None:
+    league = await agents.in_db(lambda: make_league(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
@@ -98,7 +98,7 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
             "your_standings": {"wins": 0, "losses": 0, "draws": 0},
             "joined_before": False,
             "suspended": False,
-            # Their server is marked as a gateway.
+            # The test's server, where all of them listen, is marked as a gateway.
             "stays": True,
             "inbox_key": SeatKey(match.pk, 1, player.agent.pk).text(),
             "connect_grace_s": 5,
@@ -135,11 +135,11 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
 
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     agents.answers["P02"] = None
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(endpoint=nowhere))
-    async with conducting(client=Watched(count)):
+    async with conducting(client=WatchedClient(count)):
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await agents.until_in_db(lambda: unsettled() == 0)
+        await agents.until_in_db(lambda: pending_deliveries() == 0)
     assert (calls[nowhere], calls[agents.url("P02")]) == (2, 1)
 
     def outcomes() -> list[tuple[str, str]]:
@@ -165,12 +165,12 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
     ],
 )
 async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, answer: Any, counted: int) -> None:
-    league = await agents.in_db(lambda: place(agents, referees=2))
-    lost = league.referees[0].agent
+    league = await agents.in_db(lambda: make_league(agents, referees=2))
+    failing = league.referees[0].agent
     agents.answers["REF01"] = answer
     if answer == "no port":
         endpoint = f"http://127.0.0.1:{free_port()}/mcp"
-        await agents.in_db(lambda: Agent.objects.filter(pk=lost.pk).update(endpoint=endpoint))
+        await agents.in_db(lambda: Agent.objects.filter(pk=failing.pk).update(endpoint=endpoint))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
@@ -182,9 +182,9 @@ async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, ans
     assert (match.state, match.lost_attempts, match.referee_id) == ("ASSIGNED", counted, league.referees[1].agent.pk)
 
 
-@pytest.mark.parametrize("takes_it", [False, True])
-async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_while_it_may_be_played(
-    agents: Agents, takes_it: bool
+@pytest.mark.parametrize("second_accepted", [False, True])
+async def test_a_start_whose_answer_was_lost_is_sent_again_and_to_no_other_referee_while_it_may_be_played(
+    agents: Agents, second_accepted: bool
 ) -> None:
     """Two referees of one match would tell its players two results."""
     starts: list[dict[str, Any]] = []
@@ -192,9 +192,9 @@ async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_
     def answer(body: dict[str, Any]) -> Any:
         if body["method"] == "start_match":
             starts.append(body["params"])
-        return OK if body["method"] != "start_match" or (takes_it and len(starts) > 1) else None
+        return OK if body["method"] != "start_match" or (second_accepted and len(starts) > 1) else None
 
-    league = await agents.in_db(lambda: place(agents, referees=2))
+    league = await agents.in_db(lambda: make_league(agents, referees=2))
     agents.answers["REF01"] = answer
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
@@ -202,20 +202,20 @@ async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_
         match = await agents.in_db(lambda: league.match("R1M1"))
         assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
         assert (starts[0]["attempt"], starts[0]["conversation_id"]) == (1, match.conversation_id)
-        if not takes_it:
+        if not second_accepted:
             # A match without progress goes to another referee after its lease.
             await agents.in_db(lambda: Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
             await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
     # A start is also sent again when a kept connection breaks, so it may arrive twice (ruling, section 10).
     assert {one["attempt"] for one in starts} == {1}
-    assert ("START_MATCH" in agents.types("REF02")) == (not takes_it)
+    assert ("START_MATCH" in agents.types("REF02")) == (not second_accepted)
 
 
 async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_referee(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The earlier conductor was killed after the referee took the start; the new one cannot reach the referee."""
-    league = await agents.in_db(lambda: place(agents, referees=2))
+    league = await agents.in_db(lambda: make_league(agents, referees=2))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
@@ -227,14 +227,14 @@ async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_ref
             agents.news.set()
             raise NotReached("no connection", connected=False)
 
-    async with conducting(client=Watched(unreached)):
+    async with conducting(client=WatchedClient(unreached)):
         await agents.until(lambda: len(tried) == 2)
     match = await agents.in_db(lambda: league.match("R1M1"))
     assert (match.state, match.attempt, match.referee.code) == ("ASSIGNED", 1, "REF01")
     assert (await agents.in_db(league.referees[0].fresh)).problem == ""
 
 
-async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
+async def test_a_start_may_be_accepted_in_the_first_part_of_a_lease_only(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A referee stops calling players a fixed time after the start was sent, which must be before the lease ends."""
@@ -244,8 +244,8 @@ async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
         if b'"start_match"' in message:
             limits[url] = limit_s
 
-    league = await agents.in_db(lambda: place(agents, referee_lease_s=8, generic_timeout_s=10))
-    async with conducting(client=Watched(note)):
+    league = await agents.in_db(lambda: make_league(agents, referee_lease_s=8, generic_timeout_s=10))
+    async with conducting(client=WatchedClient(note)):
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
     rules = (await agents.in_db(lambda: league.match("R1M1").league)).rules
@@ -255,7 +255,7 @@ async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
 
 async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> None:
     agents.gates["P01"] = asyncio.Event()
-    league = await agents.in_db(lambda: place(agents, announce_wait_s=0))
+    league = await agents.in_db(lambda: make_league(agents, announce_wait_s=0))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
@@ -268,7 +268,7 @@ async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> 
             await agents.news.wait()
         assert agents.types("P01") == ["ROUND_ANNOUNCEMENT"]
         agents.gates["P01"].set()
-        await agents.until_in_db(lambda: unsettled() == 0)
+        await agents.until_in_db(lambda: pending_deliveries() == 0)
     # The announcement was sent before its round ended, so it is not dropped; the others follow in order.
     assert agents.types("P01") == [
         "ROUND_ANNOUNCEMENT",
@@ -279,7 +279,7 @@ async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> 
 
 
 async def test_a_wanted_ping_is_sent_once_and_its_outcome_is_stored(agents: Agents) -> None:
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     keys = [one.agent.pk for one in league.players]
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
@@ -307,7 +307,7 @@ async def test_a_plan_from_before_a_long_stop_is_made_again(agents: Agents, monk
         return plan
 
     look_by(monkeypatch, looked_long_ago)
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
@@ -322,14 +322,14 @@ async def test_an_agent_is_not_pinged_while_a_message_is_being_sent_to_it(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the end of the ping would free the agent while a broadcast is still being sent to it."""
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
     await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(check_wanted=True))
     plan = await agents.in_db(lambda: due.look(busy_agents=(), draining=False))
     assert (league.players[0].agent.pk in plan.parcels, plan.pings) == (True, [])
 
 
-async def test_the_next_look_does_what_a_failed_look_has_left(
+async def test_the_next_look_inspect_what_a_failed_look_left_undone(
     agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_down, failures = Outcomes.write_down, []
@@ -341,10 +341,10 @@ async def test_the_next_look_does_what_a_failed_look_has_left(
         write_down(outcomes)
 
     monkeypatch.setattr(Outcomes, "write_down", failing)
-    await agents.in_db(lambda: place(agents))
+    await agents.in_db(lambda: make_league(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await agents.until_in_db(lambda: unsettled() == 0)
+        await agents.until_in_db(lambda: pending_deliveries() == 0)
     assert (agents.types("P01"), agents.types("P02")) == (["ROUND_ANNOUNCEMENT"], ["ROUND_ANNOUNCEMENT"])
     failed = [record.message for record in caplog.records if record.name == "matches.conducting.conductor"]
     assert failed == ["a look failed; the next one tries again"]

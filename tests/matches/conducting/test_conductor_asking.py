@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HANGING = [f"p{number}" for number in range(10)]
 
 
-def enrolled(agents: Agents) -> list[int]:
+def register_players(agents: Agents) -> list[int]:
     """Register fifty players in a league; their primary keys."""
     make.open_league("fall")
     return [make.join(f"Player {n}", "fall", endpoint=agents.url(f"p{n}")).agent.pk for n in range(50)]
@@ -32,7 +32,7 @@ def waiting() -> int:
 async def test_fifty_agents_are_pinged_at_once(agents: Agents) -> None:
     for name in HANGING:
         agents.gates[name] = asyncio.Event()
-    keys = await agents.in_db(lambda: enrolled(agents))
+    keys = await agents.in_db(lambda: register_players(agents))
     async with conducting(patience=Patience(ping_s=60.0)):
         await agents.in_db(lambda: registration.want_ping(agent_ids=keys))
         nudge()

@@ -1,4 +1,4 @@
-"""Looks of a conductor that slept, and looks that fail."""
+"""Looks after a jump of the clock, and looks that fail."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tests.matches.conftest import look_by
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("slept", [10.0, -3600.0])
+# The wall clock jumps ahead when the machine has slept, and back when somebody sets it.
+@pytest.mark.parametrize("jump_s", [10.0, -3600.0])
 @pytest.mark.parametrize("overtaken", [False, True])
-async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted_meanwhile(
-    agents: Agents, overtaken: bool, slept: float, monkeypatch: pytest.MonkeyPatch
+async def test_leases_move_with_a_jump_of_the_clock_only_if_nobody_else_conducted_meanwhile(
+    agents: Agents, overtaken: bool, jump_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 10_000.0
     looks = waking.Looks(monotonic=lambda: 50.0, wall=lambda: now)
@@ -28,16 +29,16 @@ async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted
     look_by(monkeypatch, lambda **_: due.Plan())
     before = (await agents.in_db(lambda: place.match("R1M1"))).lease_until
     with ThreadPoolExecutor(1) as thread:
-        sleeper = conductor.Conductor(thread, looks=looks)
-        await sleeper.look()
-        assert sleeper.leads
+        first_conductor = conductor.Conductor(thread, looks=looks)
+        await first_conductor.look()
+        assert first_conductor.leads
         if overtaken:
             assert await agents.in_db(lambda: leading.take_lead(holder="another", force=True))
-        now += slept
-        await sleeper.look()
-        assert sleeper.leads is not overtaken
+        now += jump_s
+        await first_conductor.look()
+        assert first_conductor.leads is not overtaken
     extended = (await agents.in_db(lambda: place.match("R1M1"))).lease_until - before
-    assert extended == timedelta(seconds=0 if overtaken else slept)
+    assert extended == timedelta(seconds=0 if overtaken else jump_s)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -49,7 +50,7 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
         "database or disk is full",
         "server at 10.0.0.7 is gone",
     )
-    failing: list[Exception] = [OperationalError(words) for words in messages] + [KeyError("n")]
+    failing: list[Exception] = [OperationalError(text) for text in messages] + [KeyError("n")]
     looks: list[bool] = []
 
     def look(*, again: bool, **_: object) -> due.Plan:
@@ -61,10 +62,10 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
     look_by(monkeypatch, look)
     troubles = []
     with ThreadPoolExecutor(1) as thread:
-        made = conductor.Conductor(thread)
+        running_conductor = conductor.Conductor(thread)
         for _ in range(6):
-            await made.look()
-            troubles.append(made.trouble)
+            await running_conductor.look()
+            troubles.append(running_conductor.trouble)
         thread.submit(connections.close_all).result()
     full, unwritable = "the disk is full", "the database cannot be written to"
     assert troubles == [full, full, unwritable, "the conductor fails: its log says why", "", ""]

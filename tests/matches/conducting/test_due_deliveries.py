@@ -1,7 +1,7 @@
 """Reports, acknowledgements and registrations in any order, any number of times: the league's state is the model's.
 
-Every delivery goes through the real border, as bytes; every one is kept and may come again, byte for byte, at any later
-time. Between them time passes, the conductor looks, and the instructor acts.
+Every message of an agent goes through the real endpoint, as bytes, and is kept: it may come again, byte for byte, at
+any later time. Between messages time passes, the conductor looks, and the instructor acts.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
     @precondition(lambda self: self.sent)
     @rule(back=st.integers(1, 200), times=TIMES)
     def again(self, back: int, times: int) -> None:
-        """Any earlier delivery comes once more, byte for byte, however late."""
+        """Any earlier message comes once more, byte for byte, however late."""
         self.deliver(self.sent[-1 - back % len(self.sent)], times)
 
     @precondition(lambda self: self.world.outbox)
     @rule(pick=PICKS, problem=st.sampled_from(["", "", "no connection"]), times=TIMES)
     def acknowledged(self, pick: int, problem: str, times: int) -> None:
-        """Settle a delivery any number of times; the first outcome counts."""
+        """Settle a delivery of the outbox any number of times; the first outcome counts."""
         number = list(self.world.outbox)[pick % len(self.world.outbox)]
         for _ in range(times):
             type(self).count += 1
@@ -116,7 +116,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
 
     @rule(outcomes=st.lists(OUTCOMES, min_size=1, max_size=2))
     def a_round_goes_by(self, outcomes: list[str]) -> None:
-        """All that can be played now is played and reported: leagues come to their end, and players fall silent."""
+        """All that can be played now is played and reported, so that leagues end and players become silent."""
         self.go_on()
         for number in range(len(self.playing())):
             self.report_now(0, outcomes[number % len(outcomes)], 1)
@@ -126,20 +126,22 @@ def dict_of(key: str, *columns: str) -> dict[str, Any]:
     return {first: tuple(rest) for first, *rest in Match.objects.values_list(key, *columns)}
 
 
-def deliver(examples: int) -> int:
+def run_examples(examples: int) -> int:
     Deliveries.count = 0
     run_state_machine_as_test(seeded("deliveries")(Deliveries), settings=many(examples, stateful_step_count=50))
     return Deliveries.count
 
 
 @pytest.mark.django_db
-def test_any_deliveries_in_any_order() -> None:
-    assert deliver(2) > 20
+def test_the_league_equals_its_model_after_messages_in_any_order() -> None:
+    assert run_examples(2) > 20
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.django_db
-def test_ten_thousand_deliveries_in_any_order(record_property: Callable[[str, object], None]) -> None:
-    record_property("deliveries", sent := deliver(long_count(220)))
+def test_the_league_equals_its_model_after_ten_thousand_messages(
+    record_property: Callable[[str, object], None],
+) -> None:
+    record_property("deliveries", sent := run_examples(long_count(220)))
     assert sent >= long_count(10_000)

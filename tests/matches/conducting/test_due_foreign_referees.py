@@ -1,4 +1,4 @@
-"""Referees that students wrote: how they are started, and the messages that they get (ruling, 9 and 10)."""
+"""Referees that students wrote: how they are started, and the messages that they get (ruling, sections 9 and 10)."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ UNKNOWN = {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not fo
 Answer = Callable[[dict[str, Any]], Any]
 
 
-def knows(*names: str, otherwise: Any = UNKNOWN) -> Answer:
+def understands(*names: str, otherwise: Any = UNKNOWN) -> Answer:
     """A referee that understands these methods, and answers all others with one spelling of "not understood"."""
     return lambda body: OK if body.get("method") in names else otherwise
 
 
-def place(agents: Agents, *, players: int = 2, ours: int = 0, **settings: Any) -> make.Setting:
-    """A league with a student's referee REF01, ticked, and perhaps some of ours; call in a thread."""
+def make_league(agents: Agents, *, players: int = 2, of_site: int = 0, **settings: Any) -> make.Setting:
+    """A league with a student's referee REF01, which may judge, and perhaps some of the site; call it by ``in_db``."""
     student = make.hire("Student", port=1, trusted=False, progress=False, room=1, endpoint=agents.url("REF01"))
     registration.trust(agent_ids=[student.agent.pk], trusted=True)
-    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(2, ours + 2)]
+    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(2, of_site + 2)]
     make.open_league("fall", **settings)
     members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
     return make.Setting("fall", members, [student, *judges])
@@ -61,8 +61,8 @@ def spoken(who: make.Member) -> dict[str, str]:
 
 @pytest.mark.parametrize("method", starts.METHODS)
 async def test_every_spelling_of_the_start_is_tried_and_remembered(agents: Agents, method: str) -> None:
-    agents.answers["REF01"] = knows("notify_round", method)
-    league = await agents.in_db(lambda: place(agents, players=4, auto_advance=True))
+    agents.answers["REF01"] = understands("notify_round", method)
+    league = await agents.in_db(lambda: make_league(agents, players=4, auto_advance=True))
     async with conducting():
         await start_round(agents)
         way = f"canonical:{method}"
@@ -105,7 +105,7 @@ async def test_the_next_spelling_is_tried_after_any_answer_that_means_not_unders
         return web.Response(status=otherwise, text="oh") if isinstance(otherwise, int) else otherwise
 
     agents.answers["REF01"] = answer
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     async with conducting():
         await start_round(agents)
         await agents.until_in_db(lambda: "START_MATCH" in spoken(league.referees[0]))
@@ -124,7 +124,7 @@ async def test_the_dialect_of_the_registration_is_tried_after_the_plain_one(agen
         return OK if understood else UNKNOWN
 
     agents.answers["REF01"] = answer
-    league = await agents.in_db(lambda: place(agents))
+    league = await agents.in_db(lambda: make_league(agents))
     await agents.in_db(lambda: Agent.objects.filter(code="REF01").update(dialect="handle_message"))
     async with conducting():
         await start_round(agents)
@@ -134,7 +134,7 @@ async def test_the_dialect_of_the_registration_is_tried_after_the_plain_one(agen
 
 
 async def test_start_match_for_a_students_referee_contains_no_token_of_a_player(agents: Agents) -> None:
-    league = await agents.in_db(lambda: place(agents, move_timeout_s=7, win_points=5))
+    league = await agents.in_db(lambda: make_league(agents, move_timeout_s=7, win_points=5))
     async with conducting():
         await start_round(agents)
         await agents.until(lambda: "start_match" in methods_of(agents))
@@ -176,8 +176,8 @@ async def test_start_match_for_a_students_referee_contains_no_token_of_a_player(
 
 
 async def test_a_referee_that_takes_only_the_announcement_is_started_by_it(agents: Agents) -> None:
-    agents.answers["REF01"] = knows("notify_round")
-    league = await agents.in_db(lambda: place(agents, players=3, auto_advance=True))
+    agents.answers["REF01"] = understands("notify_round")
+    league = await agents.in_db(lambda: make_league(agents, players=3, auto_advance=True))
     judge = league.referees[0]
     async with conducting():
         await start_round(agents)
@@ -201,9 +201,9 @@ async def test_a_referee_that_takes_only_the_announcement_is_started_by_it(agent
     assert methods_of(agents) == [*before, "notify_round"]
 
 
-async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(agents: Agents) -> None:
-    agents.answers["REF01"] = knows("notify_round")
-    league = await agents.in_db(lambda: place(agents, players=4, ours=1))
+async def test_a_match_that_another_referee_did_not_take_is_announced_by_itself(agents: Agents) -> None:
+    agents.answers["REF01"] = understands("notify_round")
+    league = await agents.in_db(lambda: make_league(agents, players=4, of_site=1))
     known = {"ROUND_ANNOUNCEMENT": "canonical", "START_MATCH": "announcement"}
     await agents.in_db(lambda: Agent.objects.filter(code="REF01").update(spoken=known, max_concurrent=4))
     agents.answers["REF02"] = lambda body: UNKNOWN if body["method"] == "start_match" else OK
@@ -212,22 +212,22 @@ async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(ag
         await agents.until(lambda: len(methods_of(agents)) == 2)
         await agents.until_in_db(lambda: set(league.states().values()) == {"ASSIGNED", "PENDING"})
     assert methods_of(agents) == ["notify_round", "notify_round"]
-    alone = agents.received["REF01"][1]["params"]
-    lost = await agents.in_db(lambda: Match.objects.get(attempt=2))
-    assert (alone["message_type"], alone["round_id"], alone["conversation_id"]) == (
+    announcement = agents.received["REF01"][1]["params"]
+    lost_match = await agents.in_db(lambda: Match.objects.get(attempt=2))
+    assert (announcement["message_type"], announcement["round_id"], announcement["conversation_id"]) == (
         "ROUND_ANNOUNCEMENT",
         1,
-        lost.conversation_id,
+        lost_match.conversation_id,
     )
-    assert [(one["match_id"], one["referee_endpoint"]) for one in alone["matches"]] == [
-        (lost.match_id, agents.url("REF01"))
+    assert [(one["match_id"], one["referee_endpoint"]) for one in announcement["matches"]] == [
+        (lost_match.match_id, agents.url("REF01"))
     ]
 
 
 @pytest.mark.parametrize(
     ("answer", "counted"),
     [
-        (knows(), 1),
+        (understands(), 1),
         (lambda body: {"jsonrpc": "2.0", "error": {"code": -32001, "message": "no room"}, "id": 1}, 1),
         (lambda body: {"jsonrpc": "2.0", "result": {"accepted": False, "reason": "busy"}, "id": 1}, 0),
         ("no port", 0),
@@ -237,7 +237,7 @@ async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(ag
 async def test_a_match_goes_to_another_referee_if_the_first_cannot_be_started(
     agents: Agents, answer: Any, counted: int
 ) -> None:
-    league = await agents.in_db(lambda: place(agents, ours=1))
+    league = await agents.in_db(lambda: make_league(agents, of_site=1))
     if answer == "no port":
         nowhere = f"http://127.0.0.1:{free_port()}/mcp"
         await agents.in_db(lambda: Agent.objects.filter(code="REF01").update(endpoint=nowhere))
@@ -255,14 +255,14 @@ async def test_a_match_goes_to_another_referee_if_the_first_cannot_be_started(
 
 async def test_a_referee_that_answers_only_after_the_match_keeps_the_match() -> None:
     """No other spelling is tried after a timeout: the referee may be playing the match."""
-    asked_with: list[bytes] = []
+    bodies: list[bytes] = []
 
     class Slow:
         async def post(self, url: str, message: bytes, *, limit_s: float) -> Any:
-            asked_with.append(message)
+            bodies.append(message)
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True)
 
     tries = tuple(outgoing.Try(f"canonical:{method}", method.encode(), 1) for method in starts.METHODS)
     start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=tries, foreign=True)
     assert await sending.send_starts(Slow(), [start], limit_s=10) == [sending.StartResult()]
-    assert asked_with == [b"start_match"]
+    assert bodies == [b"start_match"]

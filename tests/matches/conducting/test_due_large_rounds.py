@@ -1,4 +1,4 @@
-"""Rounds of hundreds of matches: a look reads a part of what waits, and nobody waits longer for that."""
+"""Rounds of hundreds of matches: a look reads only some of the waiting matches, and nobody waits longer for that."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 PLAYERS = 2 * (choosing.MAX_MATCHES_READ + 3)
 
 
-def open_first(*rooms: int) -> make.Setting:
-    """A league with more matches in a round than a look reads at first, and referees with so much room."""
+def open_first_round(*rooms: int) -> make.Setting:
+    """A league with more matches in a round than a look reads at first, and referees with room for so many matches."""
     judges = [make.hire(f"Referee {number}", port=8000 + number, room=room) for number, room in enumerate(rooms, 1)]
     make.open_league("fall")
     make.crowd("fall", PLAYERS)
@@ -32,38 +32,40 @@ def open_first(*rooms: int) -> make.Setting:
     return make.Setting("fall", [], judges)
 
 
-def begun() -> Counter[str]:
+def matches_by_referee() -> Counter[str]:
     return Counter(Match.objects.filter(round__number=1, state="ASSIGNED").values_list("referee__code", flat=True))
 
 
-def test_referees_with_room_get_matches_from_beyond_what_is_read_first() -> None:
-    open_first(64, 64)
+def test_a_look_reads_more_matches_while_referees_have_room() -> None:
+    open_first_round(64, 64)
     plan = make.look()
     assert len(plan.starts) == PLAYERS // 2
-    assert sum(begun().values()) == PLAYERS // 2
+    assert sum(matches_by_referee().values()) == PLAYERS // 2
 
 
-def test_the_others_wait_in_their_order_when_nobody_has_room() -> None:
-    open_first(3)
+def test_matches_wait_in_their_order_while_no_referee_has_room() -> None:
+    open_first_round(3)
     assert len(make.look().starts) == 3
     assert make.look().starts == []
-    assert begun() == {"REF01": 3}
+    assert matches_by_referee() == {"REF01": 3}
     first = Match.objects.filter(round__number=1).order_by("pk")[:3]
     assert {match.state for match in first} == {"ASSIGNED"}
 
 
-def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_referees_do_not_count_as_silent_because_writing_the_schedule_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """While the schedule is written SQLite stores no heartbeat."""
     make.setting(players=4, referees=2)
     passed, now, write_round = 0.0, timezone.now, making.write_round
 
-    def long(*of: Any) -> int:
+    def slow_write_round(*of: Any) -> int:
         nonlocal passed
         passed = 60.0
         return write_round(*of)
 
     monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(seconds=passed))
-    monkeypatch.setattr(making, "write_round", long)
+    monkeypatch.setattr(making, "write_round", slow_write_round)
     assert lifecycle.start_league(league_id="fall").state == "RUNNING"
     assert Delivery.objects.filter(agent__kind="referee").count() == 2
     assert set(Match.objects.filter(round__number=1).values_list("state", flat=True)) == {"READY"}
@@ -75,11 +77,11 @@ def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
-def test_nothing_reads_all_matches_to_find_a_few() -> None:
+def test_no_statement_scans_all_matches_to_find_a_few() -> None:
     place = make.setting(players=4, referees=1)
     with CaptureQueriesContext(connection) as queries:
         lifecycle.start_league(league_id="fall")
-        # One match is decided by what its player was shut down for, the other is played.
+        # One match is decided because its player is shut down, the other is played.
         Agent.objects.filter(code="P04").update(state="SHUTDOWN")
         make.open_current("fall")
         due.look(busy_agents=[], draining=False)
@@ -92,16 +94,16 @@ def test_nothing_reads_all_matches_to_find_a_few() -> None:
     read = [query["sql"] for query in queries if query["sql"].startswith(("SELECT", "UPDATE"))]
     assert len(read) > 60
     assert Match.objects.filter(reason="P04 shut down after too many silences: not called").count() == 1
-    assert {sql: bad for sql in read if (bad := goes_through_all(sql))} == {}
+    assert {sql: bad for sql in read if (bad := scans_of(sql))} == {}
     # The check itself finds such statements.
-    assert goes_through_all("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
-    assert goes_through_all("SELECT * FROM matches_match WHERE state = 'FINISHED'")
+    assert scans_of("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
+    assert scans_of("SELECT * FROM matches_match WHERE state = 'FINISHED'")
 
 
 LARGE = ("matches_match", "matches_delivery", "matches_message", "matches_event")
 
 
-def goes_through_all(sql: str) -> list[str]:
+def scans_of(sql: str) -> list[str]:
     """The steps in which SQLite would scan a large table, or all PENDING or FINISHED matches, for a statement."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
@@ -115,7 +117,7 @@ def goes_through_all(sql: str) -> list[str]:
     ]
 
 
-def test_what_a_player_is_told_of_itself_is_its_line_of_the_table() -> None:
+def test_the_standings_that_a_player_is_told_of_itself_are_its_line_of_the_table() -> None:
     place = make.playing(players=4)
     make.look()
     first = place.match("R1M1")

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 KIND = "ROUND_ANNOUNCEMENT"
 
 
-def announced(**how: Any) -> tuple[Agent, Parcel]:
-    """The announcement of a round for a player, of which this was found out."""
+def player_and_announcement(**how: Any) -> tuple[Agent, Parcel]:
+    """A player about which this was learned, and the announcement of a round for it."""
     place = make.setting(players=2)
     player = place.players[0].fresh()
     dialect = how.pop("dialect", "canonical")
@@ -37,7 +37,7 @@ def announced(**how: Any) -> tuple[Agent, Parcel]:
 def test_a_broadcast_goes_by_the_agents_own_name_for_the_tool() -> None:
     arguments = [["roundId", "integer", True, []], ["league_id", "", False, []]]
     tool = {"name": "notify_round_start", "arguments": arguments}
-    _, parcel = announced(dialect="tools_call", own={KIND: tool})
+    _, parcel = player_and_announcement(dialect="tools_call", own={KIND: tool})
     body = json.loads(parcel.body)
     assert (body["method"], body["params"]) == (
         "tools/call",
@@ -45,26 +45,26 @@ def test_a_broadcast_goes_by_the_agents_own_name_for_the_tool() -> None:
     )
 
 
-def test_an_agent_that_speaks_002_is_told_the_start_of_a_round_as_well() -> None:
-    _, parcel = announced(dialect="legacy_flat")
+def test_an_agent_of_the_flat_legacy_dialect_gets_a_message_for_the_start_of_a_round_as_well() -> None:
+    _, parcel = player_and_announcement(dialect="legacy_flat")
     messages = [json.loads(body) for body in (parcel.body, *parcel.also)]
     assert [one["type"] for one in messages] == [KIND, "ROUND_START"]
     assert [one["payload"]["round_id"] for one in messages] == [1, 1]
 
 
-def test_other_agents_are_told_once_and_without_a_session() -> None:
-    _, parcel = announced()
+def test_an_agent_of_the_canonical_dialect_gets_one_message_without_a_session() -> None:
+    _, parcel = player_and_announcement()
     assert (json.loads(parcel.body)["method"], parcel.also, parcel.learned) == ("notify_round", (), {})
 
 
 def test_a_session_belongs_to_a_registration() -> None:
-    player, parcel = announced(dialect="tools_call", session=True)
+    player, parcel = player_and_announcement(dialect="tools_call", session=True)
     assert (parcel.registration, parcel.learned) == (f"{player.pk}.1", {"session": True})
     assert parcel.registration == player.registration
 
 
-def test_a_broadcast_is_encoded_again_for_what_was_found_out_meanwhile() -> None:
-    _, parcel = announced()
+def test_a_broadcast_is_encoded_again_for_tools_that_were_discovered_meanwhile() -> None:
+    _, parcel = player_and_announcement()
     arguments = tuple(Argument(name, "string", required=True) for name in ("roundId", "mood"))
     found = Memory(own={KIND: Tool("newRound", "", arguments)})
     assert parcel.retold is not None

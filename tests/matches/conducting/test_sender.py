@@ -26,7 +26,7 @@ from tests.matches.conftest import conducting, look_by
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LIMIT_S = 0.2
-"""The limit of a broadcast: a player without a line is waited for half as long."""
+"""The time limit of a broadcast; for a player without a line the sender waits half of it."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ async def offers(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int
     return counted
 
 
-def dialling() -> Agent:
+def dialling_player() -> Agent:
     """A player without an address, in a league of its own."""
     make.open_league("fall", generic_timeout_s=LIMIT_S)
     player = make.join("Ada", "fall").agent
@@ -52,7 +52,7 @@ def dialling() -> Agent:
     return player
 
 
-def tell_table(conversation_id: str) -> None:
+def queue_table(conversation_id: str) -> None:
     """Queue a table for all players of the league."""
     league = League.objects.get(pk="fall")
     outbox.queue(league, MessageType.LEAGUE_STANDINGS_UPDATE, conversation_id=conversation_id, standings=[])
@@ -63,8 +63,8 @@ def states() -> list[tuple[str, str]]:
     return [(one.state, one.problem) for one in Delivery.objects.order_by("pk")]
 
 
-async def handed_over(line: Line) -> list[Offer]:
-    """What is handed over on a line, as soon as there is anything."""
+async def offers_on(line: Line) -> list[Offer]:
+    """The messages that are handed over on a line, as soon as there are any."""
     while not (offers := hub.due(line)):
         await line.news.wait()
     return offers
@@ -85,19 +85,19 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
                 raise NotReached("no connection", connected=False)
             return await super().post(url, *args, **more)
 
-    def overtaken(**how: Any) -> due.Plan:
+    def look_after_newer_table(**how: Any) -> due.Plan:
         if failed and Delivery.objects.count() == 1:
-            tell_table("conv-new")
+            queue_table("conv-new")
         return look(**how)
 
-    look_by(monkeypatch, overtaken)
+    look_by(monkeypatch, look_after_newer_table)
 
-    def place() -> None:
+    def open_league_with_old_table() -> None:
         make.open_league("fall")
         make.join("Ada", "fall", endpoint=agents.url("ada"))
-        tell_table("conv-old")
+        queue_table("conv-old")
 
-    await agents.in_db(place)
+    await agents.in_db(open_league_with_old_table)
     async with conducting(client=Refusing(agent_type="league_manager", policy=endpoint_policy())):
         await agents.until_in_db(lambda: is_settled() and Delivery.objects.count() == 2)
     assert [body["params"]["conversation_id"] for body in agents.received["ada"]] == ["conv-new"]
@@ -107,14 +107,14 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
 async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
     agents: Agents, offers: Counter[int]
 ) -> None:
-    player = await agents.in_db(dialling)
+    player = await agents.in_db(dialling_player)
     with hub.line(player.pk, "poll", token="before"):
-        await agents.in_db(lambda: tell_table("conv-table"))
+        await agents.in_db(lambda: queue_table("conv-table"))
     async with conducting():
         await agents.until(lambda: offers[player.pk] > 4)
         assert await agents.in_db(states) == [("PENDING", "")]
         with hub.line(player.pk, "poll", token="after") as line:
-            [offer] = await handed_over(line)
+            [offer] = await offers_on(line)
             hub.answer(player.pk, OK | {"id": offer.id})
             await agents.until_in_db(is_settled)
     assert offer.request["params"]["conversation_id"] == "conv-table"
@@ -122,15 +122,15 @@ async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(
 
 
 async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents, offers: Counter[int]) -> None:
-    """The web process that took it is killed, or the line cut, before it has arrived."""
-    player = await agents.in_db(dialling)
+    """The web process that had the table is killed, or the line is cut, before the table has arrived."""
+    player = await agents.in_db(dialling_player)
     async with conducting():
         with hub.line(player.pk, "websocket", token="lost") as line:
-            await agents.in_db(lambda: tell_table("conv-table"))
-            [lost] = await handed_over(line)
+            await agents.in_db(lambda: queue_table("conv-table"))
+            [lost] = await offers_on(line)
         await agents.until(lambda: offers[player.pk] > 1)
         with hub.line(player.pk, "websocket", token="next") as line:
-            [repeated] = await handed_over(line)
+            [repeated] = await offers_on(line)
             hub.answer(player.pk, OK | {"id": repeated.id})
             await agents.until_in_db(is_settled)
     assert lost.request["params"]["conversation_id"] == repeated.request["params"]["conversation_id"] == "conv-table"
@@ -140,14 +140,14 @@ async def test_a_table_that_was_lost_with_its_line_is_told_again(agents: Agents,
 async def test_a_player_that_takes_tables_and_leaves_is_told_twice_at_most(
     agents: Agents, offers: Counter[int]
 ) -> None:
-    """A poll ends with the message: whether it arrived, only the next poll says, and a slow player opens none."""
-    player = await agents.in_db(dialling)
+    """A poll ends with the message; only the next poll would say that it arrived, and a slow player opens none."""
+    player = await agents.in_db(dialling_player)
     async with conducting():
-        await agents.in_db(lambda: tell_table("conv-table"))
+        await agents.in_db(lambda: queue_table("conv-table"))
         for number in (1, 2):
             await agents.until(lambda number=number: offers[player.pk] == number)  # type: ignore[misc]
             with hub.line(player.pk, "poll", token="slow") as line:
-                await handed_over(line)
+                await offers_on(line)
         await agents.until_in_db(is_settled)
     assert offers[player.pk] == 2
     assert await agents.in_db(states) == [("FAILED", "took the message and did not answer in time")]
@@ -156,11 +156,11 @@ async def test_a_player_that_takes_tables_and_leaves_is_told_twice_at_most(
 async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
     agents: Agents, offers: Counter[int]
 ) -> None:
-    player = await agents.in_db(dialling)
+    player = await agents.in_db(dialling_player)
     async with conducting():
         with hub.line(player.pk, "websocket", token="silent") as line:
-            await agents.in_db(lambda: tell_table("conv-table"))
-            await handed_over(line)
+            await agents.in_db(lambda: queue_table("conv-table"))
+            await offers_on(line)
             await agents.until_in_db(is_settled)
     assert offers[player.pk] == 1
     assert [state for state, _ in await agents.in_db(states)] == ["FAILED"]
@@ -172,11 +172,11 @@ async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
 async def test_a_player_that_dials_out_is_not_waited_for_without_end(
     agents: Agents, offers: Counter[int], *, had_a_line: bool, patience_s: float
 ) -> None:
-    player = await agents.in_db(dialling)
+    player = await agents.in_db(dialling_player)
     if had_a_line:
         with hub.line(player.pk, "poll", token="before"):
             assert hub.dials_out(player.pk)
-    await agents.in_db(lambda: tell_table("conv-table"))
+    await agents.in_db(lambda: queue_table("conv-table"))
     async with conducting(patience=Patience(retry_s=0, line_s=patience_s)):
         await agents.until_in_db(is_settled)
     assert offers[player.pk] == 2

@@ -18,8 +18,8 @@ URL = "http://127.0.0.1:8001/mcp"
 ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1, "matches": []}
 
 
-class Down:
-    """Replaces the HTTP client: unreachable for some calls, then it answers everything."""
+class UnreachableAtFirst:
+    """Replaces the HTTP client: the agent is unreachable for some calls, then answers each."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
@@ -38,7 +38,7 @@ async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_dia
     patient: bool, spoken: dict[str, str]
 ) -> None:
     hunt = Hunt(ROUND, url=URL, memory=Memory(spoken=dict(spoken)), patient=patient)
-    parcel, client = Parcel(7, URL, b"", 10.0, hunt), Down(1)
+    parcel, client = Parcel(7, URL, b"", 10.0, hunt), UnreachableAtFirst(1)
     with pytest.raises(NotReached):
         await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
     learned = await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def rpc_reply(**what: Any) -> Reply:
     return Reply(200, {"jsonrpc": "2.0", "id": 1, **what}, "", 0.0)
 
 
-GONE = NotReached("no connection", connected=False)
+NOT_REACHED = NotReached("no connection", connected=False)
 CUT_OFF = Broken("the connection was closed without an answer", connected=True)
 SILENT = TimedOut("no answer within 2 s", connected=True)
 
@@ -70,9 +70,9 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
 @pytest.mark.parametrize(
     ("end", "sent_before", "in_doubt"),
     [
-        (GONE, False, False),
+        (NOT_REACHED, False, False),
         # The referee that took the earlier start may be unreachable only at this moment.
-        (GONE, True, True),
+        (NOT_REACHED, True, True),
         (CUT_OFF, False, True),
         (SILENT, False, True),
         # The referee may have too many connections at this moment.
@@ -95,11 +95,11 @@ async def test_a_start_is_in_doubt_until_the_referee_has_answered(
 
 
 def starts(count: int = 3, **more: Any) -> list[Start]:
-    """Starts of several matches at one referee of ours."""
+    """Starts of several matches at one referee of the site."""
     return [Start(n, 1, 1, URL, 2.0, 8.0, b'{"match_id":"R1M%d"}' % n, **more) for n in range(1, count + 1)]
 
 
-TAKEN = {"accepted": True, "reason": None}
+ACCEPTED = {"accepted": True, "reason": None}
 BUSY = {"accepted": False, "reason": "this referee plays 32 matches already"}
 REFUSED = {"accepted": False, "reason": "settings is wrong.", "error_code": "E002"}
 ANOTHER_TOKEN = {
@@ -110,7 +110,7 @@ ANOTHER_TOKEN = {
 
 
 async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() -> None:
-    client = RecordingClient(rpc_reply(result={"matches": [TAKEN, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
+    client = RecordingClient(rpc_reply(result={"matches": [ACCEPTED, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
     offered = await sending.send_starts(client, starts(5, bearer="tok_1"), limit_s=2.0)  # type: ignore[arg-type]
     assert [(one.problem == "", one.refused, one.in_doubt) for one in offered] == [
         (True, False, False),
@@ -124,7 +124,7 @@ async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() 
     assert call["params"]["matches"] == [{"match_id": f"R1M{n}"} for n in range(1, 6)]
 
 
-@pytest.mark.parametrize(("end", "in_doubt"), [(GONE, False), (CUT_OFF, True), (SILENT, True)])
+@pytest.mark.parametrize(("end", "in_doubt"), [(NOT_REACHED, False), (CUT_OFF, True), (SILENT, True)])
 async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_not(
     end: Exception, in_doubt: bool
 ) -> None:
@@ -135,23 +135,23 @@ async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_n
 @pytest.mark.parametrize(
     "answer",
     [
-        # An earlier version of our referee, an answer for too few matches, a proxy that gave up.
+        # An earlier version of the site's referee, an answer for too few matches, a proxy that gave up.
         rpc_reply(
             error={"code": -32601, "message": "This referee has no such method.", "data": {"error_code": "E002"}}
         ),
-        rpc_reply(result={"matches": [TAKEN]}),
+        rpc_reply(result={"matches": [ACCEPTED]}),
         Reply(504, "<html>Gateway Time-out</html>", "", 0.0),
     ],
 )
 async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer: Reply) -> None:
-    client = RecordingClient(answer, rpc_reply(result=TAKEN))
+    client = RecordingClient(answer, rpc_reply(result=ACCEPTED))
     offered = await sending.send_starts(client, starts(), limit_s=2.0)  # type: ignore[arg-type]
     assert offered == [sending.StartResult()] * 3
     assert [call["method"] for call in client.calls] == ["start_matches", *["start_match"] * 3]
     assert [call["params"] for call in client.calls[1:]] == [{"match_id": f"R1M{n}"} for n in range(1, 4)]
 
 
-def test_starts_travel_together_by_referee_and_as_far_as_a_body_may_be_long() -> None:
+def test_starts_go_in_one_call_by_referee_and_up_to_the_limit_of_a_body() -> None:
     def start(number: int, referee: int, size: int = 10, *, limit_s: float = 2.0, of_site: bool = True) -> Start:
         return Start(number, 1, referee, URL, limit_s, 8.0, b"x" * size, of_site=of_site)
 
@@ -178,7 +178,7 @@ class RecordingClient:
 
 
 @pytest.mark.parametrize(("bearer", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
-async def test_requests_to_our_referees_carry_an_authorization_header(bearer: str, headers: Any) -> None:
+async def test_requests_to_referees_of_the_site_have_an_authorization_header(bearer: str, headers: Any) -> None:
     """The door of a referee serves the league manager first, and must recognise it before it reads the body."""
     client = RecordingClient(rpc_reply(result={"accepted": True}))
     start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", bearer=bearer)

@@ -31,7 +31,7 @@ def hand_back(place: make.Setting, **changes: Any) -> None:
 
 
 def results() -> list[tuple[str, str]]:
-    """What counts in the table."""
+    """The results that count."""
     return list(Match.objects.exclude(status="").values_list("match_id", "status"))
 
 
@@ -43,8 +43,8 @@ def test_a_match_that_failed_in_the_referee_is_played_again_at_once_by_another()
     # The referee stays active: only this match failed in it.
     assert judge.fresh().state == "ACTIVE"
     make.look()
-    again = place.match("R1M1")
-    assert (again.state, again.attempt, again.lost_attempts, place.referee_of("R1M1") != judge) == (
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, place.referee_of("R1M1") != judge) == (
         "ASSIGNED",
         2,
         1,
@@ -99,18 +99,20 @@ def test_an_attempt_is_lost_if_its_referee_did_not_take_the_start(cause: Cause) 
 
 
 @pytest.mark.parametrize("foreign", [False, True])
-@pytest.mark.parametrize("ours", [False, True])
+@pytest.mark.parametrize("own_machine_failed", [False, True])
 async def test_a_start_that_fails_is_blamed_on_the_league_only_if_its_own_machine_failed(
-    foreign: bool, ours: bool
+    foreign: bool, own_machine_failed: bool
 ) -> None:
     class Down:
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
-            raise NotReached("no connection", connected=False, cause=Cause.LEAGUE if ours else Cause.CONNECT)
+            raise NotReached(
+                "no connection", connected=False, cause=Cause.LEAGUE if own_machine_failed else Cause.CONNECT
+            )
 
     tries = (Try("canonical:start_match", b"", 1),)
     start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", 1.0, 8.0, b"{}", tries, foreign=foreign)
     [offered] = await sending.send_starts(Down(), [start], limit_s=1.0)  # type: ignore[arg-type]
-    assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if ours else "REFEREE")
+    assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if own_machine_failed else "REFEREE")
 
 
 async def test_a_start_that_a_referee_does_not_answer_is_blamed_on_the_referee() -> None:

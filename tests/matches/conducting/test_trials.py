@@ -1,4 +1,4 @@
-"""Sent again, outside scoring: what goes out, what is made of the answer, and that one waits for the other."""
+"""Trials: what is sent, how the answer is read, and that an agent has one trial at a time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ INVITATION = CALL | {"message_type": "GAME_INVITATION"}
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    """One process, as far as the trials know, also where the tests run with Redis."""
+    """Let each trial be known to this process only, also where the tests run with Redis."""
     trials._trials.clear()
     with on_layer(InMemoryChannelLayer()):
         yield
@@ -66,7 +66,7 @@ def ask(of: Agent, message: dict[str, Any] | None = None, limit_s: float = 10) -
 
 @asynccontextmanager
 async def sending(refused_ports: tuple[int, ...] = ()) -> AsyncIterator[Agents]:
-    """The conductor's part, and agents."""
+    """The loop that sends trials, and agents."""
     client = Client(agent_type="league_manager", policy=EndpointPolicy(refused_ports=refused_ports))
     async with serving() as agents:
         task = asyncio.create_task(trials.keep_sending(client))
@@ -95,13 +95,13 @@ async def outcome(pk: int = 1) -> Trial:
 
 def test_a_trial_has_new_ids_and_times_and_no_token() -> None:
     trial = ask(agent())
-    again = dict(trial.message)
-    assert again["conversation_id"].startswith("trial-") and again["conversation_id"] != CALL["conversation_id"]
-    assert again["auth_token"] == "tok_trial"
-    assert again["timestamp"] != CALL["timestamp"] and again["deadline"] > again["timestamp"]
-    assert again["parity_context"] == {"deadline": again["deadline"], "list": [{"deadline": again["deadline"]}]}
+    message = dict(trial.message)
+    assert message["conversation_id"].startswith("trial-") and message["conversation_id"] != CALL["conversation_id"]
+    assert message["auth_token"] == "tok_trial"
+    assert message["timestamp"] != CALL["timestamp"] and message["deadline"] > message["timestamp"]
+    assert message["parity_context"] == {"deadline": message["deadline"], "list": [{"deadline": message["deadline"]}]}
     same = {"protocol", "message_type", "sender", "match_id", "player_id"}
-    assert {name: again[name] for name in same} == {name: CALL[name] for name in same}
+    assert {name: message[name] for name in same} == {name: CALL[name] for name in same}
 
 
 def test_trials_are_limited_per_agent_and_in_total() -> None:
@@ -148,7 +148,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("message", "answer", "understanding", "word"), ANSWERS)
-async def test_the_answer_is_read_as_a_referee_reads_it(
+async def test_the_answer_to_a_trial_is_read_as_a_referee_reads_it(
     message: dict[str, Any], answer: Any, understanding: Understanding, word: str
 ) -> None:
     async with sending() as agents:
@@ -170,7 +170,7 @@ async def test_a_trial_is_sent_in_the_dialect_of_the_agent() -> None:
     assert trial.wire[trial.shown]["shape"] == "tools_call" and '"tools/call"' in shown_trial(trial).sent
 
 
-async def test_behind_a_gateway_no_other_path_is_tried() -> None:
+async def test_a_trial_of_an_agent_behind_a_gateway_tries_no_other_path() -> None:
     """Another path is somebody else's program."""
     async with sending() as agents:
         agents.answers["ada"] = lambda _: web.Response(status=404)
@@ -179,7 +179,7 @@ async def test_behind_a_gateway_no_other_path_is_tried() -> None:
     assert {one["path"] for one in trial.wire} == {"/ada/mcp"}
 
 
-async def test_what_is_not_json_is_shown_at_its_beginning_without_tokens() -> None:
+async def test_of_an_answer_that_is_not_json_the_beginning_is_shown_without_tokens() -> None:
     async with sending() as agents:
         agents.answers["ada"] = lambda _: web.Response(text="<h1>Oops</h1> tok_" + "a" * 32)
         ask(agent(agents.url("ada")))
@@ -197,7 +197,7 @@ async def test_a_trial_says_that_nobody_listens_or_that_the_address_is_refused()
     assert [shown_trial(one).word for one in (first, second)] == ["bad", "bad"]
 
 
-async def test_the_time_is_limited_and_a_slow_agent_holds_up_nobody() -> None:
+async def test_the_time_of_a_trial_is_limited_and_a_slow_agent_delays_no_other() -> None:
     async with sending() as agents:
         agents.gates["slow"] = asyncio.Event()
         agents.answers["ada"] = reply_with(parity_choice="odd")
@@ -220,7 +220,7 @@ async def test_a_trial_that_is_cancelled_says_so() -> None:
 
 
 class Cache(dict[str, bytes]):
-    """Replaces Redis; with ``gone`` it does not answer."""
+    """Replaces Redis; while ``gone`` is set it cannot be reached."""
 
     gone = False
 
@@ -238,39 +238,42 @@ class Cache(dict[str, bytes]):
 
 
 @pytest.fixture
-def several(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
+def shared_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
+    """Several web processes, which share this cache."""
     cache = Cache()
     monkeypatch.setattr(trial_copies, "cache", cache)
     with on_layer(BaseChannelLayer()):
         yield cache
 
 
-async def test_another_web_process_shows_what_became_of_a_trial(several: Cache) -> None:
+async def test_another_web_process_shows_what_became_of_a_trial(shared_cache: Cache) -> None:
     async with sending() as agents:
         trial = ask(agent(agents.url("P01")))
-        await until(lambda: len(several) == 1 and Json().loads(next(iter(several.values())))["state"] == "done")
-    here = trials.of(1)
-    assert here is not None
+        await until(
+            lambda: len(shared_cache) == 1 and Json().loads(next(iter(shared_cache.values())))["state"] == "done"
+        )
+    own_trial = trials.of(1)
+    assert own_trial is not None
     trials._trials.clear()
-    there = trials.of(1)
-    assert there is not None
-    assert there == here
-    assert (there.message, there.state) == (trial.message, State.DONE)
+    trial_elsewhere = trials.of(1)
+    assert trial_elsewhere is not None
+    assert trial_elsewhere == own_trial
+    assert (trial_elsewhere.message, trial_elsewhere.state) == (trial.message, State.DONE)
 
 
-def test_a_trial_that_another_web_process_sends_is_waited_for(several: Cache) -> None:
+def test_a_trial_that_another_web_process_sends_is_waited_for(shared_cache: Cache) -> None:
     ask(agent())
     trials._trials.clear()
     with pytest.raises(ActionRefused, match="on its way"):
         ask(agent())
-    several.clear()
+    shared_cache.clear()
     ask(agent())
 
 
-def test_the_newer_trial_is_shown_wherever_it_was_sent(several: Cache) -> None:
+def test_the_newer_trial_is_shown_wherever_it_was_sent(shared_cache: Cache) -> None:
     old = ask(agent())
     trials._trials.clear()
-    several.clear()
+    shared_cache.clear()
     new = ask(agent())
     trials._trials[1] = old
     trial = trials.of(1)
@@ -278,16 +281,16 @@ def test_the_newer_trial_is_shown_wherever_it_was_sent(several: Cache) -> None:
     assert trial.asked_at == new.asked_at
 
 
-def test_without_redis_a_trial_is_shown_where_it_was_asked_for(several: Cache) -> None:
-    several.gone = True
+def test_without_redis_a_trial_is_shown_by_the_process_that_was_asked_for_it(shared_cache: Cache) -> None:
+    shared_cache.gone = True
     assert trials.of(1) is None
     assert ask(agent()) == trials.of(1)
 
 
-def test_the_copy_that_another_version_of_the_site_stored_is_read(several: Cache) -> None:
+def test_the_copy_that_another_version_of_the_site_stored_is_read(shared_cache: Cache) -> None:
     trial = ask(agent())
-    [(name, stored)] = several.items()
-    several[name] = Json().dumps({**Json().loads(stored), "begun": 12.5})
+    [(name, stored)] = shared_cache.items()
+    shared_cache[name] = Json().dumps({**Json().loads(stored), "begun": 12.5})
     trials._trials.clear()
     assert trials.of(1) == trial
 
@@ -305,7 +308,7 @@ async def test_a_trial_goes_over_the_line_of_an_agent_that_dials_out() -> None:
         shown = shown_trial(done)
         assert (shown.word, shown.way) == ("good", "inbox")
         assert done.body["id"] == done.wire[0]["id"] != offer.id
-        # Now it has no line.
+        # Now the agent has no line.
         ask(dialler, limit_s=0.2)
         sentence = shown_trial(await outcome(77)).sentence
         assert sentence == "No answer: was not connected: it had no poll and no socket open in time."

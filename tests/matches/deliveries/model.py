@@ -1,6 +1,7 @@
-"""A league as it should be after any deliveries in any order: who is who, which attempt is on, which result counts.
+"""A league as it should be after any messages in any order: who is who, which attempt is played, which result counts.
 
-Small and pure: it knows the ruling (sections 5, 7, 8, 10), none of the league's code. Each base has its subject.
+The model is small and pure: it follows the ruling (sections 5, 7, 8, 10) and uses none of the league's code. Each base
+class has its subject.
 """
 
 from __future__ import annotations
@@ -12,4 +13,4 @@ from tests.matches.deliveries.model_judging import Judging
 
 
 class World(Entering, Judging, Conducting, Correcting):
-    """The league, its agents, and what is on its way to them."""
+    """The league, its agents, and the messages that are on their way to them."""

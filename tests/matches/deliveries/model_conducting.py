@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_league import ModelState
 from tests.matches.deliveries.model_words import (
     CALM_S,
     FINISHED,
@@ -25,7 +25,7 @@ from tests.matches.deliveries.model_words import (
 )
 
 
-class Conducting(Ledger):
+class Conducting(ModelState):
     """The effects of time, and of the instructor's actions on a running league."""
 
     # Time, and the conductor -------------------------------------------------------------------------
@@ -37,8 +37,12 @@ class Conducting(Ledger):
             if one.trusted and not one.suspended and (not one.progress or self.now - one.last_call_at <= SILENT_S)
         ]
 
-    def look(self, seen: dict[str, tuple[int, str | None]]) -> None:
-        """One look of the conductor. Which of several referees is chosen is its affair: ``seen`` has who was."""
+    def look(self, actual: dict[str, tuple[int, str | None]]) -> None:
+        """One look of the conductor.
+
+        Args:
+            actual: each match's attempt and referee in the real league, as the model does not choose among referees.
+        """
         late = [game for game in self.games.values() if game.lease is not None and game.lease < self.now]
         for game in late:
             judge = self.referee(game.referee)
@@ -55,10 +59,10 @@ class Conducting(Ledger):
             )
             if state == "ANNOUNCING" and not self.paused and (announced or self.now - self.begun[number] >= WAIT_S):
                 self.rounds[number - 1], opened = "RUNNING", True
-        self.end_what_is_over()
-        # A round that is over as soon as it begins is followed by the next look.
+        self.complete_what_is_over()
+        # After a round that is over as soon as it begins, the next round starts in the next look.
         if self.auto_advance and self.state == "RUNNING" and self.may_start() and not opened:
-            self.started({}, {match_id: code for match_id, (_, code) in seen.items()})
+            self.started({}, {match_id: code for match_id, (_, code) in actual.items()})
         busy = {self._at(code) for game in self.games.values() if is_on(game) for code in game.players}
         may_play = self.state in ("RUNNING", "COMPLETED") and not self.paused
         for match_id, game in self.games.items():
@@ -71,7 +75,7 @@ class Conducting(Ledger):
                 self.finish(game, fate(game, self._absent()))
                 continue
             judges = [one for one in self.may_judge() if not game.lost or one.code != game.referee] or self.may_judge()
-            attempt, code = seen[match_id]
+            attempt, code = actual[match_id]
             if attempt == game.attempt:
                 assert not judges or any(self._untold(one, game) for one in judges), f"{match_id} was not handed out"
                 continue
@@ -91,16 +95,16 @@ class Conducting(Ledger):
                 game.phase = READY
 
     def _wait(self, game: Game) -> int:
-        """Twice as long with every further loss, but for those of a time when others were lost without it."""
+        """How long a match is held: doubled with each further loss, but short if another was lost lately without it."""
         own = [at for at, lost in self.losses if lost is game]
         for at, _ in self.losses:
-            alone = all(abs(at - moment) > TOGETHER_S for moment in own)
-            if alone and game.held - LATELY_S < at < game.held + TOGETHER_S:
+            without_it = all(abs(at - moment) > TOGETHER_S for moment in own)
+            if without_it and game.held - LATELY_S < at < game.held + TOGETHER_S:
                 return CALM_S
         return min(LONGEST_HOLD_S, CALM_S * 2 ** max(0, game.lost - MAX_LOST))
 
     def _untold(self, referee: Who, game: Game) -> bool:
-        """A student's referee that the announcement of the round is still on its way to."""
+        """Whether the announcement of the round is still on its way to a student's referee."""
         return not referee.progress and any(
             (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", game.round, referee.code, "PENDING")
             for one in self.outbox.values()
@@ -114,7 +118,7 @@ class Conducting(Ledger):
         return waits and is_open and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
 
     def started(self, schedule: dict[str, tuple[tuple[str, str], int]], judges: dict[str, str | None]) -> None:
-        """The next round is announced; ``schedule`` is the league's own when it was made just now."""
+        """Announce the next round; ``schedule`` and ``judges`` are those that the league has made."""
         if not self.rounds:
             self.games = {match_id: Game(pair, number) for match_id, (pair, number) in schedule.items()}
             self.rounds = ["PENDING"] * max(one.round for one in self.games.values())
@@ -132,16 +136,16 @@ class Conducting(Ledger):
                 game.phase, game.referee = READY, judges[match_id]
 
     def freeze(self, from_round: int | None) -> bool:
-        """From a round on that has not begun the public's board stands still; None calls that off."""
+        """Plan to freeze the public's board from a round that has not begun; None calls that off."""
         begun = sum(one != "PENDING" for one in self.rounds)
-        comes = from_round is None or begun < from_round <= (len(self.rounds) or from_round)
-        if self.frozen is not None or self.state in OVER or not comes:
+        possible = from_round is None or begun < from_round <= (len(self.rounds) or from_round)
+        if self.frozen is not None or self.state in OVER or not possible:
             return False
         self.freeze_from = from_round
         return True
 
     def unveil(self) -> bool:
-        """One place more, when all is played; the first place lifts the curtain."""
+        """Unveil one more place, after the end of the league; the first place ends the freeze."""
         if self.frozen is None or self.state not in OVER:
             return False
         if self.unveiled + 1 >= len(self.frozen):
@@ -150,13 +154,13 @@ class Conducting(Ledger):
         return True
 
     def lift(self) -> bool:
-        """Everything is shown; agents hear of the end now, if it has come."""
+        """End the freeze; agents are told now of the end of the league, if it is over."""
         if self.frozen is None:
             return False
         self.frozen = self.freeze_from = None
         if self.state == "COMPLETED":
             self.ends_told += 1
-            self._retire_the_done()
+            self._retire_finished_players()
         return True
 
     def stop(self) -> bool:

@@ -1,8 +1,8 @@
-"""The model: what the instructor corrects, and takes back (docs/operations.md)."""
+"""The model: what the instructor corrects, and undoes (docs/operations.md)."""
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_league import ModelState
 from tests.matches.deliveries.model_words import (
     FINISHED,
     HELD,
@@ -18,23 +18,25 @@ from tests.matches.deliveries.model_words import (
 )
 
 
-class Correcting(Ledger):
+class Correcting(ModelState):
     """Corrections, and their undoing."""
 
     def void(self, match_id: str) -> bool:
         game = self.games[match_id]
-        voids = game.result is not None and game.result[0] != "CANCELLED"
-        return voids and self._correct({match_id: (FINISHED, ("CANCELLED", None))})
+        possible = game.result is not None and game.result[0] != "CANCELLED"
+        return possible and self._correct({match_id: (FINISHED, ("CANCELLED", None))})
 
     def set_result(self, match_id: str, status: str, winner: str | None) -> bool:
         game = self.games[match_id]
-        sets = game.phase in (*OPEN, FINISHED) and game.result != (status, winner)
-        return sets and self._correct({match_id: (FINISHED, (status, winner))})
+        possible = game.phase in (*OPEN, FINISHED) and game.result != (status, winner)
+        return possible and self._correct({match_id: (FINISHED, (status, winner))})
 
     def replay(self, match_id: str) -> bool:
         game = self.games[match_id]
-        plays = self.state != "STOPPED" and game.phase in (FINISHED, HELD) and not self.out.keys() & set(game.players)
-        return plays and self._correct({match_id: (READY, None)})
+        possible = (
+            self.state != "STOPPED" and game.phase in (FINISHED, HELD) and not self.out.keys() & set(game.players)
+        )
+        return possible and self._correct({match_id: (READY, None)})
 
     def give_points(self, code: str, points: int) -> None:
         self._correct({}, player=code, points=points)
@@ -42,7 +44,7 @@ class Correcting(Ledger):
     def take_out(self, code: str, word: str, become: str) -> bool:
         """A player is withdrawn or disqualified; a withdrawn player can still be disqualified.
 
-        Open matches end now, those to come when they are due, and those played as was asked for.
+        Open matches end now, matches to come when they are due; played matches change as ``become`` says.
         """
         theirs = {key: game for key, game in self.games.items() if code in game.players}
         was = self.out.get(code)
@@ -54,7 +56,7 @@ class Correcting(Ledger):
             if game.phase in OPEN:
                 results[key] = fate(game, absent)
             elif game.phase == FINISHED and become != KEEP and game.result != ("CANCELLED", None):
-                # What was played stands also for an opponent that is out itself, unless that was decided otherwise.
+                # A played result also stands for an opponent that is out with its matches kept.
                 stands = {one for one in game.players if absent.get(one) == KEEP and not missed(game, one)}
                 results[key] = fate(game, {other: what for other, what in absent.items() if other not in stands})
         changes: Changes = {
@@ -63,21 +65,24 @@ class Correcting(Ledger):
         return self._correct(changes, player=code, out=Out(word, become))
 
     def undo(self, number: int) -> bool:
-        """Everything that it touched is as before it; what was being played begins again."""
-        made = self.corrections[number - 1]
-        if made.undone or any(one.touches & made.touches and not one.undone for one in self.corrections[number:]):
+        """All that the correction changed is as before; a match that was being played then starts again."""
+        correction = self.corrections[number - 1]
+        if correction.undone or any(
+            one.touches & correction.touches and not one.undone for one in self.corrections[number:]
+        ):
             return False
-        made.undone = True
+        correction.undone = True
         begun = PENDING if self.state == "STOPPED" else READY
         back = {
-            key: (phase if phase in (FINISHED, HELD) else begun, result) for key, (phase, result) in made.before.items()
+            key: (phase if phase in (FINISHED, HELD) else begun, result)
+            for key, (phase, result) in correction.before.items()
         }
-        if made.takes_out and made.player:
-            self._put_out(made.player, made.was_out)
-        self._apply(back, made.player, -made.points)
-        in_again = made.takes_out and made.player and made.was_out is None
-        if in_again and made.player and made.was_called and self.state == "RUNNING":
-            self._call_again([made.player])
+        if correction.takes_out and correction.player:
+            self._put_out(correction.player, correction.was_out)
+        self._apply(back, correction.player, -correction.points)
+        comes_back = correction.takes_out and correction.player and correction.was_out is None
+        if comes_back and correction.player and correction.was_called and self.state == "RUNNING":
+            self._call_again([correction.player])
         return True
 
     def _put_out(self, code: str, out: Out | None) -> None:
@@ -108,5 +113,5 @@ class Correcting(Ledger):
                 self._call_again(set(game.players) - self.out.keys())
         if player and points:
             self.points[player] = self.points.get(player, 0) + points
-        self.end_what_is_over()
-        self._retire_the_done()
+        self.complete_what_is_over()
+        self._retire_finished_players()

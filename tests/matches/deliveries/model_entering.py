@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_league import ModelState
 from tests.matches.deliveries.model_words import FINISHED, MAX_PLAYERS, MAX_TOKENS, Who, call_again, free_number
 
 
-class Entering(Ledger):
+class Entering(ModelState):
     """Registrations."""
 
     def open_league(self) -> None:
@@ -38,7 +38,7 @@ class Entering(Ledger):
 
     def _let_in(
         self,
-        place: list[Who],
+        members: list[Who],
         known: Who | None,
         name: str,
         at: str,
@@ -46,14 +46,14 @@ class Entering(Ledger):
         token: str | None,
         wanted: int | None,
     ) -> str:
-        """Register a player in the league or the lobby, if a known agent of this name has proved its identity."""
+        """Register a player in the league or the lobby; an agent known by name and address must prove its identity."""
         if known is not None and token not in known.tokens and caller != at:
             return "REJECTED L003"
         if known is None:
-            same = sum(one.name == name for one in place)
+            same = sum(one.name == name for one in members)
             shown = f"{name} ({same + 1})" if same else name
-            self.entering = Who(free_number(place, wanted), "P", name, shown, at)
-            place.append(self.entering)
+            self.entering = Who(free_number(members, wanted), "P", name, shown, at)
+            members.append(self.entering)
             self._take_in(self.entering, token, proven=caller == at, again=False)
         else:
             self.entering = known
@@ -66,7 +66,7 @@ class Entering(Ledger):
         return self.state == "COMPLETED" and any(game.phase != FINISHED for game in theirs)
 
     def register_referee(self, name: str, at: str, caller: str, token: str | None, key: bool, progress: bool) -> str:
-        """Register a referee; in this model each name has its own port."""
+        """Register a referee, with the site's ``key`` or without; in this model each name has its own port."""
         known = next((one for one in self.referees if one.name == name), None)
         again = known is not None
         if known is None:
@@ -82,7 +82,7 @@ class Entering(Ledger):
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
         proven = key or (not known.site_key and caller == at)
         if known.at != at and not proven:
-            # Whose the old address was says nothing of the new one.
+            # A proof at the old address is none at the new one.
             known.tokens = dict.fromkeys(known.tokens, False)
         known.at, known.progress, known.suspended, known.last_call_at = at, progress, False, self.now
         self.entering = known
@@ -98,7 +98,7 @@ class Entering(Ledger):
             who.tokens = {one: shown for one, shown in who.tokens.items() if shown}
         self.proven = proven or who.tokens.get(token or "", False)
 
-    def give(self, token: str) -> None:
-        """The token that the one who was just accepted was given."""
+    def add_token(self, token: str) -> None:
+        """Add the token that the league gave to the agent it has just accepted."""
         self.entering.tokens[token] = self.proven
         self.entering.tokens = dict(list(self.entering.tokens.items())[-MAX_TOKENS:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_league import ModelState
 from tests.matches.deliveries.model_words import (
     FINISHED,
     MAX_RELAYED_ANSWERS,
@@ -17,11 +17,11 @@ from tests.matches.deliveries.model_words import (
 )
 
 
-class Judging(Ledger):
-    """Reports, progress, starts that were not taken, answers on the wrong way."""
+class Judging(ModelState):
+    """Reports, progress, starts that failed, and answers that came to the league manager."""
 
     def _enter(self, token: str | None, sender: str | None, league: str | None) -> Who | str:
-        """The rungs before the message itself is read."""
+        """The agent that a message is from; or the error code, if it is refused before its contents are read."""
         if league not in (None, "fall"):
             return "E014"
         if token is None:
@@ -54,7 +54,7 @@ class Judging(Ledger):
             return "E002"
         self.hear(who)
         if game.phase == READY and game.attempt == 0 and who.trusted and not who.progress:
-            # It began with the announcement.
+            # A student's referee may begin its matches when it gets the announcement of the round.
             self.assign(game, who)
             claimed = game.attempt if attempt is None else attempt
         if game.phase == FINISHED:
@@ -116,10 +116,10 @@ class Judging(Ledger):
         return tuple(answers)
 
     def _renew(self, game: Game, referee: Who, step: int) -> None:
-        """News renew a lease; without any it is renewed when a tenth of it is gone."""
-        whole = self.lease_of(referee)
-        if step > game.step or game.lease is None or game.lease - self.now < 0.9 * whole:
-            game.lease = self.now + whole
+        """A further step of the match renews its lease; a repeated one does when a tenth of the lease is gone."""
+        full_lease_s = self.lease_of(referee)
+        if step > game.step or game.lease is None or game.lease - self.now < 0.9 * full_lease_s:
+            game.lease = self.now + full_lease_s
         game.step = max(game.step, step)
 
     def not_taken(self, match_id: str, attempt: int, *, answered: bool) -> None:

@@ -1,4 +1,4 @@
-"""A league as the model has it: who is in it, which attempt is on, which result counts, what is over, the table."""
+"""A league as the model has it: who is in it, which attempt is played, which result counts, what is over, the table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,16 @@ from tests.matches.deliveries.model_words import (
 )
 
 
-class Ledger:
-    """The model's state, and the effects of a result, whichever call reported it."""
+class ModelState:
+    """The model's state, and the effects of a result, whichever call reported it.
+
+    Attributes:
+        now: seconds since the beginning of the test.
+        begun: when each round was announced.
+        losses: when which match lost an attempt.
+        ends_told: how often the players were told that the league is over.
+        counted: how many results were counted.
+    """
 
     def __init__(self, *, no_show: str, auto_advance: bool) -> None:
         self.now, self.longest_match_s = 0, 0
@@ -75,10 +83,10 @@ class Ledger:
     def finish(self, game: Game, result: tuple[str, str | None]) -> None:
         game.phase, game.result, game.lease = FINISHED, result, None
         self.counted += 1
-        self.end_what_is_over()
-        self._retire_the_done()
+        self.complete_what_is_over()
+        self._retire_finished_players()
 
-    def end_what_is_over(self) -> None:
+    def complete_what_is_over(self) -> None:
         for number, state in enumerate(self.rounds, start=1):
             theirs = [game for game in self.games.values() if game.round == number]
             if state == "RUNNING" and all(game.phase == FINISHED for game in theirs):
@@ -87,12 +95,12 @@ class Ledger:
         if over and self.state == "RUNNING":
             self.state, self.paused = "COMPLETED", False
             self.ends_told += self.frozen is None
-            self._retire_the_done()
+            self._retire_finished_players()
 
     # Who is called -----------------------------------------------------------------------------------
 
     def _call_again(self, codes: Iterable[str]) -> None:
-        """Players are called again, and the league is under way for them."""
+        """Call players again for which the league goes on."""
         for player in self.players:
             if player.code in codes:
                 call_again(player)
@@ -102,14 +110,14 @@ class Ledger:
         for player in self.players:
             player.state = "SHUTDOWN" if player.code in codes else player.state
 
-    def _retire_the_done(self) -> None:
+    def _retire_finished_players(self) -> None:
         """The league is over and its agents have been told: agents without a match left may leave."""
         if self.is_over():
             left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
             self._retire({one.code for one in self.players} - left)
 
     def is_over(self) -> bool:
-        """Whether it was played to its end as far as its agents know: a frozen board keeps that back."""
+        """Whether the league is over as far as its agents know: they are not told while the board is frozen."""
         return self.state == "COMPLETED" and self.frozen is None
 
     def _absent(self) -> dict[str, str]:
@@ -121,7 +129,7 @@ class Ledger:
     # The table ---------------------------------------------------------------------------------------
 
     def table(self) -> Rows:
-        """Id, points, wins, draws, losses, losses without play; the first first."""
+        """The rows of the table, the first place first."""
         rows = {one.code: [self.points.get(one.code, 0), 0, 0, 0, 0] for one in self.players}
         for game in self.games.values():
             status, winner = game.result or ("CANCELLED", None)

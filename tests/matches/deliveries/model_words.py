@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MAX_LOST, MAX_PLAYERS, MAX_TOKENS, MAX_RELAYED_ANSWERS, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+"""Limits of the league; a referee that was silent for SILENT_S gets no match, and a round waits WAIT_S for its
+announcements to be delivered."""
 SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
+"""After so many silences in a row a player is suspended, or shut down."""
 CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
+"""Of held matches: for CALM_S no attempt may be lost before they are tried again; losses within TOGETHER_S are one
+event; another match's loss matters for LATELY_S; the longest time that a match is held."""
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
@@ -15,7 +20,7 @@ OVER = ("COMPLETED", "STOPPED")
 Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
 """For each match, its new phase and result."""
 Rows = list[tuple[str, int, int, int, int, int]]
-"""A table: id, points, wins, draws, losses, losses without play."""
+"""A table: id, points, wins, draws, losses, technical losses."""
 KEEP, VOID, LOSE = "keep", "void", "lose"
 """What becomes of the matches of a player that is taken out: those played stand and the others are lost; all are void;
 all are lost."""
@@ -23,7 +28,7 @@ all are lost."""
 
 @dataclass
 class Who:
-    """An agent: ``at`` is its machine, ``tokens`` are those that are valid with whether it had shown to be itself.
+    """An agent: ``at`` is its machine, ``tokens`` has each valid token, and whether its identity was proved with it.
 
     Of a referee it matters whether it is ``suspended``, of a player in which ``state`` it is.
     """
@@ -49,7 +54,7 @@ class Who:
 
 @dataclass
 class Game:
-    """One match."""
+    """One match; ``step`` is the last of :data:`STEPS` that was reported, ``held`` when it was held or corrected."""
 
     players: tuple[str, str]
     round: int
@@ -110,7 +115,7 @@ def call_again(player: Who) -> None:
 
 
 def fate(game: Game, absent: Mapping[str, str]) -> tuple[str, str | None]:
-    """How a match with players that are absent ends without them; by player what becomes of its matches."""
+    """How a match ends without its absent players; ``absent`` has what becomes of the matches of each."""
     left = [code for code in game.players if code not in absent]
     if any(absent.get(code) == VOID for code in game.players):
         return "CANCELLED", None
@@ -118,7 +123,7 @@ def fate(game: Game, absent: Mapping[str, str]) -> tuple[str, str | None]:
 
 
 def missed(game: Game, code: str) -> bool:
-    """Whether a player has lost a match without a game."""
+    """Whether a player has lost a match technically."""
     status, winner = game.result or ("", None)
     return status == "TECHNICAL_LOSS" and winner != code
 

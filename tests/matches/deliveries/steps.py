@@ -1,4 +1,4 @@
-"""What the steps share: a delivery through the real endpoint, and the comparison of the league with its model."""
+"""What the steps share: messages through the real endpoint, and the comparison of the league with its model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_
 
 @dataclass(frozen=True)
 class Sent:
-    """One delivery as it went over the wire, and what the model makes of it."""
+    """One message as it went over the wire, and the answer that the model expects."""
 
     raw: bytes
     caller: str
@@ -54,7 +54,7 @@ class Sent:
 
 
 class Compared(RolledBack):
-    """One league, and the model of it."""
+    """One league, and the model of it; ``count`` is the number of messages in all examples."""
 
     count = 0
     world: World
@@ -70,14 +70,14 @@ class Compared(RolledBack):
             self.clock.stop()
         super().teardown()
 
-    # Deliveries --------------------------------------------------------------------------------------
+    # Messages ----------------------------------------------------------------------------------------
 
     def deliver(self, sent: Sent, times: int = 1) -> None:
         if sent not in self.sent:
             self.sent.append(sent)
         for _ in range(times):
             type(self).count += 1
-            # How often somebody may call is not what this is about.
+            # The limits on how often somebody may call are no part of the model.
             attempts.forget_all()
             with Writes() as writes:
                 answering = Answering(Source(Caller(sent.caller)))
@@ -88,10 +88,10 @@ class Compared(RolledBack):
             expected, actual = sent.expect(), kind_of(reply)
             assert actual == expected
             if isinstance(actual, str) and actual.startswith(("REJECTED", "E0")):
-                # A player that has too many answers on their way is refused after those that arrived were cleared.
+                # Before a player with too many undelivered answers is refused (E002), its delivered ones are deleted.
                 assert not writes.seen or (actual, "DELETE") == ("E002", writes.seen[0][:6])
             if actual == "ACCEPTED" and "auth_token" in reply["result"]:
-                self.world.give(reply["result"]["auth_token"])
+                self.world.add_token(reply["result"]["auth_token"])
                 self.tokens.append(reply["result"]["auth_token"])
             self.outbox_is_the_models()
         self.compare()
@@ -110,7 +110,7 @@ class Compared(RolledBack):
         } | fields
 
     def who(self, sender: str, right: str | None) -> tuple[str | None, str]:
-        """A token and the id that the message says it is from."""
+        """The token of a message and the id that it names as its sender; ``right`` is the id that may send it."""
         judges = [one for one in self.world.referees if one.tokens]
         others = [one for one in judges if one.code != right] or judges
         players = [one for one in self.world.players if one.tokens]
@@ -129,7 +129,7 @@ class Compared(RolledBack):
         return next(iter(holder.tokens)), holder.code
 
     def game(self, pick: int) -> tuple[str, words.Game] | None:
-        # What is being played comes first: two thirds of the picks.
+        # Two thirds of the picks are among the matches that are being played, if there are any.
         on = [key for key, game in self.world.games.items() if game.phase == words.PLAYING]
         ids = on if on and pick % 3 else list(self.world.games)
         return (ids[pick % len(ids)], self.world.games[ids[pick % len(ids)]]) if ids else None
@@ -137,7 +137,7 @@ class Compared(RolledBack):
     def playing(self) -> list[words.Game]:
         return [game for game in self.world.games.values() if game.phase == words.PLAYING]
 
-    # What must be so after every step ----------------------------------------------------------------
+    # Comparisons after each step ---------------------------------------------------------------------
 
     def compare(self) -> None:
         self.agents_are_the_models()
@@ -149,9 +149,9 @@ class Compared(RolledBack):
         rows = Agent.objects.order_by("pk").values_list(
             "kind", "league_id", "code", "display_name", "state", "silences", "trusted"
         )
-        for place, league in ((self.world.players, "fall"), (self.world.lobby, None)):
+        for members, league in ((self.world.players, "fall"), (self.world.lobby, None)):
             agents_shown = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
-            assert agents_shown == [(one.code, one.shown, one.state, one.silences) for one in place]
+            assert agents_shown == [(one.code, one.shown, one.state, one.silences) for one in members]
         judges = [
             (code, shown, trusted, state) for kind, _, code, shown, state, _, trusted in rows if kind == "referee"
         ]
@@ -186,7 +186,7 @@ class Compared(RolledBack):
         assert Event.objects.filter(kind="match_finished").count() == self.world.counted
 
     def outbox_is_the_models(self) -> None:
-        """New rows are taken as they are; what is settled stays as it was; no message is sent twice."""
+        """New rows are added to the model; rows no longer pending stay as they are; no message is sent twice."""
         rows = Delivery.objects.order_by("pk").values_list(
             "pk",
             "broadcast__message_type",
@@ -223,7 +223,7 @@ def table_of(seen: sight.View) -> words.Rows:
 
 
 def kind_of(reply: dict[str, Any]) -> Any:
-    """An answer in one word; that to report_progress in one per match."""
+    """An answer in one word; the answer to report_progress in one word for each match."""
     if "error" in reply:
         return reply["error"]["data"]["error_code"]
     result = reply["result"]

@@ -32,18 +32,18 @@ class AgentsCome(Compared):
         league: str | None,
         times: int,
     ) -> None:
-        shown = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
+        sent_token = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
         params = wire.player_request(
-            name, endpoint=f"http://{at}:8101/mcp", league_id=league, sender=f"player:{name}", auth_token=shown
+            name, endpoint=f"http://{at}:8101/mcp", league_id=league, sender=f"player:{name}", auth_token=sent_token
         )
         if wanted is not None:
             params["player_id"] = f"P{wanted:02d}"
-        come = caller or at
+        source = caller or at
         self.message(
             "register_player",
             params,
-            come,
-            lambda: self.world.register_player(name, at, come, shown, wanted, league),
+            source,
+            lambda: self.world.register_player(name, at, source, sent_token, wanted, league),
             times,
         )
 
@@ -59,16 +59,18 @@ class AgentsCome(Compared):
     def referee(
         self, name: str, at: str, caller: str | None, token: int | None, key: bool, progress: bool, times: int
     ) -> None:
-        shown = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
+        sent_token = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
         code = {"code": site.LEAGUE_REFEREE_KEY} if key else {}
         endpoint = f"http://{at}:800{name[-1]}/mcp"
-        params = wire.referee_request(name, endpoint=endpoint, room=10, progress=progress, auth_token=shown, **code)
-        come = caller or at
+        params = wire.referee_request(
+            name, endpoint=endpoint, room=10, progress=progress, auth_token=sent_token, **code
+        )
+        source = caller or at
         self.message(
             "register_referee",
             params,
-            come,
-            lambda: self.world.register_referee(name, at, come, shown, key, progress),
+            source,
+            lambda: self.world.register_referee(name, at, source, sent_token, key, progress),
             times,
         )
 
@@ -93,5 +95,5 @@ class AgentsCome(Compared):
     @rule(pick=PICKS, kind=st.sampled_from(["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"]), times=TIMES)
     def answer_now(self, pick: int, kind: str, times: int) -> None:
         code = self.playing()[pick % len(self.playing())].players[pick % 2]
-        at = next(at for at, one in enumerate(self.world.players) if one.code == code)
-        self.answer(at, None, kind, "it", times)
+        index = next(index for index, one in enumerate(self.world.players) if one.code == code)
+        self.answer(index, None, kind, "it", times)

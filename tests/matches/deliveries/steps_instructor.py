@@ -1,4 +1,4 @@
-"""Steps: the instructor starts, pauses, stops, decides, corrects and takes it back."""
+"""Steps: the instructor starts, pauses and stops the league, decides matches, makes corrections and undoes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matches.league import freeze, lifecycle, play, results
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Match
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.matches.deliveries import model_words as words
 from tests.matches.deliveries.steps import PICKS, WHY, Compared
 
@@ -93,17 +93,19 @@ class InstructorActs(Compared):
         elif verb == "release":
             self.act(lambda: play.release(**where), granted=self.world.release(match_id))
         elif verb == "void":
-            self.act(lambda: do("void", match_id=match_id, reason=WHY), granted=self.world.void(match_id))
+            self.act(lambda: make_correction("void", match_id=match_id, reason=WHY), granted=self.world.void(match_id))
         elif verb == "replay":
-            self.act(lambda: do("replay", match_id=match_id, reason=WHY), granted=self.world.replay(match_id))
+            self.act(
+                lambda: make_correction("replay", match_id=match_id, reason=WHY), granted=self.world.replay(match_id)
+            )
         elif verb in ("draw", "A wins"):
             status, winner = ("DRAW", None) if verb == "draw" else ("WIN", a)
             granted = self.world.set_result(match_id, status, winner)
-            wished = {"match_id": match_id, "status": status, "winner": winner}
-            self.act(lambda: do("set_result", reason=WHY, **wished), granted=granted)
+            fields = {"match_id": match_id, "status": status, "winner": winner}
+            self.act(lambda: make_correction("set_result", reason=WHY, **fields), granted=granted)
         elif verb == "give":
             self.world.give_points(a, 2)
-            self.act(lambda: do("points", player_id=a, points=2, reason=WHY), granted=True)
+            self.act(lambda: make_correction("points", player_id=a, points=2, reason=WHY), granted=True)
 
     @precondition(lambda self: self.world.games)
     @rule(
@@ -116,7 +118,7 @@ class InstructorActs(Compared):
         codes = list(self.world.out) if len(self.world.out) > 1 else [one.code for one in self.world.players]
         code = codes[pick % len(codes)]
         granted = self.world.take_out(code, OUT[verb], become)
-        self.act(lambda: do(verb, player_id=code, matches_become=become, reason=WHY), granted=granted)
+        self.act(lambda: make_correction(verb, player_id=code, matches_become=become, reason=WHY), granted=granted)
 
     @precondition(lambda self: self.world.corrections)
     @rule(back=st.integers(1, 6))
@@ -124,7 +126,7 @@ class InstructorActs(Compared):
         number = max(1, len(self.world.corrections) + 1 - back)
         taken_out = [one.number for one in self.world.corrections if one.takes_out and not one.undone]
         if taken_out and back % 2:
-            # Few corrections are about who is in the league: it is one of these half of the time.
+            # Few corrections take a player out: half of the time one of these is undone.
             number = taken_out[-1]
         granted = self.world.undo(number)
         self.act(

@@ -1,4 +1,4 @@
-"""Steps: referees report, say how their matches stand, and do not take a start."""
+"""Steps: referees report results and progress, and do not accept a start."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class RefereesReport(Compared):
     """Reports and progress."""
 
     @precondition(lambda self: self.world.games)
-    @rule(pick=PICKS, more=ATTEMPTS, outcome=OUTCOMES, sender=SENDERS, odd=st.integers(0, 39), times=TIMES)
-    def report(self, pick: int, more: int | None, outcome: str, sender: str, odd: int, times: int) -> None:
+    @rule(pick=PICKS, offset=ATTEMPTS, outcome=OUTCOMES, sender=SENDERS, wrong_name=st.integers(0, 39), times=TIMES)
+    def report(self, pick: int, offset: int | None, outcome: str, sender: str, wrong_name: int, times: int) -> None:
         match_id, game = self.game(pick) or ("R9M9", words.Game(("P01", "P02"), 1))
         token, code = self.who(sender, game.referee)
-        # Sometimes of a match, or a league, that is not there.
-        match_id, league = ("R9M9" if odd == 0 else match_id), ("nowhere" if odd == 1 else "fall")
-        attempt = None if more is None else max(0, game.attempt + more)
+        # Sometimes the report names a match or a league that does not exist.
+        match_id, league = ("R9M9" if wrong_name == 0 else match_id), ("nowhere" if wrong_name == 1 else "fall")
+        attempt = None if offset is None else max(0, game.attempt + offset)
         a, b = game.players
         winner = {"A": a, "B": b, "A alone": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
         status = {
@@ -56,19 +56,19 @@ class RefereesReport(Compared):
     @precondition(lambda self: self.playing())
     @rule(pick=PICKS, outcome=OUTCOMES, times=TIMES)
     def report_now(self, pick: int, outcome: str, times: int) -> None:
-        """A match ends as it should."""
+        """The referee of a match that is being played reports its result."""
         self.report(3 * pick + 1, 0, outcome, "right", 39, times)
 
     @rule()
     def referees_are_alive(self) -> None:
-        """Each of them tells how its matches stand."""
+        """Each referee reports the progress of its matches."""
         for judge in self.world.referees:
             theirs = [(key, one) for key, one in self.world.games.items() if one.referee == judge.code]
             reports = [
                 (key, one.attempt, "COLLECTING_CHOICES", "") for key, one in theirs if one.phase == words.PLAYING
             ]
             if judge.tokens:
-                self.tell(next(iter(judge.tokens)), judge.code, reports, False, 1)
+                self.send_progress(next(iter(judge.tokens)), judge.code, reports, False, 1)
 
     @rule(
         items=st.lists(
@@ -89,13 +89,13 @@ class RefereesReport(Compared):
             right = self.world.referees[judge % len(self.world.referees)].code
         token, code = self.who(sender, right)
         reports = []
-        for pick, more, state, why in items:
+        for pick, offset, state, why in items:
             game = self.game(pick)
             match_id, attempt = (game[0], game[1].attempt) if game else ("R1M1", 1)
-            reports.append((match_id, max(0, attempt + more), state, why))
-        self.tell(token, code, reports, leaving, times)
+            reports.append((match_id, max(0, attempt + offset), state, why))
+        self.send_progress(token, code, reports, leaving, times)
 
-    def tell(
+    def send_progress(
         self, token: str | None, code: str, reports: list[tuple[str, int, str, str]], leaving: bool, times: int
     ) -> None:
         fields = [
@@ -108,11 +108,11 @@ class RefereesReport(Compared):
         )
 
     @precondition(lambda self: self.world.games)
-    @rule(pick=PICKS, more=st.integers(-1, 1), answered=st.booleans(), times=TIMES)
-    def start_not_taken(self, pick: int, more: int, answered: bool, times: int) -> None:
+    @rule(pick=PICKS, offset=st.integers(-1, 1), answered=st.booleans(), times=TIMES)
+    def start_not_taken(self, pick: int, offset: int, answered: bool, times: int) -> None:
         """A start_match fails: the referee refuses it, or cannot be reached."""
         match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
-        attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
+        attempt, match = game.attempt + offset, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
             losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no", answered))

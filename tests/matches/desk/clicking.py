@@ -1,4 +1,4 @@
-"""An instructor at the desk of a league: what is shown, the sentences after a click, and who somebody is."""
+"""An instructor at the desk of a league: what the desk shows, what a click is answered, browsers with a role."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ NOW = f"{LEAGUES}fall/now/"
 
 
 def shown(desk: Client, league_id: str = "fall") -> dict[str, Any]:
+    """What the desk of a league shows: the context of its page."""
     desk_context: dict[str, Any] = desk.get(f"{LEAGUES}{league_id}/change/").context["desk"]
     return desk_context
 

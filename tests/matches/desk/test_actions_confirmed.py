@@ -1,4 +1,4 @@
-"""What cannot be taken back asks for a second click, and says before it what it would do."""
+"""An action that cannot be undone needs a second click, and says before it what it would do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shown(desk: Client) -> str:
     return desk.get(DESK).content.decode()
 
 
-def test_these_actions_ask_for_a_second_click() -> None:
+def test_the_actions_that_need_a_second_click() -> None:
     assert {f"{row.subject.name} {row.name}" for row in ROWS if row.click is not None and row.click.yes} == CONFIRMED
 
 
@@ -36,7 +36,7 @@ def test_closing_names_the_players_that_it_leaves_out(desk: Client) -> None:
     assert "Left out, as their check has not passed: P01 (not checked), P02 (not checked)." in page
 
 
-def test_revoking_says_first_what_it_does(desk: Client) -> None:
+def test_revoking_tokens_says_before_the_second_click_what_it_does(desk: Client) -> None:
     place = make.setting(players=2)
     Agent.objects.filter(pk=place.players[0].agent.pk).update(contested_at=timezone.now())
     page = shown(desk)

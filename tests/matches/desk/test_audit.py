@@ -23,14 +23,14 @@ from tests import factories as make
 from tests import rich
 from tests.leaguesite.script import Script
 from tests.matches.desk.clicking import LEAGUES, count_queries, person, post
-from tests.matches.papers.exporting import emptied, exported
+from tests.matches.papers.exporting import empty_site, exported_json
 
 pytestmark = pytest.mark.django_db
 LOG = "/admin/matches/auditentry/"
 
 
-def logged(**about: Any) -> list[tuple[str, str, str, str]]:
-    entries = AuditEntry.objects.filter(**about).order_by("pk")
+def logged(**filters: Any) -> list[tuple[str, str, str, str]]:
+    entries = AuditEntry.objects.filter(**filters).order_by("pk")
     return [(entry.account, entry.via, entry.action, entry.target) for entry in entries]
 
 
@@ -50,7 +50,7 @@ def test_an_action_has_a_code_of_its_own() -> None:
     assert len({row.code for row in ROWS}) == len(ROWS)
 
 
-def test_a_click_is_logged_with_what_was_before_and_what_is_now(desk: Client) -> None:
+def test_a_click_is_logged_with_the_values_before_and_after_it(desk: Client) -> None:
     make.setting(players=2, league_id="fall")
     lifecycle.start_league(league_id="fall")
     post(desk, "do/pause")
@@ -93,10 +93,10 @@ def test_settings_are_logged_by_name_and_codes_are_hidden(desk: Client) -> None:
         "settings.move_timeout_s": [30.0, 12.0],
         "settings.registration_code": ["(hidden)", "(hidden)"],
     }
-    assert "SECRET-CODE" not in everything()
+    assert "SECRET-CODE" not in whole_log()
 
 
-def everything() -> str:
+def whole_log() -> str:
     return json.dumps(list(AuditEntry.objects.values()), default=str)
 
 
@@ -106,7 +106,7 @@ def test_no_code_of_a_roster_is_in_the_log(desk: Client) -> None:
     assert desk.post(f"{LEAGUES}fall/roster/", {"text": text}).status_code == 302
     assert RosterEntry.objects.get().code == "PERSONAL-CODE"
     assert (last().action, last().changes) == ("roster.import", {"people on the roster": [0, 1]})
-    assert not any(secret in everything() for secret in ("PERSONAL-CODE", "dana@example.org"))
+    assert not any(secret in whole_log() for secret in ("PERSONAL-CODE", "dana@example.org"))
 
 
 def test_roles_trust_and_exports_are_logged(desk: Client) -> None:
@@ -141,7 +141,7 @@ def test_a_login_and_a_changed_account_are_logged_without_the_password() -> None
     )  # fmt: skip
     other.refresh_from_db()
     assert other.check_password("second-password-7")
-    assert "pbkdf2" not in everything()
+    assert "pbkdf2" not in whole_log()
 
 
 def test_what_a_script_does_with_the_api_key_is_logged_and_what_it_reads_is_not(script: Script) -> None:
@@ -165,7 +165,7 @@ def test_the_log_is_read_by_script_with_filters_and_in_parts(script: Script) -> 
     assert Script("wrong").get("/audit")[0] == 401
 
 
-def test_an_instructor_reads_the_log_of_the_own_leagues_and_nobody_else_any() -> None:
+def test_an_instructor_reads_the_log_of_their_own_leagues_and_assistants_read_none() -> None:
     for league_id in ("fall", "spring"):
         make.open_league(league_id)
         acting.carry_out(ACTIONS[acting.LEAGUE, "pause"], by=User(username=f"of-{league_id}"), league_id=league_id)
@@ -221,10 +221,10 @@ def test_opening_a_league_is_logged_with_what_differs_from_the_defaults(script: 
 
 def test_a_correction_is_logged_with_the_result_before_and_after_and_its_undoing_too(script: Script) -> None:
     rich.over()
-    wish = {"kind": "void", "match_id": "R1M1", "reason": "a test of the log"}
+    correction = {"kind": "void", "match_id": "R1M1", "reason": "a test of the log"}
     before = Match.objects.get(league_id="fall", match_id="R1M1").status
-    assert script.post("/leagues/fall/corrections", wish)[0] == 201
-    assert (last().action, last().target, last().asked) == ("correction.make", "R1M1", wish | {"points": 0})
+    assert script.post("/leagues/fall/corrections", correction)[0] == 201
+    assert (last().action, last().target, last().asked) == ("correction.make", "R1M1", correction | {"points": 0})
     assert last().changes["R1M1 status"] == [before, "CANCELLED"]
     number = Correction.objects.get(match_id="R1M1", undone_at=None, kind="void").number
     assert script.post(f"/leagues/fall/corrections/{number}/undo", {"reason": "a test again"})[0] == 200
@@ -232,11 +232,11 @@ def test_a_correction_is_logged_with_the_result_before_and_after_and_its_undoing
     assert last().changes["R1M1 status"] == ["CANCELLED", before]
 
 
-def test_an_import_is_logged_with_the_league_that_it_brought(desk: Client) -> None:
+def test_an_import_is_logged_with_the_imported_league(desk: Client) -> None:
     rich.over()
-    whole = exported()
-    emptied()
-    desk.post(f"{LEAGUES}import/", {"file": io.BytesIO(whole)})
+    archive = exported_json()
+    empty_site()
+    desk.post(f"{LEAGUES}import/", {"file": io.BytesIO(archive)})
     assert (last().action, last().league_id) == ("site.import", "fall")
 
 

@@ -1,4 +1,4 @@
-"""An instructor's action that the database ends: a deadlock, a lost connection. On the desk, in its forms, by API."""
+"""Actions of the instructor that the database aborts, by a deadlock or a lost connection: desk, forms, API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FromPostgres(Exception):
         self.sqlstate = sqlstate
 
 
-def ended(sqlstate: str) -> OperationalError:
+def aborted_with(sqlstate: str) -> OperationalError:
     """The error as Django raises it."""
     error = OperationalError("server at 10.0.0.7: ended")
     error.__cause__ = FromPostgres(sqlstate)
@@ -39,13 +39,13 @@ def ended(sqlstate: str) -> OperationalError:
 def failing(
     *errors: Exception, then: Callable[..., Any] = lambda *_, **__: None
 ) -> tuple[Callable[..., Any], list[int]]:
-    """A verb that fails with these, one at a time, and is carried out after them; and a list with its calls."""
-    left, calls = list(errors), []
+    """A verb that raises these errors, one at each call, then does its work; and a list with an entry for each call."""
+    pending_errors, calls = list(errors), []
 
     def verb(*row: Any, **arguments: Any) -> Any:
         calls.append(1)
-        if left:
-            raise left.pop(0)
+        if pending_errors:
+            raise pending_errors.pop(0)
         return then(*row, **arguments)
 
     return verb, calls
@@ -57,7 +57,7 @@ def _league() -> None:
 
 
 @pytest.fixture
-def aborting(monkeypatch: pytest.MonkeyPatch) -> Aborting:
+def abort_actions(monkeypatch: pytest.MonkeyPatch) -> Aborting:
     """Have every action fail with the given errors, one at a time; returns a list with an entry for each try."""
 
     def begin(*errors: Exception) -> list[int]:
@@ -68,38 +68,48 @@ def aborting(monkeypatch: pytest.MonkeyPatch) -> Aborting:
     return begin
 
 
-def press(desk: Client, aborting: Aborting, *errors: Exception) -> tuple[str, int, bool]:
+def press(desk: Client, abort_actions: Aborting, *errors: Exception) -> tuple[str, int, bool]:
     """Pause with the button: the sentence, how often the verb was called, whether the league is paused."""
-    calls = aborting(*errors)
+    calls = abort_actions(*errors)
     return post(desk, "do/pause"), len(calls), League.objects.get(pk="fall").paused
 
 
 @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
-def test_a_button_is_retried_once_after_a_deadlock(desk: Client, aborting: Aborting, sqlstate: str) -> None:
-    assert press(desk, aborting, ended(sqlstate)) == ("Paused: matches in play finish, no other starts.", 2, True)
+def test_a_button_is_retried_once_after_a_deadlock(desk: Client, abort_actions: Aborting, sqlstate: str) -> None:
+    assert press(desk, abort_actions, aborted_with(sqlstate)) == (
+        "Paused: matches in play finish, no other starts.",
+        2,
+        True,
+    )
 
 
-def test_a_button_is_retried_only_once(desk: Client, aborting: Aborting) -> None:
-    assert press(desk, aborting, ended("40P01"), ended("40P01")) == (SENTENCE, 2, False)
+def test_a_button_is_retried_only_once(desk: Client, abort_actions: Aborting) -> None:
+    assert press(desk, abort_actions, aborted_with("40P01"), aborted_with("40P01")) == (SENTENCE, 2, False)
 
 
-@pytest.mark.parametrize("error", [ended("57P01"), OperationalError("database is locked"), InterfaceError("closed")])
+@pytest.mark.parametrize(
+    "error", [aborted_with("57P01"), OperationalError("database is locked"), InterfaceError("closed")]
+)
 def test_a_button_is_not_retried_when_the_commit_may_have_arrived(
-    desk: Client, aborting: Aborting, error: Exception
+    desk: Client, abort_actions: Aborting, error: Exception
 ) -> None:
-    """A connection that is lost may be so after the commit; a lock of SQLite has been waited for already."""
-    assert press(desk, aborting, error) == (SENTENCE, 1, False)
+    """A connection may be lost after the commit; for a lock of SQLite the site has waited already."""
+    assert press(desk, abort_actions, error) == (SENTENCE, 1, False)
 
 
-def test_an_action_of_the_list_of_leagues_says_that_the_database_aborted_it(desk: Client, aborting: Aborting) -> None:
-    calls = aborting(InterfaceError("closed"))
+def test_an_action_of_the_list_of_leagues_says_that_the_database_aborted_it(
+    desk: Client, abort_actions: Aborting
+) -> None:
+    calls = abort_actions(InterfaceError("closed"))
     sent = {"action": "pause_leagues", "_selected_action": ["fall"]}
     answer = desk.post("/admin/matches/league/", sent)
     assert (answer.status_code, sentences_of(answer), len(calls)) == (302, [f"Fall: {SENTENCE}"], 1)
 
 
-def test_a_form_of_the_desk_is_answered_with_503_when_the_database_aborts_it(desk: Client, aborting: Aborting) -> None:
-    aborting(ended("40P01"))
+def test_a_form_of_the_desk_is_answered_with_503_when_the_database_aborts_it(
+    desk: Client, abort_actions: Aborting
+) -> None:
+    abort_actions(aborted_with("40P01"))
     address, sent = "/admin/matches/league/fall/roster/", {"text": "name,email,code\nDana,,"}
     answer = desk.post(address, sent)
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
@@ -107,12 +117,14 @@ def test_a_form_of_the_desk_is_answered_with_503_when_the_database_aborts_it(des
     assert "10.0.0.7" not in answer.content.decode()
 
 
-@pytest.mark.parametrize("error", [ended("40P01"), OperationalError("database is locked"), InterfaceError("closed")])
+@pytest.mark.parametrize(
+    "error", [aborted_with("40P01"), OperationalError("database is locked"), InterfaceError("closed")]
+)
 def test_the_api_answers_503_when_the_database_aborts_an_action(
-    api_key: str, aborting: Aborting, error: Exception
+    api_key: str, abort_actions: Aborting, error: Exception
 ) -> None:
     script = Script(api_key)
-    calls = aborting(error)
+    calls = abort_actions(error)
     assert script.post("/leagues/fall/pause") == (503, {"error": SENTENCE, "field": None})
     assert (script.post("/leagues/fall/pause")[0], len(calls)) == (200, 2)
 

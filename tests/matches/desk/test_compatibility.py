@@ -16,7 +16,7 @@ from matches.league import staffing
 from matches.view.compatibility import site_most
 from tests import factories as make
 from tests.conftest import API_KEY
-from tests.matches.audience.looking import HOSTILE, Tags, assert_harmless, cost
+from tests.matches.audience.looking import HOSTILE, Tags, assert_harmless, query_count
 
 pytestmark = pytest.mark.django_db
 PAGE, FILE, API = (
@@ -53,7 +53,7 @@ def test_the_table_has_the_players_of_the_own_leagues_only(ada: Client) -> None:
     assert re.findall(r">(\w\d\d)</a>", text) == ["P01", "P02", "P03"]
     assert "understood in another spelling: flat" in text
     marks = [attrs["data-how"] for _, attrs in Tags(text).found if attrs.get("class") == "how"]
-    # First the legend, then the rows; only what anybody was sent has a column.
+    # First the legend, then the rows; a message type that no agent was sent has no column.
     assert marks[6:] == ["first", "other", *["never"] * 4]
     assert re.findall(r'<bdi dir="ltr">([A-Z_<wbr>]+)</bdi>', text) == [
         "GAME_<wbr>INVITATION",
@@ -81,10 +81,10 @@ def test_any_query_is_answered(ada: Client, query: str) -> None:
     assert ada.get(FILE + query).status_code == 200
 
 
-def test_the_page_costs_the_same_for_3_players_and_for_90(ada: Client) -> None:
-    before = cost(ada, PAGE)
+def test_the_page_makes_as_many_queries_for_3_players_as_for_90(ada: Client) -> None:
+    before = query_count(ada, PAGE)
     make.crowd("fall", 90, letter="Q")
-    assert cost(ada, PAGE) == before
+    assert query_count(ada, PAGE) == before
 
 
 def test_the_api_answers_the_whole_site_in_parts_and_only_with_the_key(ada: Client, api_key: str) -> None:
@@ -101,7 +101,7 @@ def test_the_api_answers_the_whole_site_in_parts_and_only_with_the_key(ada: Clie
     assert api(ada, "?league_id=%00").json() == {"agents": [], "next": None}
 
 
-def test_students_see_what_most_do_and_nobody_by_name(ada: Client) -> None:
+def test_students_see_what_most_agents_understand_and_no_name(ada: Client) -> None:
     make.crowd("fall", 8, letter="Q")
     Agent.objects.filter(code__startswith="Q").update(spoken={"GAME_INVITATION": "canonical"})
     Agent.objects.filter(code="Q01").update(spoken={"GAME_INVITATION": "legacy"})
@@ -113,5 +113,5 @@ def test_students_see_what_most_do_and_nobody_by_name(ada: Client) -> None:
     assert_harmless(part, shown=False)
 
 
-def test_students_see_nothing_where_few_have_been_understood(ada: Client) -> None:
+def test_students_see_nothing_while_few_agents_have_understood_a_message(ada: Client) -> None:
     assert 'id="join-most"' not in Client().get("/leagues/fall/join/").content.decode()

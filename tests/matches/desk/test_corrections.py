@@ -1,4 +1,4 @@
-"""The desk's pages of corrections: form, preview, confirmation, list, undoing; and who may."""
+"""The desk's pages of corrections: form, preview, confirmation, list, undoing; and who may use them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matches.league.corrections import plans
 from matches.models import Correction, Role
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import do, in_round_two
+from tests.matches.correcting import in_round_two, make_correction
 from tests.matches.desk.clicking import count_queries, person, sentences_of
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, p
 
 def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, place: make.Setting) -> None:
     old = fingerprint(desk.post(NEW, VOID | {"preview": "1"}))
-    do("points", player_id="P04", points=9, reason="a fine report", by="bob")
+    make_correction("points", player_id="P04", points=9, reason="a fine report", by="bob")
     answer = desk.post(NEW, VOID | {"confirm": "1", "fingerprint": old})
     assert (answer.status_code, sentences_of(answer)) == (
         200,
@@ -126,7 +126,7 @@ def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, pl
     assert [line.row.points for line in answer.context["preview"].before] == [9, 3, 3, 0]
     assert Correction.objects.count() == 1
     undo = fingerprint(desk.get(UNDO))
-    do("points", player_id="P04", points=1, reason="a fine report", by="bob")
+    make_correction("points", player_id="P04", points=1, reason="a fine report", by="bob")
     answer = desk.post(UNDO, {"reason": "it was right", "fingerprint": undo}, follow=True)
     assert "undo #2 first" in answer.content.decode()
 
@@ -165,7 +165,7 @@ def test_an_assistant_may_only_have_matches_played_again(place: make.Setting, ki
 
 
 def test_an_assistant_sees_corrections_and_cannot_undo_them(client: Client, place: make.Setting) -> None:
-    do("void", match_id="R1M1", reason="wrong game started", by="bob")
+    make_correction("void", match_id="R1M1", reason="wrong game started", by="bob")
     assistant = person("assistant", "fall")
     page = assistant.get(LIST)
     assert page.status_code == 200
@@ -192,17 +192,17 @@ def test_the_pages_of_corrections_escape_names_and_reasons(desk: Client, place: 
 
 def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client, place: make.Setting) -> None:
     for number in range(3):
-        do("points", player_id=f"P0{number + 1}", points=1, reason="why")
+        make_correction("points", player_id=f"P0{number + 1}", points=1, reason="why")
     desk.get(LIST)
     few = count_queries(desk, LIST)
     for number in range(27):
-        do("points", player_id=f"P0{number % 4 + 1}", points=1, reason="why")
+        make_correction("points", player_id=f"P0{number % 4 + 1}", points=1, reason="why")
     desk.get(LIST)
     assert count_queries(desk, LIST) == few
 
 
 def test_pages_say_how_many_points_are_by_correction(desk: Client, place: make.Setting) -> None:
-    do("points", player_id="P02", points=7, reason="wrong game started")
+    make_correction("points", player_id="P02", points=7, reason="wrong game started")
     sheets = desk.get("/admin/matches/league/fall/papers/evidence/").content.decode()
     assert sheets.count("by correction</span>") == sheets.count("including 7 by correction") == 1
     player = desk.get("/leagues/fall/players/P02/").content.decode()

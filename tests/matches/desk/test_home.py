@@ -41,13 +41,13 @@ def test_each_league_has_its_next_step_and_what_is_wrong(desk: Client) -> None:
     assert 'href="/leagues/fall/">Public board</a>' in page
 
 
-def test_many_leagues_cost_no_more_queries_than_some(desk: Client) -> None:
+def test_many_leagues_need_no_more_queries_than_a_few(desk: Client) -> None:
     for number in range(8):
         opening.create_league(league_id=f"some{number}", display_name="Some")
-    some = count_queries(desk, HOME)
+    few = count_queries(desk, HOME)
     for number in range(20):
         opening.create_league(league_id=f"more{number}", display_name="More")
-    assert count_queries(desk, HOME) == some
+    assert count_queries(desk, HOME) == few
     assert len(desk.get(HOME).context["leagues_other"]) == 20
 
 

@@ -30,7 +30,7 @@ def register(client: Client, name: str, *, port: int = 8101, caller: str = STRAN
     return wire.ask(client, "register_player", wire.player_request(name, port=port, **more), caller=caller)
 
 
-def ada(client: Client, **more: Any) -> dict[str, Any]:
+def register_ada(client: Client, **more: Any) -> dict[str, Any]:
     """P01, the player whom others want to be taken for."""
     make.open_league("fall")
     return register(client, "Ada", port=8100, caller=VICTIM, **more)
@@ -59,7 +59,7 @@ def click(desk: Client, label: str) -> str:
     "name", [CYRILLIC, "ADA", "Ad\u0430", "\uff21da", "A\u034fda", "Ada\ufe0f", "Ada\u3164", "\U0001d400da"]
 )
 def test_a_stranger_whose_name_looks_like_anothers_is_refused(client: Client, name: str) -> None:
-    ada(client)
+    register_ada(client)
     answer = register(client, name)
     assert (answer["status"], answer["player_id"], answer["legacy_code"]) == ("REJECTED", None, "L003")
     reason = (
@@ -83,7 +83,7 @@ def test_the_second_of_two_similar_names_is_refused(client: Client, first: str, 
 
 
 def test_a_name_that_looks_like_the_display_name_of_another_is_refused(client: Client) -> None:
-    ada(client)
+    register_ada(client)
     register(client, "Ada", port=8102)
     renamed = make.join("Carol", "fall", port=8103).agent
     renamed.display_name = "Team Rocket"
@@ -94,7 +94,7 @@ def test_a_name_that_looks_like_the_display_name_of_another_is_refused(client: C
 
 
 def test_agents_with_the_same_name_at_other_addresses_are_numbered_copies(client: Client) -> None:
-    """004 6.4.2. What is not shown at all is taken out of a name before anything else."""
+    """Invisible characters are removed from a name first (004 6.4.2)."""
     make.open_league("fall")
     for port, name in enumerate(("Alpha", "Alpha", " Alpha ", "Al\u200bpha"), start=8101):
         assert register(client, name, port=port)["status"] == "ACCEPTED"
@@ -102,22 +102,22 @@ def test_agents_with_the_same_name_at_other_addresses_are_numbered_copies(client
 
 
 def test_a_similar_name_is_accepted_in_another_league(client: Client) -> None:
-    ada(client)
+    register_ada(client)
     make.open_league("winter")
     assert register(client, CYRILLIC, league_id="winter")["status"] == "ACCEPTED"
 
 
 def test_a_similar_name_from_the_same_ip_address_is_refused(client: Client) -> None:
     """An IP address shows who continues an agent (ruling, section 8), but a classmate may share it."""
-    ada(client)
+    register_ada(client)
     assert register(client, CYRILLIC, caller=VICTIM)["status"] == "REJECTED"
 
 
 @pytest.mark.parametrize("token", ["", "tok_" + "0" * 32, "league_token", "another's"])
 def test_a_similar_name_with_a_wrong_token_is_refused(client: Client, token: str) -> None:
-    mine = ada(client)
+    ada_reply = register_ada(client)
     other = register(client, "Mallory", port=8105)
-    auth_token = {"league_token": mine["league_token"], "another's": other["auth_token"]}.get(token, token)
+    auth_token = {"league_token": ada_reply["league_token"], "another's": other["auth_token"]}.get(token, token)
     assert register(client, CYRILLIC, auth_token=auth_token)["status"] == "REJECTED"
 
 
@@ -127,15 +127,15 @@ def test_a_similar_name_with_the_registration_code_is_refused(client: Client) ->
     assert register(client, CYRILLIC, code="cs101-2025")["legacy_code"] == "L003"
 
 
-# Who shows itself ----------------------------------------------------------------------------------
+# Proofs of identity --------------------------------------------------------------------------------
 
 
 def test_a_similar_name_with_the_token_of_the_other_agent_is_accepted(client: Client) -> None:
-    token = ada(client)["auth_token"]
+    token = register_ada(client)["auth_token"]
     assert register(client, CYRILLIC, auth_token=token)["player_id"] == "P02"
-    # From here on it is known, and is not asked again.
+    # From here on the agent is known, and needs no token.
     assert register(client, CYRILLIC)["player_id"] == "P02"
-    # Nor are copies of one of the two.
+    # Copies with one of the two names need none either.
     assert [register(client, name, port=8110)["player_id"] for name in ("Ada", CYRILLIC)] == ["P03", "P04"]
     assert shown_names() == ["Ada", CYRILLIC, "Ada (2)", f"{CYRILLIC} (2)"]
 
@@ -154,7 +154,7 @@ def test_a_similar_name_with_a_personal_code_is_accepted_and_marked(client: Clie
 
 
 def test_the_desk_shows_a_refused_name_and_a_button_lets_it_in(client: Client, desk: Client) -> None:
-    ada(client)
+    register_ada(client)
     for _twice in range(2):
         assert register(client, CYRILLIC)["status"] == "REJECTED"
     refused = problem(desk)
@@ -164,14 +164,14 @@ def test_the_desk_shows_a_refused_name_and_a_button_lets_it_in(client: Client, d
     assert refused.causes == [f"“{CYRILLIC}” at http://{STRANGER}:8101/mcp, from {STRANGER}, looks like “Ada” (P01)"]
     assert click(desk, "Let “") == f"“{CYRILLIC}” is let in when it registers again from the same address."
     assert problem(desk) == {}
-    # Another program of the same name does not use the click up.
+    # A program of the same name at another address does not use the permission up.
     assert register(client, CYRILLIC, port=8109, caller="192.0.2.99")["status"] == "REJECTED"
     assert register(client, CYRILLIC)["player_id"] == "P02"
     assert NameRefused.objects.filter(caller=STRANGER).count() == 0
 
 
 def test_the_desk_marks_both_similar_names(client: Client, desk: Client) -> None:
-    token = ada(client)["auth_token"]
+    token = register_ada(client)["auth_token"]
     register(client, CYRILLIC, auth_token=token)
     register(client, "Bob", port=8103)
     marks = {line.agent.code: line.resembles for line in shown(desk)["players"].rows}
@@ -179,8 +179,8 @@ def test_the_desk_marks_both_similar_names(client: Client, desk: Client) -> None
     assert "the name looks like P01 “Ada”" in desk.get(DESK).content.decode()
 
 
-def test_a_name_that_was_put_aside_is_shown_again_when_it_registers_again(client: Client, desk: Client) -> None:
-    ada(client)
+def test_a_name_that_was_kept_out_is_shown_again_when_it_registers_again(client: Client, desk: Client) -> None:
+    register_ada(client)
     register(client, CYRILLIC)
     assert click(desk, "Keep “") == "It stays out. If it comes again, it is shown here again."
     assert problem(desk) == {}
@@ -189,7 +189,7 @@ def test_a_name_that_was_put_aside_is_shown_again_when_it_registers_again(client
 
 
 def test_the_desk_shows_no_refused_players_after_registration(client: Client, desk: Client) -> None:
-    ada(client)
+    register_ada(client)
     register(client, "Bob", port=8103)
     register(client, CYRILLIC)
     assert problem(desk) != {}
@@ -198,7 +198,7 @@ def test_the_desk_shows_no_refused_players_after_registration(client: Client, de
 
 
 def test_letting_in_a_name_that_has_registered_is_refused_with_a_sentence(client: Client, desk: Client) -> None:
-    token = ada(client)["auth_token"]
+    token = register_ada(client)["auth_token"]
     register(client, CYRILLIC)
     [row] = NameRefused.objects.all()
     register(client, CYRILLIC, auth_token=token)
@@ -207,7 +207,7 @@ def test_letting_in_a_name_that_has_registered_is_refused_with_a_sentence(client
 
 
 def test_an_instructor_of_another_league_cannot_let_a_name_in(client: Client) -> None:
-    ada(client)
+    register_ada(client)
     make.open_league("winter")
     register(client, CYRILLIC)
     [row] = NameRefused.objects.all()
@@ -221,7 +221,7 @@ def test_an_instructor_of_another_league_cannot_let_a_name_in(client: Client) ->
 
 
 def test_many_refusals_of_one_caller_do_not_displace_those_of_others(client: Client) -> None:
-    ada(client)
+    register_ada(client)
     register(client, CYRILLIC, caller="192.0.2.8")
     for port in range(9000, 9000 + lookalikes.MAX_REFUSED_PER_ADDRESS + 5):
         register(client, "ADA", port=port)
@@ -230,7 +230,7 @@ def test_many_refusals_of_one_caller_do_not_displace_those_of_others(client: Cli
 
 
 def test_only_the_latest_refusals_are_kept(client: Client) -> None:
-    ada(client)
+    register_ada(client)
     for number in range(lookalikes.MAX_REFUSED_PER_LEAGUE + 5):
         register(client, "ADA", port=9000 + number, caller=f"198.51.100.{number}")
     assert NameRefused.objects.count() == lookalikes.MAX_REFUSED_PER_LEAGUE
@@ -256,7 +256,7 @@ def test_an_agent_in_the_lobby_enters_no_league_under_a_similar_name(client: Cli
 
 
 def test_the_instructor_may_add_a_similar_name_by_hand_and_it_is_marked(client: Client, desk: Client) -> None:
-    ada(client)
+    register_ada(client)
     entry.add_by_hand(league_id="fall", name=CYRILLIC, endpoint="http://192.0.2.9:8101/mcp")
     marks = {line.agent.code: line.resembles for line in shown(desk)["players"].rows}
     assert marks == {"P01": f"P02 “{CYRILLIC}”", "P02": "P01 “Ada”"}
@@ -267,13 +267,13 @@ def referee(client: Client, name: str, port: int, caller: str = STRANGER, **more
     return wire.ask(client, "register_referee", wire.referee_request(name, port=port, **more), caller=caller)
 
 
-def test_a_referee_whose_name_looks_like_one_of_ours_is_refused(client: Client, desk: Client) -> None:
+def test_a_referee_whose_name_looks_like_that_of_a_referee_of_the_site_is_refused(client: Client, desk: Client) -> None:
     make.open_league("fall")
     make.hire("Referee 1")
     answer = referee(client, "Referee l", 8001)
     assert (answer["status"], answer["legacy_code"]) == ("REJECTED", "L003")
     assert 'looks like "Referee 1" (REF01)' in answer["reason"]
-    # With the site's key it is ours; copies are let in as ever, and so is whom the instructor lets in.
+    # A referee with the site's key is let in, and so are one of the very same name and one that the instructor lets in.
     assert referee(client, "Referee I", 8002, code=settings.LEAGUE_REFEREE_KEY)["referee_id"] == "REF02"
     assert referee(client, "Referee 1", 8003)["referee_id"] == "REF03"
     click(desk, "Let the referee “Referee l”")
@@ -310,7 +310,7 @@ def test_a_league_with_a_name_similar_to_another_gets_a_warning(desk: Client) ->
     assert sentences_of(answer)[0] == "People will take this league for another, as the names look alike: Fall (fall)."
 
 
-# What it costs ------------------------------------------------------------------------------------
+# Queries ------------------------------------------------------------------------------------------
 
 
 def test_the_query_for_similar_names_uses_an_index_and_is_constant(client: Client) -> None:
@@ -333,11 +333,11 @@ def test_the_query_for_similar_names_uses_an_index_and_is_constant(client: Clien
         assert "look=?" in plan, plan
 
 
-def test_the_desk_asks_the_database_no_more_for_many_names(client: Client, desk: Client) -> None:
+def test_the_desk_needs_no_more_queries_for_many_names(client: Client, desk: Client) -> None:
     make.open_league("fall")
     counts = []
-    for letter, some in (("A", 3), ("B", 100)):
-        make.crowd("fall", some, letter=letter)
+    for letter, number in (("A", 3), ("B", 100)):
+        make.crowd("fall", number, letter=letter)
         desk.get(DESK)
         counts.append(count_queries(desk, DESK))
     assert counts[0] == counts[1]
@@ -348,7 +348,7 @@ def test_the_desk_asks_the_database_no_more_for_many_names(client: Client, desk:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_migration_indexes_the_names_that_exist_already(client: Client, migrations_restored: None) -> None:
-    ada(client)
+    register_ada(client)
     register(client, "Ada", port=8102)
     before = list(NameLook.objects.order_by("agent", "look").values_list("agent", "look"))
     MigrationExecutor(connection).migrate([("agents_registry", "0004_programs")])

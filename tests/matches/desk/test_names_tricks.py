@@ -1,4 +1,4 @@
-"""Names that look like another's, by somebody who has read decision 16: around the refusal, before the desk."""
+"""Tricks with names that look like another's: to crowd others out of the desk, to get around the refusal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 
 from matches.desk.names import MAX_WITH_BUTTONS
-from tests.matches.desk.test_names import CYRILLIC, ada, problem, register, shown_names
+from tests.matches.desk.test_names import CYRILLIC, problem, register, register_ada, shown_names
 
 pytestmark = pytest.mark.django_db
 
 
 def test_repeated_refusals_of_one_caller_leave_buttons_for_others(client: Client, desk: Client) -> None:
-    ada(client)
+    register_ada(client)
     register(client, CYRILLIC, port=8150, caller="192.0.2.9")
     for number in range(MAX_WITH_BUTTONS + 2):
         register(client, "ADA", port=9000 + number)
@@ -23,8 +23,8 @@ def test_repeated_refusals_of_one_caller_leave_buttons_for_others(client: Client
 
 
 def test_the_token_of_a_numbered_copy_does_not_allow_a_similar_name(client: Client) -> None:
-    """A copy is shown with a number; what looks like its name would be shown without."""
-    first = ada(client)
+    """A copy is shown with a number; an agent whose name looks like the copy's would be shown without."""
+    first = register_ada(client)
     copy = register(client, "Ada", port=8150)
     assert copy["status"] == "ACCEPTED"
     assert register(client, CYRILLIC, auth_token=copy["auth_token"])["status"] == "REJECTED"

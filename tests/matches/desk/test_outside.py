@@ -46,7 +46,7 @@ def test_a_site_for_its_own_machine_says_how_to_open_it(desk: Client, settings: 
 
 
 def test_before_anybody_came_the_address_to_give_out_is_named(desk: Client) -> None:
-    # The desk itself is looked at from this machine.
+    # The desk is opened from this machine, which does not count.
     assert reach(desk).text.startswith("Nobody from outside this machine has reached the site yet.")
     assert "Give out https://league.example.org/;" in reach(desk).text
     assert reach(desk).latest is None

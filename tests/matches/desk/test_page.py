@@ -1,4 +1,4 @@
-"""The desk of a league: the next action, who would be lost, problems with remedies, freeze and planned start."""
+"""The desk of a league: next action, who would lose by a start, problems and remedies, freeze, planned start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.matches.desk.clicking import DESK, LEAGUES, NOW, count_queries, perso
 pytestmark = pytest.mark.django_db
 
 
-def following(desk: Client) -> list[str]:
+def next_steps(desk: Client) -> list[str]:
     return [button.name or button.label for button in shown(desk)["buttons"] if button.is_next]
 
 
@@ -34,7 +34,7 @@ def remedies(desk: Client) -> list[list[str]]:
     return [[one.label for one in problem.remedies] for problem in shown(desk)["problems"]]
 
 
-def silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
+def note_silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
     registration.note_ping(agent_id=member.agent.pk, problem=problem)
 
 
@@ -43,18 +43,18 @@ def silence(member: make.Member, problem: str = "no connection: Connection refus
 
 def test_the_desk_highlights_one_next_step_in_every_state_of_a_league(desk: Client) -> None:
     place = make.setting(players=2)
-    seen = [following(desk)]
+    seen = [next_steps(desk)]
     opening.close_registration(league_id="fall")
-    seen.append(following(desk))
+    seen.append(next_steps(desk))
     make.playing_on(place)
-    seen.append(following(desk))
+    seen.append(next_steps(desk))
     lifecycle.pause(league_id="fall")
-    seen.append(following(desk))
+    seen.append(next_steps(desk))
     # Nothing starts in a league that is paused.
     assert [one.name for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
     lifecycle.resume(league_id="fall")
     make.finish_round(place)
-    seen.append(following(desk))
+    seen.append(next_steps(desk))
     assert seen == [["close"], ["start"], ["pause"], ["resume"], ["Export the league, print evidence sheets"]]
     assert place.league.state == "COMPLETED"
 
@@ -62,7 +62,7 @@ def test_the_desk_highlights_one_next_step_in_every_state_of_a_league(desk: Clie
 def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: Client) -> None:
     place = make.setting(players=4)
     assert [button.warnings for button in shown(desk)["buttons"] if button.name == "start"] == [[]]
-    silence(place.players[3])
+    note_silence(place.players[3])
     buttons = {button.name: button.warnings for button in shown(desk)["buttons"]}
     warning = ["1 of 4 would not answer: P04 Player 4."]
     assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (warning, warning, ())
@@ -73,7 +73,7 @@ def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: C
 
 def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -> None:
     place = make.setting(players=4)
-    silence(place.players[3])
+    note_silence(place.players[3])
     assert post(desk, "do/check") == "The agents are being asked: their answers appear on this page."
     now = shown(desk)
     assert (now["pending"], now["answering"], texts(desk)) == (True, "5 agents are being asked …", [])
@@ -103,7 +103,7 @@ def test_the_desk_counts_who_answered_and_who_was_not_called(
     assert shown(desk)["answering"] == expected
 
 
-def test_the_live_part_equals_that_part_of_the_page(desk: Client) -> None:
+def test_the_live_fragment_equals_that_part_of_the_page(desk: Client) -> None:
     make.setting(players=3)
     cut = re.compile(r'<section id="fragment-desk".*</section>', re.S)
     clock = re.compile(r"as of [0-9:]+ UTC|<span[^>]*data-light[^>]*>.*?</span>")
@@ -123,7 +123,7 @@ def test_the_desk_needs_as_many_queries_for_24_players_as_for_4(desk: Client) ->
         make.hire()
         lifecycle.start_league(league_id=league_id)
         for member in members[::2]:
-            silence(member)
+            note_silence(member)
         Match.objects.filter(league_id=league_id, state="READY").update(state="HELD", held_at=datetime.now(UTC))
         counts += [count_queries(desk, f"{LEAGUES}{league_id}/{path}/") for path in ("change", "now")]
     assert counts[:2] == counts[2:]
@@ -143,7 +143,7 @@ def test_the_desk_says_when_several_programs_fetch_one_agents_messages(desk: Cli
 def test_the_desk_escapes_names_and_problems(desk: Client) -> None:
     make.setting(players=2)
     evil = make.join('<script>alert("1")</script>\u202e', "fall", port=8150)
-    silence(evil, '<img src=x onerror="alert(1)">')
+    note_silence(evil, '<img src=x onerror="alert(1)">')
     page = desk.get(DESK).content.decode()
     assert ("<script>alert" in page, "<img src=x" in page, "&lt;script&gt;alert" in page) == (False, False, True)
 
@@ -153,7 +153,7 @@ def test_the_desk_escapes_names_and_problems(desk: Client) -> None:
 
 def test_the_desk_shows_each_problem_with_causes_and_remedies(desk: Client) -> None:
     place = make.setting(players=3, referees=0)
-    silence(place.players[1], "no answer within 2 s")
+    note_silence(place.players[1], "no answer within 2 s")
     foreign = make.hire("Foreign", port=8050, trusted=False, own_league="fall")
     assert texts(desk) == [
         "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at one below.",
@@ -205,7 +205,7 @@ def test_an_attempt_that_is_not_excused_is_a_problem_with_its_evidence(desk: Cli
     (problem,) = shown(desk)["problems"]
     assert problem.text.startswith("In 1 match the referee's own machine failed once more than is excused")
     assert problem.causes == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
-    # A match that is on cannot be played again yet.
+    # A match that is being played cannot be played again yet.
     assert problem.remedies == []
 
 
@@ -246,7 +246,7 @@ def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
 ) -> None:
     monkeypatch.setattr(overview, "MAX_AGENT_ROWS", 2)
     place = make.setting(players=5)
-    silence(place.players[4])
+    note_silence(place.players[4])
     table = shown(desk)["players"]
     assert [row.agent.code for row in table.rows] == ["P05", "P01"], "who needs attention stands first"
     assert (table.total, table.more) == (5, 3)
@@ -266,7 +266,7 @@ def test_a_suspended_referee_is_a_problem(desk: Client) -> None:
 
 def test_a_stopped_league_has_no_problems(desk: Client) -> None:
     place = make.setting(players=1, referees=0)
-    silence(place.players[0])
+    note_silence(place.players[0])
     lifecycle.stop(league_id="fall")
     assert texts(desk) == []
 
@@ -289,7 +289,7 @@ def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> Non
     assert left.buttons["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
 
 
-def test_stopping_says_first_what_it_would_do(desk: Client) -> None:
+def test_the_stop_button_says_what_it_would_do(desk: Client) -> None:
     make.playing(players=4)
     [stop] = [button for button in shown(desk)["buttons"] if button.name == "stop"]
     assert stop.warnings == [

@@ -1,4 +1,4 @@
-"""The instructor's phone: what its buttons do, who may press them, what is noted of it."""
+"""The instructor's phone: what its buttons do, who may press them, what is logged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matches.league import making
 from matches.models import AuditEntry
 from matches.view.screens import Steering, steering
 from tests import factories as make
-from tests.matches.audience.looking import assert_costs_the_same, hostile_league
+from tests.matches.audience.looking import assert_same_query_count, hostile_league
 from tests.matches.audience.test_pages import many_players
 from tests.matches.desk.clicking import LEAGUES, person, sentences_of
 
@@ -26,7 +26,7 @@ def press(desk: Client, name: str, **data: str) -> list[str]:
     return sentences_of(answer)
 
 
-def test_the_buttons_steer_the_screens_and_are_noted() -> None:
+def test_the_buttons_steer_the_screens_and_are_logged() -> None:
     place = make.playing(players=4)
     desk = person("instructor", "fall")
     assert press(desk, "next") == ["Every screen shows the next scene."]
@@ -41,22 +41,22 @@ def test_the_buttons_steer_the_screens_and_are_noted() -> None:
     press(desk, "release")
     press(desk, "automatic")
     assert steering(place.league.screen) == Steering(1)
-    noted = AuditEntry.objects.filter(league_id="fall", action__startswith="screen.").order_by("pk")
-    assert list(noted.values_list("action", "target")) == [
+    logged = AuditEntry.objects.filter(league_id="fall", action__startswith="screen.").order_by("pk")
+    assert list(logged.values_list("action", "target")) == [
         ("screen.next", ""), ("screen.previous", ""), ("screen.next", ""), ("screen.hold", ""),
         ("screen.feature", "R1M2"), ("screen.release", ""), ("screen.automatic", ""),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("match_id", ["R9M9", "", "<script>", "\x00", "x" * 999])
-def test_a_match_that_is_not_there_is_refused(match_id: str) -> None:
+def test_an_unknown_match_is_refused(match_id: str) -> None:
     place = make.playing(players=4)
     [sentence] = press(person("instructor", "fall"), "feature", match_id=match_id)
     assert sentence.startswith("There is no match ")
     assert steering(place.league.screen) == Steering()
 
 
-def test_nobody_else_steers_them(client: Client) -> None:
+def test_nobody_but_an_instructor_of_the_league_steers_its_screens(client: Client) -> None:
     place = make.playing(players=4)
     for visitor in (client, person("assistant", "fall"), person("instructor")):
         for name in ("next", "hold", "automatic"):
@@ -69,17 +69,19 @@ def test_nobody_else_steers_them(client: Client) -> None:
     assert steering(place.league.screen) == Steering()
 
 
-def test_names_are_text(client: Client) -> None:
+def test_hostile_names_are_escaped(client: Client) -> None:
     hostile_league()
     page = person("instructor", "fall").get(f"{PAGE}?part").content.decode()
     assert ("<script>alert" in page, "&lt;script&gt;alert(1)" in page) == (False, True)
 
 
-def test_the_page_costs_the_same_for_3_and_for_300(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_makes_as_many_queries_for_3_players_as_for_300(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(making, "MAX_MATCHES_AT_ONCE", 10**6)
 
     def fill(count: int) -> str:
         many_players(count)
         return f"{LEAGUES}board/remote/"
 
-    assert_costs_the_same(admin_client, fill)
+    assert_same_query_count(admin_client, fill)

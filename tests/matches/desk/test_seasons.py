@@ -1,4 +1,4 @@
-"""The page that clones and deletes a league, the archive in lists, and the same by the API."""
+"""The page that clones and deletes a league and puts it into a series, the archive in lists, and all of it by API."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from tests.leaguesite.script import Script
 from tests.matches.desk.clicking import LEAGUES, count_queries, person, post, sentences_of
 
 pytestmark = pytest.mark.django_db
-SEASON = f"{LEAGUES}fall/season/"
+PAGE = f"{LEAGUES}fall/season/"
 
 
 def test_a_league_is_cloned_on_its_page_and_the_desk_of_the_new_one_follows(desk: Client) -> None:
     make.setting(players=2)
-    sent = {"do": "clone", "display_name": "Spring Term", "with_settings": "on"}
-    answer = desk.post(SEASON, sent)
+    form = {"do": "clone", "display_name": "Spring Term", "with_settings": "on"}
+    answer = desk.post(PAGE, form)
     assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}spring_5Fterm/change/")
     assert sentences_of(answer) == ["Spring Term is open for registration."]
-    page = desk.post(SEASON, sent | {"wanted_id": "spring_term"}).content.decode()
+    page = desk.post(PAGE, form | {"wanted_id": "spring_term"}).content.decode()
     assert "exists already: choose another id." in page
 
 
-def test_what_would_be_deleted_is_counted_and_the_id_has_to_be_typed(desk: Client) -> None:
+def test_the_page_counts_what_would_be_deleted_and_the_id_has_to_be_typed(desk: Client) -> None:
     place = make.setting(players=2)
-    counted = {row.label: row.number for row in desk.get(SEASON).context["counted"]}
+    counted = {row.label: row.number for row in desk.get(PAGE).context["counted"]}
     assert counted["players"] == 2
     assert counted["events"] == place.league.event_seq > 0
-    page = desk.post(SEASON, {"do": "delete", "typed": "spring"}).content.decode()
+    page = desk.post(PAGE, {"do": "delete", "typed": "spring"}).content.decode()
     assert "Type the id of the league, fall, to delete it." in page
-    answer = desk.post(SEASON, {"do": "delete", "typed": "fall"})
+    answer = desk.post(PAGE, {"do": "delete", "typed": "fall"})
     assert (answer.status_code, answer["Location"]) == (302, LEAGUES)
     assert (sentences_of(answer), League.objects.count()) == (["The league is deleted."], 0)
 
 
 def test_a_league_that_is_played_shows_no_form_to_delete_it(desk: Client) -> None:
     make.playing()
-    page = desk.get(SEASON).content.decode()
+    page = desk.get(PAGE).content.decode()
     assert "It is being played: stop it first, on its desk." in page
     assert 'value="delete"' not in page
-    assert desk.post(SEASON, {"do": "delete", "typed": "fall"}).status_code == 200
+    assert desk.post(PAGE, {"do": "delete", "typed": "fall"}).status_code == 200
     assert League.objects.filter(pk="fall").exists()
 
 
 def test_a_user_who_may_not_open_leagues_is_offered_no_clone() -> None:
     make.open_league()
-    page = person("instructor", "fall").get(SEASON).content.decode()
+    page = person("instructor", "fall").get(PAGE).content.decode()
     assert 'value="clone"' not in page
     assert 'value="delete"' in page
 
 
-def test_lists_leave_out_what_is_in_the_archive_and_its_pages_stay(desk: Client, client: Client) -> None:
+def test_lists_leave_out_an_archived_league_and_its_pages_stay(desk: Client, client: Client) -> None:
     make.open_league("fall")
     make.open_league("other")
     lifecycle.stop(league_id="fall")
@@ -73,23 +73,23 @@ def test_lists_leave_out_what_is_in_the_archive_and_its_pages_stay(desk: Client,
     assert "/leagues/fall/" in client.get("/").content.decode()
 
 
-def test_the_page_costs_the_same_for_a_large_league(desk: Client) -> None:
+def test_the_page_makes_as_many_queries_for_a_large_league(desk: Client) -> None:
     make.setting(players=2)
-    few = count_queries(desk, SEASON)
+    few = count_queries(desk, PAGE)
     make.crowd("fall", 30, letter="Q")
-    assert count_queries(desk, SEASON) == few
+    assert count_queries(desk, PAGE) == few
 
 
 def test_a_league_is_put_into_a_series_and_taken_out_on_its_page(desk: Client) -> None:
     make.setting(players=2)
-    answer = desk.post(SEASON, {"do": "put_in_series", "series_id": "course", "series_name": "The course"})
-    assert (answer.status_code, answer["Location"]) == (302, SEASON)
+    answer = desk.post(PAGE, {"do": "put_in_series", "series_id": "course", "series_name": "The course"})
+    assert (answer.status_code, answer["Location"]) == (302, PAGE)
     assert sentences_of(answer) == ["The league is in the series The course."]
-    assert '<a href="/series/course">' in desk.get(SEASON).content.decode()
-    refused = desk.post(SEASON, {"do": "put_in_series", "series_id": "no id"})
+    assert '<a href="/series/course">' in desk.get(PAGE).content.decode()
+    refused = desk.post(PAGE, {"do": "put_in_series", "series_id": "no id"})
     assert "Use letters, digits, - and _ only." in refused.content.decode()
-    assert sentences_of(desk.post(SEASON, {"do": "leave_series"})) == ["The league is in no series any more."]
-    assert "/series/" not in desk.get(SEASON).content.decode()
+    assert sentences_of(desk.post(PAGE, {"do": "leave_series"})) == ["The league is in no series any more."]
+    assert "/series/" not in desk.get(PAGE).content.decode()
 
 
 def test_a_script_puts_leagues_into_series(script: Script, public: Script) -> None:
@@ -105,7 +105,7 @@ def test_a_script_puts_leagues_into_series(script: Script, public: Script) -> No
     assert public.post(path, {"series_id": "course"})[0] == 401
 
 
-def test_a_script_does_the_same(script: Script) -> None:
+def test_a_script_clones_archives_and_deletes_a_league(script: Script) -> None:
     place = rich.over()
     path = f"/leagues/{place.league_id}"
     assert script.post(f"{path}/clone", {"wanted_id": "spring", "with_roster": False})[1]["league_id"] == "spring"

@@ -10,7 +10,8 @@ def test_every_setting_has_a_label() -> None:
     assert set(LABELS) == set(LeagueSettings.model_fields)
 
 
-def test_a_range_is_that_of_the_settings() -> None:
+def test_the_range_of_a_setting_is_that_of_its_model() -> None:
+    # The number that the setting must be more than, its smallest value, its largest value.
     assert limits("move_timeout_s") == (0, None, 3600)
     assert limits("win_points") == (None, -100, 100)
     assert limits("hold_s") == (0, None, 86400)

@@ -16,7 +16,7 @@ ADD = "/admin/matches/league/add/"
 FORM = {"display_name": "Autumn 2026!", "game_type": "even_odd", "no_show": "cancel", "error_style": "error"}
 
 
-def test_the_game_is_the_default_and_a_setting_has_its_name_beside_its_label(desk: Client) -> None:
+def test_even_odd_is_preselected_and_a_setting_has_its_name_beside_its_label(desk: Client) -> None:
     page = desk.get(ADD).content.decode()
     assert '<option value="even_odd" selected>' in page
     assert re.search(r"Seconds that a player has to choose or to move\s*<small[^>]*>move_timeout_s</small>", page)

@@ -28,7 +28,7 @@ def happened(*kinds: tuple[str, dict[str, Any]]) -> list[Happened]:
     ]
 
 
-def ended(match_id: str, winner: str | None = "P01", **changes: Any) -> dict[str, Any]:
+def match_data(match_id: str, winner: str | None = "P01", **changes: Any) -> dict[str, Any]:
     """The data of the event ``match_finished``; without a winner the match is a draw."""
     return {
         "match_id": match_id,
@@ -49,13 +49,13 @@ ONE_ROUND = [  # a whole league with one round of one match
     ("schedule_made", {"players": 2, "rounds": 1}),
     ("round_started", {"round_id": 1}),
     ("round_opened", {"round_id": 1}),
-    ("match_finished", ended("R1M1")),
+    ("match_finished", match_data("R1M1")),
     ("round_completed", {"round_id": 1}),
     ("league_completed", {"champion": None}),
 ]
 
 
-def test_a_league_from_its_beginning_to_its_end() -> None:
+def test_the_state_of_a_league_after_each_of_its_events() -> None:
     events = happened(*ONE_ROUND)
     states = [fold(Moment(), events[:number]) for number in range(len(events) + 1)]
     assert [str(one.state) for one in states] == [
@@ -86,19 +86,19 @@ def test_folding_events_does_not_change_the_moment() -> None:
     assert half == fold(Moment(), events[:4])
 
 
-def test_corrections_and_their_undoing() -> None:
+def test_a_correction_changes_the_moment_and_its_undoing_restores_it() -> None:
     corrected = {
         "number": 1,
         "kind": "void",
         "reason": "wrong game",
-        "results": {"R1M1": ended("R1M1", None, status="CANCELLED", correction=1)},
+        "results": {"R1M1": match_data("R1M1", None, status="CANCELLED", correction=1)},
         "points": {"P02": 2},
         "out": {"P01": "withdrawn"},
     }
     undone = {
         "number": 1,
         "reason": "a mistake",
-        "results": {"R1M1": ended("R1M1")},
+        "results": {"R1M1": match_data("R1M1")},
         "points": {"P02": -2},
         "out": {"P01": None},
     }
@@ -117,21 +117,22 @@ def test_corrections_and_their_undoing() -> None:
 
 def test_a_match_that_is_to_be_played_again_has_no_result() -> None:
     again = {"number": 1, "kind": "replay", "reason": "x", "results": {"R1M1": None}}
-    then = fold(Moment(), happened(*ONE_ROUND, ("corrected", again)))
-    assert then.outcomes == {}
+    moment = fold(Moment(), happened(*ONE_ROUND, ("corrected", again)))
+    assert moment.outcomes == {}
     assert (
-        fold(then, [Happened(99, "match_finished", ended("R1M1", "P02", attempt=2), START)]).results[0].winner == "P02"
+        fold(moment, [Happened(99, "match_finished", match_data("R1M1", "P02", attempt=2), START)]).results[0].winner
+        == "P02"
     )
 
 
-def test_a_stopped_league_has_no_round_that_is_on() -> None:
-    then = fold(Moment(), happened(*ONE_ROUND[:4], ("league_stopped", {})))
-    assert (str(then.state), then.rounds) == ("STOPPED", {})
+def test_a_stopped_league_has_no_running_round() -> None:
+    moment = fold(Moment(), happened(*ONE_ROUND[:4], ("league_stopped", {})))
+    assert (str(moment.state), moment.rounds) == ("STOPPED", {})
 
 
 def test_a_restart_of_the_demo_clears_its_state() -> None:
-    then = fold(Moment(), happened(*ONE_ROUND, ("demo_afresh", {})))
-    assert (then.outcomes, then.rounds, str(then.state), then.seq) == ({}, {}, "REGISTRATION", 8)
+    moment = fold(Moment(), happened(*ONE_ROUND, ("demo_afresh", {})))
+    assert (moment.outcomes, moment.rounds, str(moment.state), moment.seq) == ({}, {}, "REGISTRATION", 8)
 
 
 # What an audience sees ---------------------------------------------------------------------------
@@ -144,11 +145,13 @@ def test_the_history_leads_to_the_same_present_as_the_rows() -> None:
     make.playing_on(place)
     make.report(place.match("R2M1"), None)
     league = place.league
-    then = sight.moment(league)
-    assert str(then.state) == league.state
-    assert {number: str(one.state) for number, one in then.rounds.items()} == {1: "COMPLETED", 2: "RUNNING"}
+    moment = sight.moment(league)
+    assert str(moment.state) == league.state
+    assert {number: str(one.state) for number, one in moment.rounds.items()} == {1: "COMPLETED", 2: "RUNNING"}
     rows = Match.objects.filter(state="FINISHED").values_list("match_id", "status", "winner__code", "attempt")
-    assert sorted(rows) == sorted((one.match_id, one.status, one.winner, one.attempt) for one in then.outcomes.values())
+    assert sorted(rows) == sorted(
+        (one.match_id, one.status, one.winner, one.attempt) for one in moment.outcomes.values()
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -16,7 +16,7 @@ from matches.events.registry import EVENTS, LISTED, PUBLIC, check, feed_data
 from matches.words.events import happened
 
 ROOT = Path(__file__).resolve().parents[3]
-DESK = {
+DESK_ONLY = {
     *(EventKind.ROLE_GIVEN, EventKind.ROLE_TAKEN, EventKind.START_PLANNED, EventKind.START_CALLED_OFF),
     *(EventKind.START_FAILED, EventKind.GATEWAY_CHANGED),
 }
@@ -31,7 +31,7 @@ def strings(path: Path) -> set[str]:
 
 def test_every_kind_has_a_row_and_only_the_desk_reads_those_without_words() -> None:
     assert set(EVENTS) == set(EventKind)
-    assert set(EventKind) - set(PUBLIC) == DESK
+    assert set(EventKind) - set(PUBLIC) == DESK_ONLY
     assert set(PUBLIC) - set(LISTED) == {
         EventKind.SETTINGS_CHANGED,
         EventKind.ROUND_OPENED,
@@ -40,8 +40,8 @@ def test_every_kind_has_a_row_and_only_the_desk_reads_those_without_words() -> N
 
 
 def test_every_function_that_changes_a_moment_belongs_to_a_kind() -> None:
-    ways = {one for one in vars(history).values() if getattr(one, "__module__", "") == history.__name__}
-    folds = {one for one in ways if not isinstance(one, type) and not one.__name__.startswith("_")}
+    functions = {one for one in vars(history).values() if getattr(one, "__module__", "") == history.__name__}
+    folds = {one for one in functions if not isinstance(one, type) and not one.__name__.startswith("_")}
     assert {one.fold for one in EVENTS.values()} - {None} == folds
 
 
@@ -53,7 +53,7 @@ def test_public_words_use_stored_fields_and_no_field_is_both_public_and_private(
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PUBLIC if kind not in CORRECTIONS])
-def test_every_kind_is_told_in_hebrew_with_its_fields(kind: EventKind) -> None:
+def test_every_kind_has_a_hebrew_sentence_with_its_fields(kind: EventKind) -> None:
     data: dict[str, Any] = dict.fromkeys((*kind.public, *EVENTS[kind].private), "3") | {"winner_id": None}
     data |= {"details": {}, "champion": {"display_name": "Ada"}, "champions": [], "status": "DRAW"}
     with translation.override("he"):
@@ -62,12 +62,12 @@ def test_every_kind_is_told_in_hebrew_with_its_fields(kind: EventKind) -> None:
     assert any("א" <= letter <= "ת" for letter in text)
 
 
-def test_a_kind_without_words_is_named() -> None:
+def test_a_kind_without_words_is_shown_by_its_name() -> None:
     assert happened("role_given", {"user": "ada", "role": "instructor"}) == "role_given"
     assert happened("of_a_later_version", {}) == "of_a_later_version"
 
 
-def test_only_public_fields_of_an_event_are_told() -> None:
+def test_only_public_fields_of_an_event_are_in_the_feed() -> None:
     data = {"match_id": "R1M1", "attempt": 1, "referee_id": "REF01", "cause": "REFEREE", "why": "http://10.0.0.7 fell"}
     check(EventKind.ATTEMPT_LOST, data)
     assert feed_data(EventKind.ATTEMPT_LOST, data) == {name: data[name] for name in data if name != "why"}

@@ -32,7 +32,7 @@ def test_everyone_plays_or_rests_once_in_a_round(players: int) -> None:
 
 
 @every_size
-def test_an_odd_number_rests_each_once_and_an_even_number_nobody(players: int) -> None:
+def test_of_an_odd_number_everyone_rests_once_and_of_an_even_number_nobody(players: int) -> None:
     byes = [one.bye for one in round_robin(players)]
     if players % 2:
         assert sorted(bye for bye in byes if bye is not None) == list(range(players))
@@ -68,7 +68,7 @@ def test_the_first_seat_changes_its_role_every_round(players: int) -> None:
     assert roles == [turn % 2 == 0 for turn in range(players - 1)]
 
 
-def test_four_players_as_in_table_9() -> None:
+def test_the_round_robin_of_four_players_is_that_of_table_9() -> None:
     assert round_robin(4) == [
         PlannedRound(1, (Pairing("R1M1", 0, 1), Pairing("R1M2", 2, 3)), None),
         PlannedRound(2, (Pairing("R2M1", 0, 2), Pairing("R2M2", 1, 3)), None),

@@ -26,7 +26,7 @@ ADA, BOB = 1, 2
 QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0.4, overall_s=20)
 GRACE_S = 0.2
 Fetched = Callable[[Offer], bool]
-"""Called with each message that an agent has fetched; false: it is not answered, and the line breaks for good."""
+"""Called with each message that an agent has fetched; if it returns false, the agent closes its line for good."""
 
 
 async def respond(agent: Agent, request: dict[str, Any]) -> dict[str, Any]:
@@ -59,19 +59,19 @@ async def dialling(agent: Agent, pk: int, fetched: Fetched = lambda offer: True)
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def checked(pk: int) -> Report:
+async def check_over_line(pk: int) -> Report:
     subject = Subject(url=f"inbox://{pk}", dials_out=True, limits=QUICK, listen=NOBODY)
     return await check_player(subject, InboxLine(pk, GRACE_S))
 
 
-async def test_the_report_is_that_of_every_agent_and_says_what_a_line_cannot_deliver() -> None:
+async def test_a_check_over_a_line_has_the_clauses_of_every_check_and_says_which_a_line_cannot_test() -> None:
     async with dialling(Agent(), ADA):
-        report = await checked(ADA)
+        report = await check_over_line(ADA)
     assert found(report) == (set(), set()), report.to_json()
     assert {one.id for one in report.clauses} == {name for name, rule in PLAYER.rules.items() if not rule.for_some}
-    unasked = {one.id for one in report.clauses if one.why == WHOLE_ONLY}
+    left_out = {one.id for one in report.clauses if one.why == WHOLE_ONLY}
     bodies = {"robust.slow_body", "robust.broken_json", "robust.batch", "robust.notification"}
-    assert unasked == bodies | {"http.content_type"}
+    assert left_out == bodies | {"http.content_type"}
     reached = clause(report, "http.reached")
     assert (reached.http_status, reached.why.startswith("Answered over its own line in ")) == (None, True)
     assert report.can_play
@@ -80,12 +80,12 @@ async def test_the_report_is_that_of_every_agent_and_says_what_a_line_cannot_del
 async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side() -> None:
     methods: list[str] = []
 
-    def all_of_them(offer: Offer) -> bool:
+    def record_method(offer: Offer) -> bool:
         methods.append(str(offer.request["method"]))
         return True
 
-    async with dialling(Agent(), ADA, all_of_them):
-        await checked(ADA)
+    async with dialling(Agent(), ADA, record_method):
+        await check_over_line(ADA)
 
     async def broken_at(step: int) -> Report:
         left = [step]
@@ -95,9 +95,10 @@ async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side(
             return left[0] >= 0
 
         async with dialling(Agent(), 100 + step, breaks):
-            return await checked(100 + step)
+            return await check_over_line(100 + step)
 
     reports = await asyncio.gather(*(broken_at(step) for step in range(len(methods))))
+    # Without the first letter, which is a capital at the beginning of a sentence.
     sides = ("ook the message and did not answer within", "as not connected")
     for step, report in enumerate(reports):
         failed = [one.why for one in report.clauses if one.verdict is Verdict.FAILS]
@@ -109,7 +110,7 @@ async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side(
 
 
 async def test_an_agent_that_never_opens_its_line_was_not_connected() -> None:
-    report = await checked(ADA)
+    report = await check_over_line(ADA)
     why = clause(report, "http.reached").why
     assert why.startswith("Was not connected: it had no poll and no socket open in time.")
     assert having(report, Verdict.FAILS) == {"http.reached"}
@@ -119,7 +120,7 @@ async def test_an_agent_that_never_opens_its_line_was_not_connected() -> None:
 async def test_nobody_else_answers_a_check_and_a_match_beside_it_has_its_own_ids() -> None:
     ids: list[int] = []
 
-    def rivalled(offer: Offer) -> bool:
+    def answer_as_bob(offer: Offer) -> bool:
         ids.append(offer.id)
         assert not hub.answer(BOB, {"jsonrpc": "2.0", "result": {"accept": False}, "id": offer.id})
         return True
@@ -131,8 +132,8 @@ async def test_nobody_else_answers_a_check_and_a_match_beside_it_has_its_own_ids
         params = message | {"match_id": f"R1M{number}"}
         return await hand_over(ADA, match | {"params": params}, Terms(limit_s=5, grace_s=1))
 
-    async with dialling(Agent(), ADA, rivalled), dialling(Agent(), BOB):
-        report, *answers = await asyncio.gather(checked(ADA), *(match_beside(number) for number in range(20)))
+    async with dialling(Agent(), ADA, answer_as_bob), dialling(Agent(), BOB):
+        report, *answers = await asyncio.gather(check_over_line(ADA), *(match_beside(number) for number in range(20)))
     assert found(report) == (set(), set())
     assert [outcome for outcome, _ in answers] == [Outcome.ANSWERED] * 20
     assert [reply["result"]["match_id"] for _, reply in answers] == [f"R1M{number}" for number in range(20)]
@@ -177,7 +178,7 @@ async def test_a_check_goes_on_at_the_address_when_the_line_closes_while_it_runs
     await client.aclose()
 
 
-async def test_each_side_is_named_with_its_code() -> None:
+async def test_an_error_says_whether_the_agent_was_away_or_silent_with_its_code() -> None:
     request = {"jsonrpc": "2.0", "method": "ping", "id": 7}
     with pytest.raises(NotReached, match="was not connected") as away:
         await InboxLine(ADA, GRACE_S).post(f"inbox://{ADA}", request, limit_s=0.2)

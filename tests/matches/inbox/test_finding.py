@@ -25,7 +25,7 @@ REFUSED = NotReached(
     ("outcome", "found"),
     [
         (Reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", 0.1), ""),
-        # An agent that does not know pings; ones that leave parts of JSON-RPC out.
+        # An agent that does not know pings, and agents that leave parts of JSON-RPC out.
         (Reply(200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "?"}}, "", 0.1), ""),
         (Reply(200, {"id": None, "error": "unknown"}, "", 0.1), ""),
         (Reply(200, {"message_type": "PONG"}, "", 0.1), ""),
@@ -41,19 +41,19 @@ REFUSED = NotReached(
         (out_of_time(Cause.CONNECT, 2), "no connection in time, as behind a router or a firewall"),
         (out_of_time(Cause.DEADLINE, 2), "no answer in time"),
         (out_of_time(Cause.NAME_LOOKUP, 2), "the name server of the address gave no answer"),
-        # It went over the agent's own line.
+        # The call went over the agent's own line.
         (Reply(200, {}, "", 0.1, way=Way.INBOX), None),
         (NotReached("was not connected", connected=False, way=Way.INBOX), None),
-        # Our own machine is to blame.
+        # The site's own machine is to blame.
         (NotReached("too many files", connected=False, cause=Cause.LEAGUE), None),
     ],
 )
-def test_what_a_call_found(outcome: Reply | CallFailed, found: str | None) -> None:
-    seen = found_by(outcome)
-    assert (None if seen is None else str(seen)) == found
+def test_the_outcome_of_a_call_says_what_is_at_the_address(outcome: Reply | CallFailed, found: str | None) -> None:
+    finding = found_by(outcome)
+    assert (None if finding is None else str(finding)) == found
 
 
-def test_an_agent_that_was_not_asked_in_json_rpc_need_not_answer_in_it() -> None:
+def test_an_agent_that_was_not_called_in_json_rpc_need_not_answer_in_it() -> None:
     assert found_by(Reply(404, {"error": "POST to /mcp"}, "", 0.1), rpc=False) == ""
 
 

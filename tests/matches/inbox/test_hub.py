@@ -23,7 +23,7 @@ def ask(hub: Hub, agent: int = ADA, **terms: Any) -> asyncio.Task[dict[str, Any]
     return asyncio.create_task(call)
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     """Wait until every task has gone as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
@@ -36,7 +36,7 @@ def answer_to(offer: Offer) -> dict[str, Any]:
 async def test_a_message_waits_for_the_line_and_its_answer_goes_back_under_the_callers_id() -> None:
     hub = Hub()
     caller = ask(hub)
-    await settled()
+    await let_tasks_run()
     with hub.line(ADA, "poll", token="t") as line:
         [offer] = hub.due(line)
         assert offer.request == REQUEST | {"id": offer.id}
@@ -68,7 +68,7 @@ async def test_a_message_that_was_taken_and_not_answered_has_its_own_error() -> 
     hub = Hub()
     with hub.line(ADA, "poll", token="t") as line:
         caller = ask(hub, limit_s=0.01)
-        await settled()
+        await let_tasks_run()
         assert hub.due(line)
         with pytest.raises(NotAnswered):
             await caller
@@ -76,11 +76,11 @@ async def test_a_message_that_was_taken_and_not_answered_has_its_own_error() -> 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["one process", "two processes"])
 @pytest.mark.parametrize(
-    ("then", "lost"),
+    ("afterwards", "lost"),
     [("the line stays", False), ("the line is gone", True), ("the next line names it, and is gone, too", False)],
 )
-async def test_a_message_that_may_be_lost_with_its_line_is_told_apart_if_that_matters(
-    monkeypatch: pytest.MonkeyPatch, then: str, *, lost: bool, elsewhere: bool
+async def test_an_unanswered_message_counts_as_lost_only_if_its_line_closed_and_no_other_named_it(
+    monkeypatch: pytest.MonkeyPatch, afterwards: str, *, lost: bool, elsewhere: bool
 ) -> None:
     """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
     monkeypatch.setattr(hubs, "CONFIRM_S", 0.05)
@@ -89,24 +89,26 @@ async def test_a_message_that_may_be_lost_with_its_line_is_told_apart_if_that_ma
     with ExitStack() as open_lines:
         line = open_lines.enter_context(lines.line(ADA, "poll", token="t"))
         caller = ask(hub, limit_s=0.05, confirm=True)
-        await settled()
+        await let_tasks_run()
         [offer] = lines.due(line)
-        if then != "the line stays":
+        if afterwards != "the line stays":
             open_lines.close()
-        if then == "the next line names it, and is gone, too":
+        if afterwards == "the next line names it, and is gone, too":
             with lines.line(ADA, "poll", token="t", known={offer.id}):
-                await settled()
+                await let_tasks_run()
         with pytest.raises(NotAnswered) as failed:
             await caller
     assert failed.value.lost is lost
     assert hub.waiting(ADA) == []
 
 
-async def test_an_answer_that_comes_while_its_line_is_asked_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_comes_while_the_caller_waits_for_confirmation_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wire = Wire()
     with wire.there.line(ADA, "poll", token="t") as line:
         caller = ask(wire.here, limit_s=0.01, confirm=True)
-        await settled()
+        await let_tasks_run()
         [offer] = wire.there.due(line)
     asked_again, offered = asyncio.Event(), wire.here.other_hubs.offered  # type: ignore[union-attr]
 
@@ -123,12 +125,13 @@ async def test_an_answer_that_comes_while_its_line_is_asked_for_counts(monkeypat
 async def test_another_agents_answer_and_a_late_answer_are_refused() -> None:
     hub = Hub()
     caller = ask(hub)
-    await settled()
+    await let_tasks_run()
     with hub.line(ADA, "poll", token="t") as line:
         [offer] = hub.due(line)
         assert not hub.answer(BOB, answer_to(offer))
         assert not any(
-            hub.answer(ADA, answer_to(offer) | {"id": odd}) for odd in (0, 1001, True, "x", None, offer.id + 1)
+            hub.answer(ADA, answer_to(offer) | {"id": wrong_id})
+            for wrong_id in (0, 1001, True, "x", None, offer.id + 1)
         )
         assert hub.answer(ADA, answer_to(offer))
         assert not hub.answer(ADA, {"jsonrpc": "2.0", "result": {"parity_choice": "odd"}, "id": offer.id})
@@ -136,10 +139,10 @@ async def test_another_agents_answer_and_a_late_answer_are_refused() -> None:
     assert not hub.answer(ADA, answer_to(offer))
 
 
-async def test_what_is_unanswered_is_offered_again_on_the_next_line_unless_the_agent_has_it() -> None:
+async def test_unanswered_messages_are_offered_again_on_the_next_line_unless_it_names_them() -> None:
     hub = Hub()
     callers = [ask(hub), ask(hub)]
-    await settled()
+    await let_tasks_run()
     with hub.line(ADA, "poll", token="t") as first:
         one, two = hub.due(first)
     with hub.line(ADA, "poll", token="t", known={one.id}) as second:
@@ -160,7 +163,7 @@ async def test_a_newer_line_takes_over_and_three_takeovers_are_a_contest() -> No
         assert contested == [ADA]
         assert hub.dials_out(ADA)
         caller = ask(hub)
-        await settled()
+        await let_tasks_run()
         [offer] = hub.due(lines[-1])
         hub.answer(ADA, answer_to(offer))
         await caller
@@ -170,7 +173,7 @@ async def test_a_newer_line_takes_over_and_three_takeovers_are_a_contest() -> No
 async def test_ids_are_never_used_twice_and_are_exact_in_javascript() -> None:
     hub = Hub()
     callers = [ask(hub) for _ in range(MAX_OFFERS_PER_AGENT)]
-    await settled()
+    await let_tasks_run()
     ids = hub.waiting(ADA)
     assert len(set(ids)) == MAX_OFFERS_PER_AGENT
     assert max(ids) < 2**53
@@ -183,12 +186,12 @@ async def test_ids_are_never_used_twice_and_are_exact_in_javascript() -> None:
     assert hub.waiting(ADA) == []
 
 
-async def test_a_caller_that_breaks_off_leaves_nothing() -> None:
+async def test_a_cancelled_caller_leaves_no_message() -> None:
     hub = Hub()
     caller = ask(hub)
-    await settled()
+    await let_tasks_run()
     caller.cancel()
-    await settled()
+    await let_tasks_run()
     assert hub.waiting(ADA) == []
 
 
@@ -221,22 +224,22 @@ class _To:
             self._own.hear_offer(offer)
 
 
-async def test_line_and_caller_may_be_at_two_processes() -> None:
+async def test_an_agents_line_and_the_caller_may_be_at_two_processes() -> None:
     wire = Wire()
     with wire.there.line(ADA, "websocket", token="t") as line:
         assert wire.here.dials_out(ADA)
         caller = ask(wire.here)
-        await settled()
+        await let_tasks_run()
         [offer] = wire.there.due(line)
         assert wire.there.answer(ADA, answer_to(offer))
         assert (await caller)["result"]
         assert wire.there.waiting(ADA) == wire.here.waiting(ADA) == []
 
 
-async def test_a_line_at_another_process_takes_over_and_gets_what_waits() -> None:
+async def test_a_line_at_another_process_takes_over_and_gets_the_waiting_messages() -> None:
     wire = Wire()
     caller = ask(wire.here)
-    await settled()
+    await let_tasks_run()
     with wire.here.line(ADA, "poll", token="t") as old:
         assert len(wire.here.due(old)) == 1
         with wire.there.line(ADA, "poll", token="t") as new:
@@ -252,36 +255,36 @@ async def test_a_caller_elsewhere_that_waits_no_longer_withdraws_its_message() -
     wire = Wire()
     with wire.there.line(ADA, "poll", token="t"):
         caller = ask(wire.here)
-        await settled()
+        await let_tasks_run()
         assert len(wire.there.waiting(ADA)) == 1
         caller.cancel()
-        await settled()
+        await let_tasks_run()
         assert wire.there.waiting(ADA) == []
 
 
 async def test_an_answer_through_another_process_counts_only_for_its_own_agent() -> None:
     wire = Wire()
     caller = ask(wire.here)
-    await settled()
+    await let_tasks_run()
     [waiting] = wire.here.waiting(ADA)
     wire.there.answer(BOB, {"jsonrpc": "2.0", "result": {}, "id": waiting})
-    await settled()
+    await let_tasks_run()
     assert not caller.done()
     assert wire.there.answer(ADA, {"jsonrpc": "2.0", "result": {"ok": True}, "id": waiting})
     assert (await caller)["result"] == {"ok": True}
 
 
-async def test_the_referee_of_one_seat_does_not_fill_an_inbox() -> None:
+async def test_the_referee_of_one_seat_cannot_fill_an_inbox() -> None:
     hub = Hub()
     greedy = [
         asyncio.create_task(hub.ask(ADA, REQUEST, Terms(limit_s=30, grace_s=30, seat="1.1")))
         for _ in range(MAX_OFFERS_PER_AGENT)
     ]
-    await settled()
+    await let_tasks_run()
     assert len(hub.waiting(ADA)) == MAX_OFFERS_PER_SEAT
     with hub.line(ADA, "poll", token="t") as line:
         caller = asyncio.create_task(hub.ask(ADA, REQUEST, Terms(limit_s=30, grace_s=30, seat="2.1")))
-        await settled()
+        await let_tasks_run()
         for offer in hub.due(line):
             hub.answer(ADA, answer_to(offer))
         assert (await caller)["result"]
@@ -289,7 +292,7 @@ async def test_the_referee_of_one_seat_does_not_fill_an_inbox() -> None:
     assert len(refused) == MAX_OFFERS_PER_AGENT - MAX_OFFERS_PER_SEAT
 
 
-async def test_made_up_answers_do_not_fill_the_way_to_the_other_processes() -> None:
+async def test_made_up_answers_are_sent_to_other_processes_in_limited_number() -> None:
     wire = Wire()
     offer_ids: list[int] = []
     wire.here.hear_answer = lambda offer_id, agent, response: offer_ids.append(offer_id)  # type: ignore[method-assign]

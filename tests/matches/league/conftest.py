@@ -1,4 +1,4 @@
-"""Somebody else, for tests of two at once."""
+"""Another thread with its own database connection, for tests of two changes at once."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ from tests.matches.races import Other
 def other() -> Iterator[Other]:
     other = Other()
     yield other
-    other.is_done()
+    other.wait()

@@ -64,12 +64,12 @@ def code_of(email: str) -> str:
         'Code,"Full name",Email address,Group\nx123,"Dana Levi",dana@example.org,1\n,"Noa Cohen",noa@example.org,2\n',
     ],
 )
-def test_a_file_in_every_usual_form(text: str) -> None:
+def test_a_file_is_read_in_every_usual_form(text: str) -> None:
     assert roster.import_csv(league_id="fall", text=text) == roster.Counts(added=2, updated=0, unchanged=0)
     assert people() == [("Dana Levi", "dana@example.org"), ("Noa Cohen", "noa@example.org")]
 
 
-def test_hebrew_names_quotes_and_line_breaks_in_quotes() -> None:
+def test_hebrew_names_quotes_and_line_breaks_in_quotes_are_read() -> None:
     text = 'שם,דוא"ל,קוד\nדנה לוי,dana@example.org,\n"Cohen, ""Noa""\nJr",noa@example.org,\n'
     roster.import_csv(league_id="fall", text=text.replace('דוא"ל', '"דוא""ל"'))
     assert people() == [("דנה לוי", "dana@example.org"), ('Cohen, "Noa" Jr', "noa@example.org")]
@@ -84,7 +84,7 @@ def test_hebrew_names_quotes_and_line_breaks_in_quotes() -> None:
         FILE.replace("Dana Levi", "דנה לוי").encode("cp1255"),
     ],
 )
-def test_a_file_as_spreadsheets_save_it(data: bytes) -> None:
+def test_a_file_is_read_as_spreadsheets_save_it(data: bytes) -> None:
     roster.import_csv(league_id="fall", text=roster_files.decode(data))
     assert people()[1] == ("Noa Cohen", "noa@example.org")
     assert people()[0][0] in ("Dana Levi", "דנה לוי")
@@ -98,11 +98,11 @@ def test_bytes_that_are_not_text_are_refused() -> None:
 
 def test_missing_codes_are_made_and_kept() -> None:
     roster.import_csv(league_id="fall", text=FILE)
-    made = code_of("noa@example.org")
-    assert (code_of("dana@example.org"), bool(re.fullmatch("[a-hjkmnp-z2-9]{10}", made))) == ("dana-7", True)
+    made_code = code_of("noa@example.org")
+    assert (code_of("dana@example.org"), bool(re.fullmatch("[a-hjkmnp-z2-9]{10}", made_code))) == ("dana-7", True)
     later = "name,email,code\nDana L.,DANA@example.org,\nNoa Cohen,noa@example.org,\nAvi,avi@example.org,\n"
     assert roster.import_csv(league_id="fall", text=later) == roster.Counts(added=1, updated=1, unchanged=1)
-    assert [code_of("dana@example.org"), code_of("noa@example.org")] == ["dana-7", made]
+    assert [code_of("dana@example.org"), code_of("noa@example.org")] == ["dana-7", made_code]
     assert people()[0] == ("Dana L.", "dana@example.org")
     changed = "name,email,code\nNoa Cohen,noa@example.org,noa-99\n"
     assert roster.import_csv(league_id="fall", text=changed) == roster.Counts(added=0, updated=1, unchanged=0)
@@ -168,7 +168,7 @@ def test_a_roster_export_can_be_imported_and_holds_no_formulas() -> None:
 
 # Who may enter --------------------------------------------------------------------------------------
 
-WHERE = "player_meta.registration_code, in the message itself, or in the address (/leagues/fall/mcp?code=...)."
+WHERE_CODES_GO = "player_meta.registration_code, in the message itself, or in the address (/leagues/fall/mcp?code=...)."
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_without_a_personal_code_nobody_enters(how: dict[str, Any], seen: str) -
     open_league("winter")
     roster.import_csv(league_id="winter", text="name,email,code\nDana,dana@example.org,win-7\n")
     roster.import_csv(league_id="fall", text=FILE)
-    done = enter(**how)
-    assert (done.agent, done.legacy_code) == (None, "L001")
-    assert done.reason == f"Not on the roster of this league: {seen}. Put your personal code in {WHERE}"
+    entered = enter(**how)
+    assert (entered.agent, entered.legacy_code) == (None, "L001")
+    assert entered.reason == f"Not on the roster of this league: {seen}. Put your personal code in {WHERE_CODES_GO}"
     assert Agent.objects.count() == 0
 
 
@@ -203,9 +203,9 @@ def test_without_a_personal_code_nobody_enters(how: dict[str, Any], seen: str) -
 )
 def test_the_personal_code_makes_its_person_the_owner(how: dict[str, Any]) -> None:
     roster.import_csv(league_id="fall", text=FILE)
-    done = enter(**how)
-    assert done.agent is not None, done.reason
-    assert done.agent.owner == RosterEntry.objects.get(email="dana@example.org")
+    entered = enter(**how)
+    assert entered.agent is not None, entered.reason
+    assert entered.agent.owner == RosterEntry.objects.get(email="dana@example.org")
 
 
 def test_one_person_may_bring_several_agents() -> None:
@@ -229,11 +229,11 @@ def test_a_league_with_a_roster_and_a_code_takes_either(code: str, owned: bool |
 )
 def test_a_league_with_a_code_says_where_it_belongs(how: dict[str, Any], seen: str) -> None:
     opening.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
-    done = enter(**how)
-    assert done.reason == f"This league asks for its registration code. {seen} Put it in {WHERE}"
-    assert (done.legacy_code, Agent.objects.count()) == ("L001", 0)
-    for place in ({"code": "sesame"}, {"registration_code": "sesame"}, {"code_in_address": "sesame"}):
-        assert enter(**place).agent is not None
+    entered = enter(**how)
+    assert entered.reason == f"This league asks for its registration code. {seen} Put it in {WHERE_CODES_GO}"
+    assert (entered.legacy_code, Agent.objects.count()) == ("L001", 0)
+    for fields in ({"code": "sesame"}, {"registration_code": "sesame"}, {"code_in_address": "sesame"}):
+        assert enter(**fields).agent is not None
 
 
 def test_the_owners_code_proves_who_an_agent_is() -> None:
@@ -308,7 +308,7 @@ def test_invalid_ids_remove_nobody_from_the_roster(desk: Client) -> None:
     assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/fall/roster/")
 
 
-def test_the_page_costs_the_same_queries_with_many_people(desk: Client) -> None:
+def test_the_page_makes_as_many_queries_with_many_people_as_with_few(desk: Client) -> None:
     counts = []
     for first, last in ((0, 3), (3, 60)):
         lines = "".join(f"Person {n},p{n}@example.org,code-{n}\n" for n in range(first, last))
@@ -335,7 +335,7 @@ def test_a_wrong_import_says_why_on_the_page(desk: Client, form: dict[str, str],
     assert people() == []
 
 
-def test_people_are_shown_to_nobody_without_the_right(client: Client) -> None:
+def test_people_are_shown_to_nobody_without_the_permission(client: Client) -> None:
     roster.import_csv(league_id="fall", text=FILE)
     paths = [PAGE, "/admin/matches/league/fall/roster.csv", ADD, f"{PAGE}remove/"]
     assert [client.get(path).status_code for path in paths] == [302] * 4
@@ -348,7 +348,7 @@ def test_people_are_shown_to_nobody_without_the_right(client: Client) -> None:
 
 
 @pytest.mark.parametrize("league_id", ["nowhere", "demo", "%00"])
-def test_no_roster_for_a_league_that_is_not_there(desk: Client, league_id: str) -> None:
+def test_an_unknown_league_has_no_roster_page(desk: Client, league_id: str) -> None:
     assert desk.get(f"/admin/matches/league/{league_id}/roster/").status_code == 404
 
 

@@ -90,7 +90,7 @@ def test_the_staff_sees_all_when_it_asks_for_it(client: Client, admin_client: Cl
     assert client.get(f"/api{address}standings?as=staff").status_code == 401
 
 
-def over(place: make.Setting) -> list[str]:
+def play_to_end(place: make.Setting) -> list[str]:
     """Play to the end; returns the ids in the order of the final table."""
     play_round(place, 0)
     play_round(place, 1)
@@ -102,7 +102,7 @@ def shown(place: make.Setting) -> list[tuple[int, str, int]]:
 
 
 def test_the_table_is_unveiled_from_the_last_place_up(place: make.Setting) -> None:
-    final = over(place)
+    final = play_to_end(place)
     frozen = [code for _, code, _ in shown(place)]
     for place_shown in (4, 3, 2):
         assert freeze.unveil(league_id="fall") == place_shown

@@ -1,6 +1,6 @@
 """The freeze is a secret: what anyone may read is the same, byte for byte, whatever happens after it.
 
-Also for those who try: moments of the past, foreign players, headers, later corrections.
+This also holds for those who try to find out: by moments of the past, other players, headers, later corrections.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from matches.models import League, Match
 from tests import factories as make
 from tests import rich, wire
 from tests.leaguesite import public_addresses
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,9 @@ class _GiveUp(Exception):
     """Raised to roll a transaction back."""
 
 
-def kept(play_on: Callable[[make.Setting], None], look: Callable[[], dict[str, Any]], place: make.Setting) -> Any:
+def answers_after(
+    play_on: Callable[[make.Setting], None], look: Callable[[], dict[str, Any]], place: make.Setting
+) -> Any:
     """What ``look`` returns after ``play_on``; everything is rolled back afterwards."""
     values: dict[str, Any] = {}
     try:
@@ -73,7 +75,7 @@ def play_round(place: make.Setting) -> None:
     rich.play(place)
 
 
-def quiet(place: make.Setting) -> None:
+def nothing_happens(place: make.Setting) -> None:
     """Change nothing after the freeze."""
 
 
@@ -96,19 +98,19 @@ def draws_and_goes_on(place: make.Setting) -> None:
 
 def corrected(place: make.Setting) -> None:
     """Make every kind of correction of round 1, and undo one."""
-    do("set_result", match_id="R1M1", status="DRAW")
-    do("void", match_id="R1M2")
-    do("points", player_id="P03", points=-4)
+    make_correction("set_result", match_id="R1M1", status="DRAW")
+    make_correction("void", match_id="R1M2")
+    make_correction("points", player_id="P03", points=-4)
     applying.undo(league_id="fall", number=2, reason="it was right", by="ada")
-    do("disqualify", player_id="P04", matches_become="lose")
+    make_correction("disqualify", player_id="P04", matches_become="lose")
 
 
 def replayed(place: make.Setting) -> None:
     """Replay a match of round 1 to its end, and another one that is still being played."""
     make.open_current("fall")
-    do("replay", match_id="R1M1")
+    make_correction("replay", match_id="R1M1")
     rich.play(place)
-    do("replay", match_id="R1M2")
+    make_correction("replay", match_id="R1M2")
     make.look()
 
 
@@ -117,7 +119,7 @@ def renamed(place: make.Setting) -> None:
     Agent.objects.filter(code="P01").update(display_name="A new name", version="9.9.9", problem="gone")
     Agent.objects.filter(code="P02").update(endpoint="http://10.9.9.9:1/x", silences=3)
     registration.retire(agent_ids=Agent.objects.filter(code="P03").values_list("pk", flat=True))
-    do("withdraw", player_id="P03", matches_become="keep")
+    make_correction("withdraw", player_id="P03", matches_become="keep")
 
 
 def to_the_end(place: make.Setting) -> None:
@@ -135,7 +137,7 @@ def stopped(place: make.Setting) -> None:
     lifecycle.stop(league_id="fall")
 
 
-def public(client: Client, place: make.Setting) -> dict[str, Any]:
+def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
     """Everything that anyone may read: pages, the API, frames, queries of agents, and answers to reports."""
     last = League.objects.get(pk="fall").frozen_seq
     paths = {*public_addresses.pages("fall"), *public_addresses.api_addresses("fall")} - {"/health"}
@@ -175,10 +177,10 @@ def public(client: Client, place: make.Setting) -> dict[str, Any]:
                 by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
                 reply = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
                 bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(reply)
-    return bodies | reported(client, place)
+    return bodies | answers_to_reports(client, place)
 
 
-def reported(client: Client, place: make.Setting) -> dict[str, Any]:
+def answers_to_reports(client: Client, place: make.Setting) -> dict[str, Any]:
     """The answers to reports of an untrusted referee about matches of others."""
     answers = {}
     for judge in place.referees[1:]:
@@ -208,9 +210,9 @@ def edited(place: make.Setting) -> None:
 def test_no_public_page_changes_after_the_freeze(
     client: Client, place: make.Setting, histories: tuple[Callable[[make.Setting], None], ...]
 ) -> None:
-    expected = kept(quiet, lambda: public(client, place), place)
+    expected = answers_after(nothing_happens, lambda: public_answers(client, place), place)
     for history in histories:
-        seen = kept(history, lambda: public(client, place), place)
+        seen = answers_after(history, lambda: public_answers(client, place), place)
         assert sorted(seen) == sorted(expected), history.__name__
         assert [name for name in expected if expected[name] != seen[name]] == [], history.__name__
 
@@ -250,7 +252,7 @@ def test_my_agent_does_not_show_corrections_while_the_board_is_frozen() -> None:
 
     before = shown_letters()
     assert ("R1M1", "W") in before
-    do("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
+    make_correction("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
     assert shown_letters() == before
     make.open_current("fall")
     make.finish_round(place)

@@ -17,7 +17,7 @@ from tests import factories as make
 pytestmark = pytest.mark.django_db
 
 
-def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
+def league_with_held_match(lost_attempts: int = 3, **settings: float) -> make.Setting:
     """A league whose R1M1 was held a moment ago and whose R1M2 is being played."""
     place = make.playing(players=4, **settings)
     Match.objects.filter(match_id="R1M1").update(lost_attempts=lost_attempts - 1)
@@ -25,15 +25,15 @@ def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
     return place
 
 
-def after(seconds: float) -> int:
+def retried_after(seconds: float) -> int:
     """Retry held matches as if this many seconds had passed; returns how many were retried."""
     return holds.retry_held(now=timezone.now() + timedelta(seconds=seconds))
 
 
 def test_a_held_match_is_tried_again_by_itself_and_keeps_its_count() -> None:
-    place = held()
-    assert (after(2.9), place.states()["R1M1"]) == (0, "HELD")
-    assert (after(3.1), after(3.1)) == (1, 0)
+    place = league_with_held_match()
+    assert (retried_after(2.9), place.states()["R1M1"]) == (0, "HELD")
+    assert (retried_after(3.1), retried_after(3.1)) == (1, 0)
     match = place.match("R1M1")
     assert (match.state, match.lost_attempts, match.held_at) == ("READY", 3, None)
     assert place.events()[-1] == "match_released"
@@ -44,41 +44,41 @@ def test_a_held_match_is_tried_again_by_itself_and_keeps_its_count() -> None:
 
 def test_a_match_that_is_lost_again_waits_twice_as_long() -> None:
     assert [holds.backoff_s(lost) for lost in (3, 4, 5, 6, 40)] == [3, 6, 12, 24, 600]
-    place = held(lost_attempts=4)
-    assert (after(5.9), after(6.1)) == (0, 1)
+    place = league_with_held_match(lost_attempts=4)
+    assert (retried_after(5.9), retried_after(6.1)) == (0, 1)
     make.look()
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("HELD", 5)
 
 
 def test_no_held_match_is_retried_while_attempts_are_being_lost() -> None:
-    place = held()
+    place = league_with_held_match()
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
     Event.objects.filter(kind="attempt_lost").update(at=timezone.now() + timedelta(seconds=5))
-    assert (after(7.9), place.states()["R1M1"]) == (0, "HELD")
-    assert after(8.1) == 1
+    assert (retried_after(7.9), place.states()["R1M1"]) == (0, "HELD")
+    assert retried_after(8.1) == 1
 
 
-def test_the_backoff_is_reset_if_unrelated_matches_were_lost() -> None:
-    place = held(lost_attempts=6)
-    assert (after(20), place.states()["R1M1"]) == (0, "HELD")
+def test_the_backoff_is_reset_if_an_unrelated_match_was_lost() -> None:
+    place = league_with_held_match(lost_attempts=6)
+    assert (retried_after(20), place.states()["R1M1"]) == (0, "HELD")
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
     # R1M1 may have crashed the referee of R1M2.
-    assert after(20) == 0
+    assert retried_after(20) == 0
     Event.objects.filter(data__match_id="R1M2", kind="attempt_lost").update(at=timezone.now() - timedelta(seconds=6))
-    assert after(20) == 1
+    assert retried_after(20) == 1
 
 
 def test_no_held_match_of_a_paused_league_is_retried() -> None:
-    held()
+    league_with_held_match()
     lifecycle.pause(league_id="fall")
-    assert after(10) == 0
+    assert retried_after(10) == 0
     lifecycle.resume(league_id="fall")
-    assert after(10) == 1
+    assert retried_after(10) == 1
 
 
-def test_a_look_tries_again_what_was_held_long_ago() -> None:
-    place = held()
+def test_a_look_tries_a_match_again_that_was_held_long_ago() -> None:
+    place = league_with_held_match()
     Event.objects.update(at=timezone.now() - timedelta(seconds=20))
     Match.objects.filter(state="HELD").update(held_at=timezone.now() - timedelta(seconds=20))
     assert due.look(busy_agents=(), draining=True).starts == []
@@ -87,7 +87,7 @@ def test_a_look_tries_again_what_was_held_long_ago() -> None:
     assert [start.attempt for start in make.look().starts] == [2]
 
 
-def test_what_the_sites_own_referees_played_is_handed_back_when_the_site_starts_again() -> None:
+def test_matches_of_the_sites_own_referees_are_handed_back_when_the_site_starts_again() -> None:
     """However often the site is killed in the course of one match, the match is not held."""
     place = make.playing(players=2, referees=1)
     for attempt in (1, 2, 3, 4):
@@ -102,7 +102,7 @@ def test_what_the_sites_own_referees_played_is_handed_back_when_the_site_starts_
     assert place.events().count("attempt_lost") == 4
 
 
-def test_what_somebody_elses_referee_plays_goes_on_when_the_site_starts_again() -> None:
+def test_a_match_of_somebody_elses_referee_goes_on_when_the_site_starts_again() -> None:
     place = make.playing(players=2, referees=1)
     assert losses.expect_again(names=["Referee 2"]) == 0
     assert place.states()["R1M1"] == "ASSIGNED"
@@ -110,8 +110,8 @@ def test_what_somebody_elses_referee_plays_goes_on_when_the_site_starts_again() 
 
 
 def test_a_clock_that_was_set_back_keeps_no_match_held() -> None:
-    held()
-    assert (after(-2.9), after(-3600)) == (0, 1)
+    league_with_held_match()
+    assert (retried_after(-2.9), retried_after(-3600)) == (0, 1)
 
 
 def test_a_new_conductor_sends_starts_that_may_not_have_been_sent() -> None:

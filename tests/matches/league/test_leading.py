@@ -1,4 +1,4 @@
-"""Several conductors: one conducts, another takes over, and two at once judge nothing twice."""
+"""Several conductors: one conducts, another takes over, and two at once start no match twice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from matches.league.leading import give_up_lead, take_lead
 from matches.models import Delivery, Lead, Match
 from tests import factories as make
 from tests.matches.agent_server import Agents
-from tests.matches.conducting.test_conductor import place, unsettled
+from tests.matches.conducting.test_conductor import make_league, pending_deliveries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_S = 60
@@ -73,9 +73,9 @@ def test_the_only_conductor_of_a_site_does_not_wait_for_one_that_was_killed() ->
     assert not take_lead(holder="killed")
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_of_many_conductors_at_once_one_gets_the_lead(known: bool) -> None:
-    if known:
+@pytest.mark.parametrize("led_before", [False, True])
+def test_of_many_conductors_at_once_one_gets_the_lead(led_before: bool) -> None:
+    if led_before:
         take_lead(holder="before")
         lead_runs_out()
     names = [f"conductor-{number}" for number in range(6)]
@@ -86,10 +86,10 @@ def test_of_many_conductors_at_once_one_gets_the_lead(known: bool) -> None:
 
 def test_two_leaders_at_once_assign_no_match_twice() -> None:
     """One was suspended and has not noticed yet that it lost the lead."""
-    here = make.setting(players=8, referees=2, announce_wait_s=0)
+    place = make.setting(players=8, referees=2, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     make.look()
-    assert here.match("R1M1").state == "ASSIGNED"
+    assert place.match("R1M1").state == "ASSIGNED"
     Match.objects.update(state="READY", attempt=0, referee=None)
 
     def look() -> due.Plan:
@@ -115,7 +115,7 @@ def test_a_delivery_by_two_conductors_is_settled_once() -> None:
 
 
 @asynccontextmanager
-async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
+async def running_conductor() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
     """Run one of several conductors."""
     with ThreadPoolExecutor(1) as thread:
         conductor = Conductor(thread, patience=Patience(retry_s=0))
@@ -128,7 +128,7 @@ async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
 
 
 @pytest.fixture
-async def here(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
+async def agents(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
     """Wake a waiting test also after the look of a conductor without the lead."""
     look = Conductor.look
 
@@ -140,56 +140,56 @@ async def here(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
     return agents
 
 
-async def test_what_one_conductor_sends_the_other_does_not(here: Agents) -> None:
-    league = await here.in_db(lambda: place(here))
-    async with another() as (first, _):
-        await here.until(lambda: first.leads)
-        async with another() as (second, _):
-            await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
-            await here.until(lambda: "START_MATCH" in here.types("REF01"))
-            await here.until_in_db(lambda: unsettled() == 0)
-            await here.until(lambda: second.alive)
+async def test_of_two_conductors_only_the_one_with_the_lead_sends(agents: Agents) -> None:
+    league = await agents.in_db(lambda: make_league(agents))
+    async with running_conductor() as (first, _):
+        await agents.until(lambda: first.leads)
+        async with running_conductor() as (second, _):
+            await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+            await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+            await agents.until_in_db(lambda: pending_deliveries() == 0)
+            await agents.until(lambda: second.alive)
             assert (first.leads, second.leads) == (True, False)
             # The first conductor is told to stop: the second one takes over at once.
             await first.leave(LONG_S)
-            await here.in_db(lambda: make.report(league.match("R1M1"), "P01"))
-            await here.in_db(lambda: give_up_lead(holder=Lead.objects.get().holder))
-            await here.until(lambda: second.leads)
-            await here.until_in_db(lambda: unsettled() == 0)
+            await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+            await agents.in_db(lambda: give_up_lead(holder=Lead.objects.get().holder))
+            await agents.until(lambda: second.leads)
+            await agents.until_in_db(lambda: pending_deliveries() == 0)
     kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
-    assert here.types("P01") == kinds
-    assert here.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"]
+    assert agents.types("P01") == kinds
+    assert agents.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"]
 
 
-async def test_a_conductor_that_ends_gives_up_the_lead(here: Agents) -> None:
-    async with another() as (conductor, task):
-        await here.until(lambda: conductor.leads)
-        assert await here.in_db(is_led)
+async def test_a_conductor_that_ends_gives_up_the_lead(agents: Agents) -> None:
+    async with running_conductor() as (conductor, task):
+        await agents.until(lambda: conductor.leads)
+        assert await agents.in_db(is_led)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert not await here.in_db(is_led)
+        assert not await agents.in_db(is_led)
 
 
-async def test_a_conductor_that_leaves_sees_what_is_on_its_way_to_the_end(here: Agents) -> None:
+async def test_a_conductor_that_leaves_waits_until_its_messages_are_answered(agents: Agents) -> None:
     go_on = asyncio.Event()
-    here.gates["P01"] = go_on
-    await here.in_db(lambda: place(here))
-    async with another() as (conductor, task):
-        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await here.until(lambda: "ROUND_ANNOUNCEMENT" in here.types("P01"))
+    agents.gates["P01"] = go_on
+    await agents.in_db(lambda: make_league(agents))
+    async with running_conductor() as (conductor, task):
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "ROUND_ANNOUNCEMENT" in agents.types("P01"))
         leaving = asyncio.create_task(conductor.leave(LONG_S))
-        await here.until_in_db(lambda: unsettled() == 1)
+        await agents.until_in_db(lambda: pending_deliveries() == 1)
         assert not leaving.done()
         go_on.set()
         await leaving
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    assert await here.in_db(unsettled) == 0
-    assert here.types("REF01") == ["ROUND_ANNOUNCEMENT"]
+    assert await agents.in_db(pending_deliveries) == 0
+    assert agents.types("REF01") == ["ROUND_ANNOUNCEMENT"]
 
 
-async def test_a_conductor_notices_that_it_lost_the_lead(here: Agents) -> None:
-    async with another() as (conductor, _):
-        await here.until(lambda: conductor.leads)
-        await here.in_db(lambda: take_lead(holder="another", force=True))
-        await here.until(lambda: not conductor.leads)
+async def test_a_conductor_notices_that_it_lost_the_lead(agents: Agents) -> None:
+    async with running_conductor() as (conductor, _):
+        await agents.until(lambda: conductor.leads)
+        await agents.in_db(lambda: take_lead(holder="another", force=True))
+        await agents.until(lambda: not conductor.leads)

@@ -58,7 +58,7 @@ def test_a_league_is_created_with_its_defaults() -> None:
     assert [(one.seq, one.kind) for one in league.events.all()] == [(1, "league_created")]
 
 
-def test_an_id_that_is_taken() -> None:
+def test_an_id_that_is_taken_is_refused() -> None:
     make.open_league("fall")
     sentence = refusal(lambda: make.open_league("fall"))
     assert sentence == "A league with the id fall exists already: choose another id."
@@ -93,12 +93,12 @@ def test_an_unusable_field_of_a_new_league_is_named(changes: dict[str, Any], fie
     assert (caught.value.field, caught.value.status, League.objects.count()) == (field, 422, 0)
 
 
-def test_the_sentence_of_a_bad_setting() -> None:
+def test_a_bad_setting_is_refused_with_its_name_and_value() -> None:
     sentence = refusal(lambda: make.open_league("fall", move_timeout_s=-1))
     assert sentence == "Setting move_timeout_s: Input should be greater than 0 (seen: -1)."
 
 
-def test_settings_are_stored_as_what_they_mean() -> None:
+def test_settings_are_stored_with_their_types() -> None:
     league = make.open_league("fall", auto_advance="true", max_retries="2")
     league.refresh_from_db()
     assert league.settings == {"auto_advance": True, "max_retries": 2}
@@ -116,7 +116,7 @@ def test_name_and_settings_of_a_league_are_changed() -> None:
 # Closing and starting -----------------------------------------------------------------------------
 
 
-def test_close_makes_the_schedule_of_004_table_9() -> None:
+def test_closing_registration_makes_the_schedule_of_004_table_9() -> None:
     make.setting(players=4)
     opening.close_registration(league_id="fall")
     schedule = [
@@ -134,7 +134,7 @@ def test_close_makes_the_schedule_of_004_table_9() -> None:
     assert states() == ("SCHEDULED", ["PENDING"] * 3)
 
 
-def test_byes_with_five_players() -> None:
+def test_of_five_players_each_rests_in_one_round() -> None:
     make.setting(players=5)
     opening.close_registration(league_id="fall")
     byes = [one.bye.code for one in Round.objects.select_related("bye").order_by("number")]
@@ -193,7 +193,7 @@ MADE = "The schedule of Fall is made already: start the next round."
         (a_referee_of_another_league, lifecycle.start_round, NO_REFEREE),
     ],
 )
-def test_a_wrong_click_is_refused_with_what_to_do(
+def test_a_wrong_click_is_refused_with_a_sentence_that_says_what_to_do(
     prepare: Callable[[], Any], click: Callable[..., Any], sentence: str
 ) -> None:
     prepare()
@@ -220,7 +220,7 @@ def test_a_referee_that_names_no_game_judges_every_game() -> None:
     assert place.states()["R1M1"] == "READY"
 
 
-def test_one_round_is_active_whatever_happens() -> None:
+def test_the_database_allows_one_active_round() -> None:
     make.playing()
     with pytest.raises(IntegrityError), transaction.atomic():
         Round.objects.filter(number=2).update(state="RUNNING")
@@ -234,7 +234,7 @@ def test_run_all_turns_auto_advance_on_in_a_running_round() -> None:
     assert place.events()[-1] == "auto_advance_on"
 
 
-def test_run_all_from_the_start() -> None:
+def test_run_all_starts_a_league_with_auto_advance() -> None:
     place = make.setting()
     assert lifecycle.run_all(league_id="fall").state == "RUNNING"
     assert (place.league.rules.auto_advance, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
@@ -243,7 +243,7 @@ def test_run_all_from_the_start() -> None:
 # Pause and stop -----------------------------------------------------------------------------------
 
 
-def test_pause_and_resume() -> None:
+def test_no_match_starts_between_pause_and_resume() -> None:
     place = make.playing()
     assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is not paused."
     assert lifecycle.pause(league_id="fall").paused is True
@@ -319,7 +319,7 @@ def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
         lifecycle.stop,
     ],
 )
-def test_a_league_that_is_not_there(verb: Callable[..., object]) -> None:
+def test_every_action_on_an_unknown_league_is_refused(verb: Callable[..., object]) -> None:
     with pytest.raises(NotFound) as caught:
         verb(league_id="nowhere")
     assert (str(caught.value), caught.value.status) == ("There is no league nowhere.", 404)

@@ -9,29 +9,29 @@ from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.view import sight
 from tests import factories as make
-from tests.matches.races import before
+from tests.matches.races import call_before
 
 pytestmark = pytest.mark.django_db
 
 
-def test_two_results_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_results_at_once_the_first_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    before(monkeypatch, reporting, "read_verdict", lambda: make.report(match, "P02"))
+    call_before(monkeypatch, reporting, "read_verdict", lambda: make.report(match, "P02"))
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
     assert [(row.player_id, row.points) for row in sight.everything(place.league).standings] == [("P02", 3), ("P01", 0)]
     assert place.events().count("match_finished") == 1
 
 
-def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_whose_attempt_is_lost_meanwhile_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
 
-    def lost() -> None:
+    def lose_attempt_and_look() -> None:
         losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
         make.look()
 
-    before(monkeypatch, reporting, "read_verdict", lost)
+    call_before(monkeypatch, reporting, "read_verdict", lose_attempt_and_look)
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
     assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
 
@@ -39,7 +39,7 @@ def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPat
 def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
+    call_before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
     make.progress(match, state="COLLECTING_CHOICES")
     assert place.match("R1M1").state == "DRAWING_NUMBER"
 
@@ -48,7 +48,7 @@ def test_progress_that_was_not_stored_is_answered_as_lost(monkeypatch: pytest.Mo
     """Otherwise the referee would take the move for recorded, and ask the next player."""
     place = make.playing(players=2)
     match = place.match("R1M1")
-    before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
+    call_before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
     assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.line(0)]) == "lost"
     assert (place.match("R1M1").state, place.match("R1M1").messages.count()) == ("READY", 0)
 
@@ -66,7 +66,7 @@ def test_recorded_moves_are_never_removed() -> None:
 def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     make.setting(players=4)
     opening.close_registration(league_id="fall")
-    before(
+    call_before(
         monkeypatch,
         lifecycle.outbox,
         "referees_of",
@@ -78,7 +78,7 @@ def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make.setting(players=4)
-    before(monkeypatch, opening, "move", lambda: League.objects.update(state="SCHEDULED"))
+    call_before(monkeypatch, opening, "move", lambda: League.objects.update(state="SCHEDULED"))
     with pytest.raises(ActionRefused) as caught:
         opening.close_registration(league_id="fall")
     assert (str(caught.value), Match.objects.count()) == ("Fall has just changed: look again.", 0)

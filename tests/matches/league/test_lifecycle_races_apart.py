@@ -26,23 +26,31 @@ from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.matches.league.test_sealing import seal_of
-from tests.matches.races import LONG_S, Other, after, assert_rows_agree, before, somebody_waits, tried
+from tests.matches.races import (
+    LONG_S,
+    Other,
+    assert_rows_agree,
+    call_after,
+    call_before,
+    result_or_refusal,
+    somebody_waits,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "wrong game started"
 
 
 def withdraw(player_id: str) -> Correction:
-    return do("withdraw", player_id=player_id, matches_become="keep", reason=WHY)
+    return make_correction("withdraw", player_id=player_id, matches_become="keep", reason=WHY)
 
 
 def undo(number: int) -> Correction:
     return applying.undo(league_id="fall", number=number, reason=WHY, by="bob")
 
 
-def played(players: int = 4) -> make.Setting:
+def in_round_two(players: int = 4) -> make.Setting:
     """Round 1 is over, round 2 is being played."""
     place = make.playing(players=players)
     make.finish_round(place)
@@ -53,27 +61,27 @@ def played(players: int = 4) -> make.Setting:
 def test_the_withdrawal_of_one_player_is_undone_while_another_is_withdrawn(
     monkeypatch: pytest.MonkeyPatch, other: Other
 ) -> None:
-    place = played()
+    place = in_round_two()
     withdraw("P02")
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: undo(1)))
-    first = tried(lambda: withdraw("P03"))
-    assert not isinstance(other.is_done(), Exception)
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: undo(1)))
+    first = result_or_refusal(lambda: withdraw("P03"))
+    assert not isinstance(other.wait(), Exception)
     assert isinstance(first, LookAgain) is (connection.vendor == "postgresql")
-    then = assert_rows_agree(place)
-    assert set(then.out) == (set() if isinstance(first, LookAgain) else {"P03"})
+    moment = assert_rows_agree(place)
+    assert set(moment.out) == (set() if isinstance(first, LookAgain) else {"P03"})
 
 
 def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
     monkeypatch: pytest.MonkeyPatch, other: Other
 ) -> None:
-    place = played()
+    place = in_round_two()
     was = place.match("R1M1")
     loser = was.player_b.code
-    do("set_result", match_id="R1M1", status="WIN", winner=loser, reason=WHY)
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: undo(1)))
-    first = tried(lambda: do("void", match_id="R1M1", reason=WHY))
+    make_correction("set_result", match_id="R1M1", status="WIN", winner=loser, reason=WHY)
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: undo(1)))
+    first = result_or_refusal(lambda: make_correction("void", match_id="R1M1", reason=WHY))
     # One of the two is refused: otherwise undoing the later correction would restore the result of the undone one.
-    assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
+    assert [isinstance(first, ActionRefused), isinstance(other.wait(), ActionRefused)].count(True) == 1
     assert_rows_agree(place)
     if not isinstance(first, ActionRefused):
         undo(2)
@@ -83,28 +91,28 @@ def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
 
 
 def test_a_result_is_reported_while_its_winner_is_withdrawn(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    place = played()
+    place = in_round_two()
     match = place.match("R2M1")
     winner = match.player_a.code
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.report(match, winner)))
-    first = tried(lambda: withdraw(winner))
-    answer = other.is_done()
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: make.report(match, winner)))
+    first = result_or_refusal(lambda: withdraw(winner))
+    answer = other.wait()
     # On SQLite the report is late: ignored, or answered as a duplicate, depending on when it read the match.
     counted = answer["status"] == "ACCEPTED" and not answer.get("duplicate")
     assert counted is (connection.vendor == "postgresql")
-    then = assert_rows_agree(place)
-    assert then.outcomes["R2M1"].winner == (winner if isinstance(first, LookAgain) else match.player_b.code)
+    moment = assert_rows_agree(place)
+    assert moment.outcomes["R2M1"].winner == (winner if isinstance(first, LookAgain) else match.player_b.code)
     assert place.events().count("match_finished") == 2 + isinstance(first, LookAgain)
 
 
 def test_progress_of_a_match_does_not_stop_a_correction_that_was_shown_before(
     monkeypatch: pytest.MonkeyPatch, other: Other
 ) -> None:
-    place = played()
+    place = in_round_two()
     match = place.match("R2M1")
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.progress(match)))
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: make.progress(match)))
     withdraw(match.player_a.code)
-    assert other.is_done() == ("ok" if connection.vendor == "postgresql" else "lost")
+    assert other.wait() == ("ok" if connection.vendor == "postgresql" else "lost")
     steps = [step["state"] for step in place.match("R2M1").lifecycle]
     assert steps[-1] == "FINISHED"
     assert (len(steps) > 2) is (connection.vendor == "postgresql")
@@ -112,17 +120,17 @@ def test_progress_of_a_match_does_not_stop_a_correction_that_was_shown_before(
 
 
 def test_reports_and_a_correction_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    place = played()
+    place = in_round_two()
     one, two = place.match("R2M1"), place.match("R2M2")
     player = one.player_a.code
 
-    def both() -> None:
-        other.begins(lambda: make.report(two, two.player_a.code))
-        other.begins(lambda: make.report(one, player))
+    def report_both() -> None:
+        other.begin(lambda: make.report(two, two.player_a.code))
+        other.begin(lambda: make.report(one, player))
 
-    before(monkeypatch, applying, "_lock_league", both)
-    first = tried(lambda: withdraw(player))
-    other.is_done()
+    call_before(monkeypatch, applying, "_lock_league", report_both)
+    first = result_or_refusal(lambda: withdraw(player))
+    other.wait()
     # The report about the withdrawn player comes too late, whether it read the match before or after the withdrawal.
     assert {answer["status"] for answer in other.answers} <= {"ACCEPTED", "IGNORED"}
     assert not isinstance(first, Exception)
@@ -135,9 +143,9 @@ def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
 ) -> None:
     first = make.join("Early")
     create = partial(opening.create_league, league_id="fall", display_name="Fall")
-    before(monkeypatch, registration, "_locked", lambda: other.does(create))
+    call_before(monkeypatch, registration, "_locked", lambda: other.run(create))
     again = make.join("Early")
-    assert not isinstance(other.is_done(), Exception)
+    assert not isinstance(other.wait(), Exception)
     # Whichever commits first, it is one agent, and it is in the league.
     assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
     assert credentials.authenticate(again.token).pk == first.agent.pk
@@ -149,26 +157,26 @@ def test_a_player_comes_to_the_lobby_while_a_league_opens(
     monkeypatch: pytest.MonkeyPatch, other: Other, holder: Any, name: str
 ) -> None:
     create = partial(opening.create_league, league_id="fall", display_name="Fall")
-    before(monkeypatch, holder, name, lambda: other.does(create))
+    call_before(monkeypatch, holder, name, lambda: other.run(create))
     newcomer = make.join("New")
-    assert not isinstance(other.is_done(), Exception)
+    assert not isinstance(other.wait(), Exception)
     assert (newcomer.fresh().league_id, newcomer.fresh().code) == ("fall", newcomer.agent.code)
 
 
 def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     # The league has read the lobby, and is not committed yet.
-    before(monkeypatch, opening, "changed", lambda: other.does(lambda: make.join("New")))
+    call_before(monkeypatch, opening, "changed", lambda: other.run(lambda: make.join("New")))
     opening.create_league(league_id="fall", display_name="Fall")
-    assert not isinstance(other.is_done(), Exception)
+    assert not isinstance(other.wait(), Exception)
     assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["New"]
 
 
 def test_an_agent_is_trusted_while_it_registers_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     judge = make.hire("Student", trusted=False)
     tick = partial(registration.trust, agent_ids=[judge.agent.pk], trusted=True)
-    before(monkeypatch, registration, "_describe", lambda: other.does(tick))
+    call_before(monkeypatch, registration, "_describe", lambda: other.run(tick))
     make.hire("Student", trusted=False)
-    assert not isinstance(other.is_done(), Exception)
+    assert not isinstance(other.wait(), Exception)
     assert judge.fresh().trusted is True
 
 
@@ -178,9 +186,9 @@ def test_a_round_starts_while_the_league_is_stopped_or_paused(
 ) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    before(monkeypatch, lifecycle, "_assign_referees", lambda: other.does(lambda: verb(league_id="fall")))
-    first = tried(lambda: lifecycle.start_round(league_id="fall"))
-    assert not isinstance(other.is_done(), Exception)
+    call_before(monkeypatch, lifecycle, "_assign_referees", lambda: other.run(lambda: verb(league_id="fall")))
+    first = result_or_refusal(lambda: lifecycle.start_round(league_id="fall"))
+    assert not isinstance(other.wait(), Exception)
     # Whichever commits first, no round starts in a league that is stopped or paused.
     refused = connection.vendor == "postgresql"
     assert isinstance(first, ActionRefused) is refused
@@ -196,10 +204,10 @@ def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyP
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
     match = place.match("R1M1")
     Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    before(monkeypatch, registration, "suspend_referee", lambda: other.does(lambda: make.progress(match)))
+    call_before(monkeypatch, registration, "suspend_referee", lambda: other.run(lambda: make.progress(match)))
     lost = losses.expire_leases(now=timezone.now())
     in_time = connection.vendor == "postgresql"
-    assert (lost, other.is_done()) == ((0, "ok") if in_time else (1, "lost"))
+    assert (lost, other.wait()) == ((0, "ok") if in_time else (1, "lost"))
     assert place.referee_of("R1M1").fresh().state == ("ACTIVE" if in_time else "SUSPENDED")
     assert (place.match("R1M1").state, place.events()[-1] == "attempt_lost") == (
         ("WAITING_FOR_PLAYERS", False) if in_time else ("READY", True)
@@ -212,9 +220,9 @@ def test_a_match_is_lost_while_its_referee_records_a_move(monkeypatch: pytest.Mo
     League.objects.update(game_type="tic_tac_toe")
     match, moves = place.match("R1M1"), [["P01", 4]]
     lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
-    before(monkeypatch, progress, "lease_s_of", lambda: other.does(lose))
+    call_before(monkeypatch, progress, "lease_s_of", lambda: other.run(lose))
     assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
-    assert (other.is_done(), place.match("R1M1").state, place.match("R1M1").moves) == (1, "READY", moves)
+    assert (other.wait(), place.match("R1M1").state, place.match("R1M1").moves) == (1, "READY", moves)
 
 
 def test_a_seal_that_is_sent_twice_at_once_is_stored_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
@@ -222,38 +230,38 @@ def test_a_seal_that_is_sent_twice_at_once_is_stored_once(monkeypatch: pytest.Mo
     place = make.playing(players=2)
     match = place.match("R1M1")
     sealed = partial(make.progress, match, state="DRAWING_NUMBER", seal=seal_of(match))
-    before(monkeypatch, sealing, "decide", lambda: other.does(sealed))
-    assert (sealed(), other.is_done()) == ("sealed", "sealed")
+    call_before(monkeypatch, sealing, "decide", lambda: other.run(sealed))
+    assert (sealed(), other.wait()) == ("sealed", "sealed")
 
 
 def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
     lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
-    before(monkeypatch, sealing, "decide", lambda: other.does(lose))
+    call_before(monkeypatch, sealing, "decide", lambda: other.run(lose))
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
-    waits = (other.is_done(), place.match("R1M1").referee, place.match("R1M1").state)
+    waits = (other.wait(), place.match("R1M1").referee, place.match("R1M1").state)
     assert waits == (1, None, "DRAWING_NUMBER")
 
 
 def test_leases_run_out_while_the_instructor_withdraws_a_player(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     """Both lock two matches of one round: there is no deadlock."""
-    place = played()
+    place = in_round_two()
     Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
     player = place.match("R2M2").player_a.code
-    before(monkeypatch, losses, "record", lambda: other.does(lambda: tried(lambda: withdraw(player))))
+    call_before(monkeypatch, losses, "record", lambda: other.run(lambda: result_or_refusal(lambda: withdraw(player))))
     assert losses.expire_leases(now=timezone.now()) == 2
-    assert not isinstance(other.is_done(), OperationalError)
+    assert not isinstance(other.wait(), OperationalError)
     assert_rows_agree(place)
 
 
 def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    do("points", player_id="P01", points=1, reason=WHY)
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.report(match, "P01")))
-    tried(lambda: do("points", player_id="P02", points=9, reason=WHY))
-    assert other.is_done()["status"] == "ACCEPTED"
+    make_correction("points", player_id="P01", points=1, reason=WHY)
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: make.report(match, "P01")))
+    result_or_refusal(lambda: make_correction("points", player_id="P02", points=9, reason=WHY))
+    assert other.wait()["status"] == "ACCEPTED"
     assert_rows_agree(place)
     rows = sight.everything(place.league).standings
     line = summaries.league_lines([place.league])[0]
@@ -264,14 +272,14 @@ def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch,
 def test_a_round_starts_while_a_player_is_withdrawn(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    before(monkeypatch, applying, "_refuse_if_changed", lambda: other.does(lambda: make.playing_on(place)))
-    first = tried(lambda: withdraw("P01"))
-    other.is_done()
+    call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: make.playing_on(place)))
+    first = result_or_refusal(lambda: withdraw("P01"))
+    other.wait()
     make.look()
-    then = assert_rows_agree(place)
+    moment = assert_rows_agree(place)
     playing = Match.objects.filter(round__number=2, state="ASSIGNED").values_list("player_a__code", "player_b__code")
-    assert ("P01" in {code for pair in playing for code in pair}) is ("P01" not in then.out)
-    assert isinstance(first, LookAgain) is ("P01" not in then.out)
+    assert ("P01" in {code for pair in playing for code in pair}) is ("P01" not in moment.out)
+    assert isinstance(first, LookAgain) is ("P01" not in moment.out)
 
 
 def frozen() -> make.Setting:
@@ -288,9 +296,9 @@ def frozen() -> make.Setting:
 def test_the_board_is_unveiled_while_the_league_ends(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = frozen()
     match = place.match("R1M1")
-    after(monkeypatch, freeze, "_frozen", lambda: other.does(lambda: make.report(match, "P01")))
+    call_after(monkeypatch, freeze, "_frozen", lambda: other.run(lambda: make.report(match, "P01")))
     freeze.lift(league_id="fall")
-    other.is_done()
+    other.wait()
     assert place.league.state == "COMPLETED"
     deliveries = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED", agent__kind=Kind.PLAYER)
     assert (deliveries.count(), Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()) == (2, 1)
@@ -299,15 +307,15 @@ def test_the_board_is_unveiled_while_the_league_ends(monkeypatch: pytest.MonkeyP
 def test_two_instructors_lift_the_freeze_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = frozen()
     make.report(place.match("R1M1"), "P01")
-    after(monkeypatch, freeze, "_frozen", lambda: other.does(lambda: freeze.lift(league_id="fall")))
-    first = tried(lambda: freeze.lift(league_id="fall"))
-    assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
+    call_after(monkeypatch, freeze, "_frozen", lambda: other.run(lambda: freeze.lift(league_id="fall")))
+    first = result_or_refusal(lambda: freeze.lift(league_id="fall"))
+    assert [isinstance(first, ActionRefused), isinstance(other.wait(), ActionRefused)].count(True) == 1
     assert place.events().count("unveiled") == 1
     assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
 
 
 def test_a_league_is_stopped_while_a_report_comes(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    place = played()
+    place = in_round_two()
     match = place.match("R2M1")
     begun, main = threading.Event(), threading.current_thread()
 
@@ -316,11 +324,11 @@ def test_a_league_is_stopped_while_a_report_comes(monkeypatch: pytest.MonkeyPatc
         while connection.vendor == "postgresql" and main.is_alive() and not somebody_waits():
             pass
 
-    before(monkeypatch, results, "record", waits)
-    other.begins(lambda: make.report(match, match.player_a.code))
+    call_before(monkeypatch, results, "record", waits)
+    other.begin(lambda: make.report(match, match.player_a.code))
     assert begun.wait(LONG_S)
     lifecycle.stop(league_id="fall")
-    assert other.is_done()["status"] == "ACCEPTED"
+    assert other.wait()["status"] == "ACCEPTED"
     assert place.match("R2M1").state == "FINISHED"
     assert_rows_agree(place)
 
@@ -328,23 +336,23 @@ def test_a_league_is_stopped_while_a_report_comes(monkeypatch: pytest.MonkeyPatc
 def test_two_reports_end_a_round_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=4)
     one, two = place.match("R1M1"), place.match("R1M2")
-    before(monkeypatch, endings, "close_round_if_done", lambda: other.begins(lambda: make.report(two, None)))
+    call_before(monkeypatch, endings, "close_round_if_done", lambda: other.begin(lambda: make.report(two, None)))
     make.report(one, one.player_a.code)
-    assert other.is_done()["status"] == "ACCEPTED"
+    assert other.wait()["status"] == "ACCEPTED"
     assert place.events().count("round_completed") == 1
     assert_rows_agree(place)
 
 
 def test_a_player_registers_while_the_schedule_is_made(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.setting(players=2)
-    before(
+    call_before(
         monkeypatch,
         registration,
         "register",
-        lambda: other.does(lambda: opening.close_registration(league_id="fall")),
+        lambda: other.run(lambda: opening.close_registration(league_id="fall")),
     )
     make.join("Late", "fall", port=8109)
-    assert not isinstance(other.is_done(), Exception)
+    assert not isinstance(other.wait(), Exception)
     called = Match.objects.values_list("player_a__code", "player_b__code")
     assert {row.player_id for row in sight.everything(place.league).standings} == {
         one for pair in called for one in pair

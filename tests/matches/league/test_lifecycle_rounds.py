@@ -1,4 +1,4 @@
-"""How a round flows: announced, opened, played, closed, and the messages to agents (004 4.3, 4.7, 4.8, 8.6 to 8.9)."""
+"""A round: announced, opened, played, closed, and what agents are told (004 4.3, 4.7, 4.8, 8.6 to 8.9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def settle(plan: due.Plan, *members: make.Member) -> None:
     outbox.settle([(one.delivery_pk, "") for key in keys for one in plan.parcels.get(key, [])])
 
 
-def test_round_announcement() -> None:
+def test_the_announcement_of_a_round_as_it_is_sent() -> None:
     place = make.setting(players=4, referees=2)
     lifecycle.start_league(league_id="fall")
     plan = make.look()
@@ -80,7 +80,7 @@ def test_round_announcement() -> None:
     assert plan.parcels[place.players[2].agent.pk][0].endpoint == "http://localhost:8103/mcp"
 
 
-def test_end_of_a_round_on_the_wire() -> None:
+def test_the_messages_at_the_end_of_a_round_as_they_are_sent() -> None:
     place = make.playing(players=4)
     settle(make.look())
     make.report(place.match("R1M1"), "P01")
@@ -149,7 +149,7 @@ def test_after_the_last_round_the_league_is_completed() -> None:
 # Opening ------------------------------------------------------------------------------------------
 
 
-def round_one() -> str:
+def state_of_round_1() -> str:
     return Round.objects.get(number=1).state
 
 
@@ -159,11 +159,11 @@ def test_a_round_opens_when_its_announcements_are_settled() -> None:
     plan = make.look()
     settle(plan, *place.players)
     make.look()
-    assert round_one() == "ANNOUNCING"
+    assert state_of_round_1() == "ANNOUNCING"
     (to_referee,) = plan.parcels[place.referees[0].agent.pk]
     outbox.settle([(to_referee.delivery_pk, "no connection")])
     assert [start.match_pk for start in make.look().starts] == [place.match("R1M1").pk]
-    assert round_one() == "RUNNING"
+    assert state_of_round_1() == "RUNNING"
 
 
 def test_a_round_opens_when_the_wait_is_over() -> None:
@@ -173,22 +173,22 @@ def test_a_round_opens_when_the_wait_is_over() -> None:
     for ago, expected in ((599, "ANNOUNCING"), (600, "RUNNING")):
         Round.objects.update(started_at=begun - timedelta(seconds=ago - 0.5 * (ago == 599)))
         make.look()
-        assert round_one() == expected
+        assert state_of_round_1() == expected
     assert place.states() == {"R1M1": "ASSIGNED"}
     assert len(sent(make.look(), place.players[0])) == 1
 
 
-def test_opening_twice_is_one_opening() -> None:
+def test_a_round_opens_only_once() -> None:
     make.setting(players=2)
     started = lifecycle.start_league(league_id="fall").rounds.get()
     assert [lifecycle.open_round(round_pk=started.pk) for _ in range(2)] == [True, False]
 
 
-def test_nothing_starts_while_draining() -> None:
+def test_no_match_starts_while_draining() -> None:
     place = make.setting(players=4, auto_advance=True, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     plan = due.look(busy_agents=(), draining=True)
-    assert (plan.starts, round_one(), set(place.states().values())) == ([], "RUNNING", {"READY", "PENDING"})
+    assert (plan.starts, state_of_round_1(), set(place.states().values())) == ([], "RUNNING", {"READY", "PENDING"})
 
 
 # Following each other -----------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_auto_advance_waits_for_a_referee() -> None:
     assert [one.state for one in Round.objects.order_by("number")][1] != "PENDING"
 
 
-def test_leagues_side_by_side() -> None:
+def test_a_second_league_is_played_to_its_end_beside_the_first() -> None:
     first = make.playing("a", players=4, referees=1)
     make.open_league("b")
     second = make.Setting("b", [make.join(f"Other {n}", "b", port=8200 + n) for n in (1, 2)], first.referees)

@@ -19,7 +19,7 @@ from matches.league.errors import ActionRefused
 from matches.models import Event, Match
 from matches.view import sight
 from tests import factories as make
-from tests.matches.races import before
+from tests.matches.races import call_before
 
 pytestmark = pytest.mark.django_db
 
@@ -111,7 +111,7 @@ def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:
     assert event.data["why"] == {"code": "NO_SIGN_OF_LIFE", "args": {}}
 
 
-def test_a_new_attempt_keeps_who_had_joined_and_nothing_else() -> None:
+def test_a_new_attempt_keeps_of_the_progress_only_who_had_joined() -> None:
     place = make.playing(players=2, referees=2)
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=["P01"], locked_in=["P01"], view={"move": 1})
     expire()
@@ -134,13 +134,13 @@ def test_a_progress_report_may_contain_any_number_of_matches() -> None:
     matches = Match.objects.filter(league=place.league)
     matches.update(state="ASSIGNED", attempt=1, referee_id=referee.pk)
     everything = [make.progress_of(match, state=MatchState.DRAWING_NUMBER) for match in matches.order_by("pk")]
-    before = 0
-    for after in (1, 9, 40, 300):
-        items = everything[before:after]
+    start = 0
+    for end in (1, 9, 40, 300):
+        items = everything[start:end]
         answers = progress.progress(referee=referee, items=[*items, replace(items[0], match_id="R99M1")])
         assert [one["status"] for one in answers] == ["ok"] * len(items) + ["lost"]
-        assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == after
-        before = after
+        assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == end
+        start = end
 
 
 def lose_three_times(place: make.Setting) -> None:
@@ -194,7 +194,7 @@ def test_a_match_that_is_not_open_cannot_be_cancelled(match_id: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_a_match_in_play_is_cancelled_and_its_referee_told_lost() -> None:
+def test_a_match_in_play_is_cancelled_and_its_referee_is_told_that_it_is_lost() -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     results.cancel(league_id="fall", match_id="R1M1", why="said so")
@@ -221,7 +221,7 @@ def test_hold_s_does_not_cancel_a_match_that_was_just_released(monkeypatch: pyte
     place = make.playing(players=2, hold_s=60)
     lose_three_times(place)
     Match.objects.update(held_at=timezone.now() - timedelta(seconds=60))
-    before(monkeypatch, results, "cancel", lambda: Match.objects.update(state="READY", held_at=None))
+    call_before(monkeypatch, results, "cancel", lambda: Match.objects.update(state="READY", held_at=None))
     make.look()
     assert place.match("R1M1").status == ""
 
@@ -262,7 +262,7 @@ def test_no_lease_runs_out_because_the_site_was_suspended() -> None:
 # Handing out --------------------------------------------------------------------------------------
 
 
-def test_matches_are_spread_by_room() -> None:
+def test_matches_are_spread_over_referees_by_their_room() -> None:
     make.hire("Small", port=8001, room=1)
     make.hire("Large", port=8002, room=3)
     place = make.setting(players=8, referees=0)

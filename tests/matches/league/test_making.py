@@ -1,4 +1,4 @@
-"""A long schedule is made in pieces: others write between them, nobody sees half of it, a crash is made up for."""
+"""A long schedule is made in pieces: others write meanwhile, nobody sees half of it, a damaged one is dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAYERS = 9
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "MAX_MATCHES_AT_ONCE", 35)
     monkeypatch.setattr(making, "MATCHES_PER_PIECE", 8)
 
@@ -35,13 +35,13 @@ def pairs() -> list[tuple[str, str, str]]:
     return list(matches.values_list("match_id", "player_a__code", "player_b__code"))
 
 
-def begun(**settings: object) -> None:
+def begin_schedule(**settings: object) -> None:
     make.setting(players=PLAYERS, **settings)
     opening.close_registration(league_id="fall")
 
 
-def test_a_look_writes_a_piece_and_the_last_one_makes_it_the_schedule() -> None:
-    begun()
+def test_a_look_writes_a_piece_and_after_the_last_piece_the_league_is_scheduled() -> None:
+    begin_schedule()
     seen = [state()]
     while state()[0] == LeagueState.REGISTRATION:
         assert due.look(busy_agents=[], draining=False).more
@@ -76,25 +76,25 @@ def test_other_leagues_referees_are_heard_between_two_pieces() -> None:
 
 
 def test_nobody_sees_half_a_schedule() -> None:
-    begun()
+    begin_schedule()
     making.write_piece(league_id="fall")
     league = League.objects.get(pk="fall")
     for view in (sight.everything(league), sight.public(league)):
         assert schedule(view) == []
-        known = summaries.summary(view)
-        assert (known.state, known.players, known.rounds, known.matches) == ("REGISTRATION", 9, 9, 36)
+        summary = summaries.summary(view)
+        assert (summary.state, summary.players, summary.rounds, summary.matches) == ("REGISTRATION", 9, 9, 36)
     assert list(matches_of(league)) == []
 
 
 def test_a_league_whose_schedule_is_being_made_refuses_new_players() -> None:
-    begun()
+    begin_schedule()
     with pytest.raises(AssertionError):
         make.join("Late", "fall", port=8200)
     assert Agent.objects.filter(league_id="fall", kind="player").count() == PLAYERS
 
 
 def test_a_league_whose_schedule_is_being_made_refuses_other_actions() -> None:
-    begun()
+    begin_schedule()
     before = state()
     for verb in (opening.close_registration, lifecycle.start_round, lifecycle.stop):
         with pytest.raises(ActionRefused) as caught:
@@ -129,7 +129,7 @@ def test_a_refused_start_does_not_close_registration() -> None:
 
 
 def test_deleting_a_match_of_an_unfinished_schedule_reopens_registration() -> None:
-    begun()
+    begin_schedule()
     Match.objects.filter(match_id="R1M2").delete()
     make.look()
     assert state() == ("REGISTRATION", 0)
@@ -137,15 +137,15 @@ def test_deleting_a_match_of_an_unfinished_schedule_reopens_registration() -> No
     assert state() == ("REGISTRATION", 4)
 
 
-@pytest.mark.parametrize("gone", ["the bye of the first round", "a later round", "a match of a later round"])
-def test_deleting_any_row_of_an_unfinished_schedule_reopens_registration(gone: str) -> None:
+@pytest.mark.parametrize("deleted", ["the bye of the first round", "a later round", "a match of a later round"])
+def test_deleting_any_row_of_an_unfinished_schedule_reopens_registration(deleted: str) -> None:
     """Deleted by hand, in the admin or by SQL: no league is played with an incomplete schedule."""
-    begun()
+    begin_schedule()
     make.look()
     make.look()
-    if gone == "a later round":
+    if deleted == "a later round":
         Round.objects.get(league_id="fall", number=3).delete()
-    elif gone == "a match of a later round":
+    elif deleted == "a match of a later round":
         Match.objects.filter(match_id="R3M2").delete()
     else:
         bye = Round.objects.get(league_id="fall", number=1).bye

@@ -74,11 +74,11 @@ def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:
 
 def test_a_player_that_is_shut_down_gets_no_broadcast() -> None:
     place = make.setting(players=4)
-    gone = place.players[3].agent
+    shut_down = place.players[3].agent
     opening.close_registration(league_id="fall")
-    registration.retire(agent_ids=[gone.pk])
+    registration.retire(agent_ids=[shut_down.pk])
     lifecycle.start_round(league_id="fall")
-    assert not Delivery.objects.filter(agent=gone).exists()
+    assert not Delivery.objects.filter(agent=shut_down).exists()
 
 
 # Dialects -----------------------------------------------------------------------------------------
@@ -129,19 +129,19 @@ def test_a_learned_shape_is_preferred_to_the_registered_dialect() -> None:
 
 def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.setting(players=20)
-    made = []
-    make_one = parcels.Template.__init__
+    encoded = []
+    init = parcels.Template.__init__
 
-    def counted(self: parcels.Template, message: Any, shape: str, *more: Any, to_player: bool) -> None:
-        made.append((shape, to_player))
-        make_one(self, message, shape, *more, to_player=to_player)
+    def counting_init(self: parcels.Template, message: Any, shape: str, *more: Any, to_player: bool) -> None:
+        encoded.append((shape, to_player))
+        init(self, message, shape, *more, to_player=to_player)
 
-    monkeypatch.setattr(parcels.Template, "__init__", counted)
+    monkeypatch.setattr(parcels.Template, "__init__", counting_init)
     Agent.objects.filter(code__in=["P03", "P11"]).update(dialect="flat")
     lifecycle.start_league(league_id="fall")
     plan = make.look()
     assert len(plan.parcels) == 21
-    assert sorted(made) == [("canonical", False), ("canonical", True), ("flat", True)]
+    assert sorted(encoded) == [("canonical", False), ("canonical", True), ("flat", True)]
     tokens = {bodies(plan, one)[0].get("params", bodies(plan, one)[0])["auth_token"] for one in place.players}
     assert tokens == {credentials.league_token(one.agent) for one in place.players}
 

@@ -12,7 +12,7 @@ from matches.league import lifecycle, opening, planned
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from tests import factories as make
-from tests.matches.races import before
+from tests.matches.races import call_before
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2025, 1, 15, 17, 0, tzinfo=UTC)
@@ -45,7 +45,7 @@ def test_of_two_conductors_one_carries_out_a_planned_start(monkeypatch: pytest.M
     place = make.setting(players=4)
     plan()
     # Another conductor carries the start out after this one has read the row.
-    before(monkeypatch, planned.outbox, "referees_of", lambda: planned.begin_due(SIX))
+    call_before(monkeypatch, planned.outbox, "referees_of", lambda: planned.begin_due(SIX))
     planned.begin_due(SIX)
     assert (place.events().count("round_started"), "start_failed" in place.events()) == (1, False)
 

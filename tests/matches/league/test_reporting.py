@@ -1,4 +1,4 @@
-"""Results of referees that students wrote: when they count, and what is learned from them (ruling, 9 and 10)."""
+"""Results of referees that students wrote: when they count, and what they teach (ruling, sections 9 and 10)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from matches.league import lifecycle, outbox, reporting
 from matches.models import Match, Round
 from tests import factories as make
 from tests import wire
-from tests.matches.races import before
+from tests.matches.races import call_before
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ def report_without_attempt(match: Match, who: make.Member, winner: str | None, *
     )
 
 
-def announced(**settings: Any) -> make.Setting:
+def league_with_announced_round(**settings: Any) -> make.Setting:
     """Round 1 of a league is ANNOUNCING, R1M1 belongs to a student's referee; nothing was sent yet."""
     student = make.hire("Student", port=9001, trusted=False, progress=False)
     registration.trust(agent_ids=[student.agent.pk], trusted=True)
@@ -56,7 +56,7 @@ def deliver_and_open() -> None:
 
 
 def test_a_students_referee_gets_the_announcement_of_a_round_after_its_players() -> None:
-    league = announced()
+    league = league_with_announced_round()
     student, players = league.referees[0].agent.pk, [one.agent.pk for one in league.players]
     plan = make.look()
     assert sorted(plan.parcels) == sorted(players)
@@ -67,7 +67,7 @@ def test_a_students_referee_gets_the_announcement_of_a_round_after_its_players()
 
 
 def test_matches_of_an_open_round_start_only_after_their_referee_got_the_announcement() -> None:
-    league = announced()
+    league = league_with_announced_round()
     make.open_current("fall")
     plan = make.look()
     assert (plan.starts, len(plan.parcels)) == ([], 3)
@@ -76,8 +76,8 @@ def test_matches_of_an_open_round_start_only_after_their_referee_got_the_announc
 
 
 @pytest.mark.parametrize("open_first", [False, True])
-def test_a_result_may_come_before_we_have_started_the_match(open_first: bool) -> None:
-    league = announced()
+def test_a_result_may_come_before_the_league_has_started_the_match(open_first: bool) -> None:
+    league = league_with_announced_round()
     if open_first:
         make.open_current("fall")
     match, judge = league.match("R1M1"), league.referees[0]
@@ -98,9 +98,9 @@ def test_a_result_may_come_before_we_have_started_the_match(open_first: bool) ->
 
 
 def test_a_result_that_comes_while_the_match_is_being_started_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    league = announced()
+    league = league_with_announced_round()
     deliver_and_open()
-    before(monkeypatch, reporting, "assign", make.look)
+    call_before(monkeypatch, reporting, "assign", make.look)
     answer = report_without_attempt(league.match("R1M1"), league.referees[0], "P01")
     assert answer == {"status": "ACCEPTED", "reason": None}
     match = league.match("R1M1")
@@ -108,7 +108,7 @@ def test_a_result_that_comes_while_the_match_is_being_started_counts_once(monkey
 
 
 def test_only_the_announced_referee_may_report_before_its_start() -> None:
-    league = announced()
+    league = league_with_announced_round()
     match, judge = league.match("R1M1"), league.referees[0]
     other = make.hire("Another", port=9002, trusted=True, progress=False)
     with pytest.raises(RefereeNotRegistered):
@@ -121,7 +121,7 @@ def test_only_the_announced_referee_may_report_before_its_start() -> None:
 
 
 def test_a_referee_cannot_report_an_attempt_that_it_has_lost() -> None:
-    league = announced()
+    league = league_with_announced_round()
     deliver_and_open()
     make.look()
     Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -133,7 +133,7 @@ def test_a_referee_cannot_report_an_attempt_that_it_has_lost() -> None:
 
 
 def test_a_report_may_name_draw_as_the_winner_and_use_the_fields_of_game_over() -> None:
-    league = announced()
+    league = league_with_announced_round()
     changes = {"game_result": {"winner_player_id": "DRAW", "drawn_number": 4, "choices": {"P01": "odd", "P02": "odd"}}}
     report_without_attempt(league.match("R1M1"), league.referees[0], None, result=None, **changes)
     match = league.match("R1M1")
@@ -145,14 +145,14 @@ def test_a_report_may_name_draw_as_the_winner_and_use_the_fields_of_game_over() 
 
 
 def test_how_players_speak_is_learned_from_a_report() -> None:
-    league = announced()
+    league = league_with_announced_round()
     ways = {"P01": {"GAME_INVITATION": "handle_message"}, "P02": {"GAME_INVITATION": "sung"}, "P09": {}}
     report_without_attempt(league.match("R1M1"), league.referees[0], "P01", spoken=ways)
     assert [one.fresh().spoken for one in league.players] == [{"GAME_INVITATION": "handle_message"}, {}]
 
 
-def test_a_report_that_names_no_league_finds_its_match(client: Client) -> None:
-    league = announced()
+def test_the_match_of_a_report_that_names_no_league_is_found(client: Client) -> None:
+    league = league_with_announced_round()
     fields = make.result_fields(league.match("R1M1"), "P02")
     del fields["attempt"], fields["league_id"]
     params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
@@ -164,7 +164,7 @@ def test_a_report_that_names_no_league_finds_its_match(client: Client) -> None:
 
 
 def test_a_referee_of_two_leagues_with_the_same_match_id_must_name_the_league(client: Client) -> None:
-    league = announced()
+    league = league_with_announced_round()
     make.open_league("other")
     for number in (1, 2):
         make.join(f"Other {number}", "other", port=8200 + number)

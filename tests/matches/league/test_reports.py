@@ -1,4 +1,4 @@
-"""Reading what referees report: results of our own and of others (ruling, sections 7 and 10)."""
+"""Reading what referees report: results of the site's referees and of students' (ruling, sections 7 and 10)."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ from matches.league.reports import (
 from tests.sizes import examples
 
 A, B = PLAYERS = ("P01", "P02")
-BOTH = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
-ONE = {"choices": {A: "even", B: None}, "drawn_number": None}
+BOTH_CHOICES = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
+ONE_CHOICE = {"choices": {A: "even", B: None}, "drawn_number": None}
 
 
 def result(winner: Any, score: Any = None, details: Any = None) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def result(winner: Any, score: Any = None, details: Any = None) -> dict[str, Any
     return {"result": {"winner": winner} | {name: value for name, value in fields.items() if value is not None}}
 
 
-def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
+def error_of(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
     """The code, and the fields ``field``, ``seen`` and ``expected``, of the error that a reader raises."""
     with pytest.raises(LeagueError) as caught:
         read(*arguments)
@@ -43,37 +43,37 @@ def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
 @pytest.mark.parametrize(
     ("params", "status", "winner"),
     [
-        # our own: the status says it
+        # of a referee of the site: the status says what it is
         ({"status": "WIN"} | result(A), "WIN", A),
         ({"status": "DRAW"} | result(None), "DRAW", None),
         ({"status": "TECHNICAL_LOSS"} | result(B), "TECHNICAL_LOSS", B),
-        ({"status": "TECHNICAL_LOSS"} | result(None, {A: 1, B: 1}, BOTH), "TECHNICAL_LOSS", None),
+        ({"status": "TECHNICAL_LOSS"} | result(None, {A: 1, B: 1}, BOTH_CHOICES), "TECHNICAL_LOSS", None),
         ({"status": "CANCELLED"} | result(None), "CANCELLED", None),
-        # a foreign one: a winner is a win, whatever the score says
-        (result(A, {A: 3, B: 0}, BOTH), "WIN", A),
+        # of a student's referee: a winner is a win, whatever the score says
+        (result(A, {A: 3, B: 0}, BOTH_CHOICES), "WIN", A),
         (result(B, {A: 3, B: 0}), "WIN", B),
         (result(A, "3:0", ["even", "odd"]), "WIN", A),
         # null or "DRAW" with equal points above 0, or with both choices, is a draw
         (result(None, {A: 1, B: 1}), "DRAW", None),
         (result(None, {A: 0.5, B: 0.5}), "DRAW", None),
-        (result(None, {A: 1, B: 1}, ONE), "DRAW", None),
-        (result(None, {A: 0, B: 0}, BOTH), "DRAW", None),
-        (result(None, None, BOTH), "DRAW", None),
+        (result(None, {A: 1, B: 1}, ONE_CHOICE), "DRAW", None),
+        (result(None, {A: 0, B: 0}, BOTH_CHOICES), "DRAW", None),
+        (result(None, None, BOTH_CHOICES), "DRAW", None),
         (result("DRAW", {A: 1, B: 1}), "DRAW", None),
-        (result("DRAW", None, BOTH), "DRAW", None),
+        (result("DRAW", None, BOTH_CHOICES), "DRAW", None),
         (result("DRAW"), "DRAW", None),
         # the other names that the documents have for the same facts
-        ({"game_result": {"winner_player_id": B, "choices": BOTH["choices"]}}, "WIN", B),
+        ({"game_result": {"winner_player_id": B, "choices": BOTH_CHOICES["choices"]}}, "WIN", B),
         ({"result": {"winner_player_id": None, "status": "DRAW"}}, "DRAW", None),
         ({"result": {"winner_id": A, "status": "technical_loss"}}, "TECHNICAL_LOSS", A),
-        ({"result": {"winner": None, "choices": BOTH["choices"]}}, "DRAW", None),
+        ({"result": {"winner": None, "choices": BOTH_CHOICES["choices"]}}, "DRAW", None),
         ({"winner": B, "result": "WIN"}, "WIN", B),
         ({"winner": "draw"}, "DRAW", None),
         (result("PLAYER_B"), "WIN", B),
         # 0:0 with a missing choice means that both were absent, whether the winner is null or "DRAW"
         (result("DRAW", {A: 0, B: 0}), "TECHNICAL_LOSS", None),
         (result(None, {A: 0, B: 0}), "TECHNICAL_LOSS", None),
-        (result(None, {A: 0, B: 0}, ONE), "TECHNICAL_LOSS", None),
+        (result(None, {A: 0, B: 0}, ONE_CHOICE), "TECHNICAL_LOSS", None),
         (result(None, {A: 0, B: 0}, {"choices": {}}), "TECHNICAL_LOSS", None),
     ],
 )
@@ -106,21 +106,21 @@ NOBODY_WON = "equal points above 0, or both choices, or 0:0 with a missing choic
         ({"status": "CANCELLED"} | result(B), "E002", "result.winner", '"P02"', "null"),
         (result(None), "E002", "result.score", "null", NOBODY_WON),
         (result(None, {A: 3, B: 0}), "E002", "result.score", '{"P01": 3, "P02": 0}', NOBODY_WON),
-        (result(None, {A: 3, B: 0}, ONE), "E002", "result.score", '{"P01": 3, "P02": 0}', NOBODY_WON),
+        (result(None, {A: 3, B: 0}, ONE_CHOICE), "E002", "result.score", '{"P01": 3, "P02": 0}', NOBODY_WON),
         (result(None, {A: -1, B: -1}), "E002", "result.score", '{"P01": -1, "P02": -1}', NOBODY_WON),
         (result(None, {A: True, B: True}), "E002", "result.score", '{"P01": true, "P02": true}', NOBODY_WON),
         (result(None, {A: 1}), "E002", "result.score", '{"P01": 1}', NOBODY_WON),
         (result(None, "1:1"), "E002", "result.score", '"1:1"', NOBODY_WON),
-        (result(None, None, ONE), "E002", "result.score", "null", NOBODY_WON),
+        (result(None, None, ONE_CHOICE), "E002", "result.score", "null", NOBODY_WON),
     ],
 )
-def test_what_cannot_be_read_names_field_seen_and_expected(
+def test_an_unreadable_result_is_refused_with_field_seen_and_expected(
     params: dict[str, Any], code: str, field: str, seen: str, expected: str
 ) -> None:
-    assert complaint(read_verdict, params, PLAYERS) == (code, field, seen, expected)
+    assert error_of(read_verdict, params, PLAYERS) == (code, field, seen, expected)
 
 
-def test_a_complete_report_of_our_referee_is_read() -> None:
+def test_a_complete_report_of_a_referee_of_the_site_is_read() -> None:
     fault = {
         "player_id": B,
         "error_code": "E001",
@@ -131,22 +131,26 @@ def test_a_complete_report_of_our_referee_is_read() -> None:
         "detail": "",
         "sentence": "P02 did not answer",
     }
-    params = {"status": "TECHNICAL_LOSS", "reason": "P02 did not answer", "faults": [fault]} | result(A, None, ONE)
-    assert read_verdict(params, PLAYERS) == Verdict("TECHNICAL_LOSS", A, "P02 did not answer", ONE, [fault])
+    params = {"status": "TECHNICAL_LOSS", "reason": "P02 did not answer", "faults": [fault]} | result(
+        A, None, ONE_CHOICE
+    )
+    assert read_verdict(params, PLAYERS) == Verdict("TECHNICAL_LOSS", A, "P02 did not answer", ONE_CHOICE, [fault])
 
 
 @pytest.mark.parametrize(
     ("params", "reason", "details"),
     [
-        (result(A, None, BOTH | {"reason": "inside"}), "inside", BOTH),
-        ({"game_result": {"winner_player_id": A, "reason": "beside"} | BOTH}, "beside", BOTH),
+        (result(A, None, BOTH_CHOICES | {"reason": "inside"}), "inside", BOTH_CHOICES),
+        ({"game_result": {"winner_player_id": A, "reason": "beside"} | BOTH_CHOICES}, "beside", BOTH_CHOICES),
         ({"reason": "r" * 600} | result(A), "r" * 500, {}),
         ({"reason": 7} | result(A), "", {}),
         (result(A, None, ["even", "odd"]), "", {}),
         ({"reason": "outside"} | result(A, None, {"reason": "inside"}), "outside", {"reason": "inside"}),
     ],
 )
-def test_the_reason_and_the_details(params: dict[str, Any], reason: str, details: dict[str, Any]) -> None:
+def test_the_reason_and_the_details_of_a_result_are_read(
+    params: dict[str, Any], reason: str, details: dict[str, Any]
+) -> None:
     verdict = read_verdict(params, PLAYERS)
     assert (verdict.reason, verdict.details) == (reason, details)
 
@@ -197,7 +201,9 @@ UNKNOWN = {
         ),
     ],
 )
-def test_faults_of_strangers_are_kept_as_far_as_they_are_usable(faults: Any, expected: list[dict[str, Any]]) -> None:
+def test_faults_from_students_referees_are_kept_as_far_as_they_are_usable(
+    faults: Any, expected: list[dict[str, Any]]
+) -> None:
     assert read_verdict({"faults": faults} | result(A), PLAYERS).faults == expected
 
 
@@ -226,7 +232,7 @@ def test_every_fault_has_a_cause(fault: dict[str, Any], cause: str) -> None:
     ("winner", "reported", "unexplained"),
     [(A, [], [B]), (B, [], [A]), (None, [A], [B]), (A, [B], []), (None, [], [A, B])],
 )
-def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
+def test_a_loss_without_a_reported_fault_is_blamed_on_the_referee(
     winner: str | None, reported: list[str], unexplained: list[str]
 ) -> None:
     faults = [{"player_id": player, "error_code": "E001"} for player in reported]
@@ -245,7 +251,7 @@ def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
         ({"why": f"tok_{'a' * 32}"}, "REFEREE", "tok_…"),
     ],
 )
-def test_why_a_match_is_handed_back(item: dict[str, Any], cause: str, why: str) -> None:
+def test_cause_and_reason_of_a_match_that_is_handed_back_are_read(item: dict[str, Any], cause: str, why: str) -> None:
     whole = {"league_id": "fall", "match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"} | item
     (found,) = read_progress({"matches": [whole]})
     assert (found.cause, found.why) == (cause, why)
@@ -328,8 +334,8 @@ def test_a_progress_report_is_read() -> None:
 
 
 def test_malformed_fields_of_a_progress_item_are_left_out() -> None:
-    odd = {"joined": [A, 7, None], "locked_in": "P01", "view": [1], "transcript": "none"}
-    assert picked(ITEM | odd) == ITEM | {"joined": [A], "locked_in": [], "view": {}, "transcript": []}
+    malformed = {"joined": [A, 7, None], "locked_in": "P01", "view": [1], "transcript": "none"}
+    assert picked(ITEM | malformed) == ITEM | {"joined": [A], "locked_in": [], "view": {}, "transcript": []}
     assert picked({name: ITEM[name] for name in ("league_id", "match_id", "attempt", "state")}) == ITEM | {
         "joined": [],
         "locked_in": [],
@@ -357,15 +363,15 @@ STATES = "COLLECTING_CHOICES, DRAWING_NUMBER, HANDED_BACK, WAITING_FOR_PLAYERS"
         ({"matches": [ITEM, ITEM | {"attempt": -1}]}, "E002", "matches[1].attempt", "-1", "a whole number"),
     ],
 )
-def test_a_progress_report_that_cannot_be_read(
+def test_an_unreadable_progress_report_is_refused(
     params: dict[str, Any], code: str, field: str, seen: str, expected: str
 ) -> None:
-    assert complaint(read_progress, params) == (code, field, seen, expected)
+    assert error_of(read_progress, params) == (code, field, seen, expected)
 
 
 def test_entries_without_a_usable_number_are_left_out() -> None:
-    odd = [ENTRY | {"n": n} for n in (-1, 2**31, True, "1", None, 1.5)]
-    assert read_entries([*odd, 7, None, ENTRY, ENTRY | {"n": 1}]) == [ENTRY, ENTRY | {"n": 1}]
+    malformed = [ENTRY | {"n": n} for n in (-1, 2**31, True, "1", None, 1.5)]
+    assert read_entries([*malformed, 7, None, ENTRY, ENTRY | {"n": 1}]) == [ENTRY, ENTRY | {"n": 1}]
     assert read_entries({"n": 0}) == []
 
 
@@ -391,7 +397,7 @@ def test_a_round_may_be_a_number_or_digits(value: Any, number: int) -> None:
 
 @pytest.mark.parametrize("value", [None, True, -1, 2**31, 1.0, "", "-1", "1.0", "٣", "1" * 10, [1], {}])
 def test_a_value_that_is_not_a_whole_number_is_refused(value: Any) -> None:
-    code, field, _, expected = complaint(lambda: whole_number(value, field="round_id"))
+    code, field, _, expected = error_of(lambda: whole_number(value, field="round_id"))
     assert (code, field, expected) == ("E002", "round_id", "a whole number")
 
 

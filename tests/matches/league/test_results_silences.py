@@ -24,7 +24,7 @@ def start_next(place: make.Setting) -> None:
 
 def test_silences_suspend_then_shut_down_and_the_rest_is_decided_at_once() -> None:
     place = make.playing(players=8)
-    gone = place.players[0]
+    silent_player = place.players[0]
     seen = []
     for number in range(1, 8):
         if number > 1:
@@ -32,9 +32,9 @@ def test_silences_suspend_then_shut_down_and_the_rest_is_decided_at_once() -> No
         for match in Match.objects.select_related("league", "round", "referee", "player_a", "player_b").filter(
             round__number=number, state="ASSIGNED"
         ):
-            absent = gone.agent.pk in (match.player_a_id, match.player_b_id)
+            absent = silent_player.agent.pk in (match.player_a_id, match.player_b_id)
             make.report(match, None, **(make.silent(match, "P01") if absent else {}))
-        row = gone.fresh()
+        row = silent_player.fresh()
         seen.append((row.state, row.silences))
     assert seen == [
         ("ACTIVE", 1),
@@ -97,7 +97,7 @@ def shut_down_before(place: make.Setting, *codes: str) -> None:
         ),
     ],
 )
-def test_a_match_with_one_that_is_shut_down_is_decided_without_calls(
+def test_a_match_with_a_player_that_is_shut_down_is_decided_without_calls(
     gone: list[str], rules: dict[str, Any], status: str, winner: str | None, reason: str
 ) -> None:
     place = make.setting(players=4, **rules)
@@ -109,14 +109,14 @@ def test_a_match_with_one_that_is_shut_down_is_decided_without_calls(
     assert place.match("R1M2").state == "READY"
 
 
-def test_a_round_of_such_matches_closes_by_itself() -> None:
+def test_a_round_without_a_match_to_play_closes_by_itself() -> None:
     place = make.setting(players=2)
     shut_down_before(place, "P02")
     make.open_current("fall")
     assert (place.league.state, Round.objects.get().state) == ("COMPLETED", "COMPLETED")
 
 
-def test_shut_down_between_the_announcement_and_the_start() -> None:
+def test_a_player_shut_down_between_announcement_and_start_is_not_called() -> None:
     place = make.setting(players=4)
     lifecycle.start_league(league_id="fall")
     registration.retire(agent_ids=[place.players[0].agent.pk])
@@ -155,8 +155,10 @@ def test_a_suspended_player_is_marked_for_one_invitation() -> None:
     ("no_show", "status", "winner", "row"),
     [("technical_loss", "TECHNICAL_LOSS", "P02", (1, 0)), ("cancel", "CANCELLED", None, (0, 0))],
 )
-def test_both_policies_count_the_silence(no_show: str, status: str, winner: str | None, row: tuple[int, int]) -> None:
-    """000's CANCELLED counts nowhere in the table; that nobody answered is a fact all the same."""
+def test_a_silence_counts_whatever_the_setting_no_show_makes_of_the_match(
+    no_show: str, status: str, winner: str | None, row: tuple[int, int]
+) -> None:
+    """A match that is CANCELLED (document 000) counts nowhere in the table, but the player was silent all the same."""
     place = make.playing(players=2, no_show=no_show, suspend_after=1)
     match = place.match("R1M1")
     assert make.look().starts == []

@@ -22,7 +22,7 @@ from matches.league.errors import ActionRefused
 from matches.models import Event, League, Match
 from tests import factories as make
 from tests import wire
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def seal_of(match: Match, **changes: Any) -> dict[str, Any]:
 
 
 def sealed(*, referees: int = 2) -> make.Setting:
-    """A match whose verdict is sealed, and that its players have not been told."""
+    """A match whose verdict is sealed and has not been told to its players."""
     place = make.playing(players=2, referees=referees)
     match = place.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
@@ -57,7 +57,7 @@ def result(place: make.Setting) -> tuple[str, str, str | None]:
     return match.state, match.status, match.winner.code if match.winner else None
 
 
-COUNTS = ("FINISHED", "WIN", "P02")
+SEALED_RESULT = ("FINISHED", "WIN", "P02")
 
 
 def expire(place: make.Setting) -> None:
@@ -91,9 +91,14 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     place = sealed()
     first = place.match("R1M1")
     end(place)
-    waits = place.match("R1M1")
+    waiting_match = place.match("R1M1")
     # The state does not reveal the verdict, and keeps the players out of other matches.
-    assert (waits.state, waits.referee, waits.attempt, waits.view) == ("DRAWING_NUMBER", None, 1, {})
+    assert (waiting_match.state, waiting_match.referee, waiting_match.attempt, waiting_match.view) == (
+        "DRAWING_NUMBER",
+        None,
+        1,
+        {},
+    )
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     (start,) = make.look().starts
     match = place.match("R1M1")
@@ -102,7 +107,7 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     # The second referee reports another result: the seal counts.
     answer = make.report(match, "P01")
     assert answer["status"] == "ACCEPTED"
-    assert result(place) == COUNTS
+    assert result(place) == SEALED_RESULT
     assert place.match("R1M1").seal["told"] is True
 
 
@@ -128,7 +133,7 @@ def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
     make.look()
     assert place.match("R1M1").attempt == 2
     again(place)
-    assert result(place) == COUNTS
+    assert result(place) == SEALED_RESULT
     assert place.match("R1M1").seal["untold"] is True
 
 
@@ -138,7 +143,7 @@ def test_when_no_referee_comes_within_a_lease_the_verdict_counts_untold() -> Non
     assert result(place) == ("DRAWING_NUMBER", "", None)
     assert make.look().starts == []
     expire(place)
-    assert (result(place), place.match("R1M1").seal["untold"]) == (COUNTS, True)
+    assert (result(place), place.match("R1M1").seal["untold"]) == (SEALED_RESULT, True)
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -146,7 +151,7 @@ def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable
     place = sealed()
     make.progress(place.match("R1M1"), state="DRAWING_NUMBER", end_told=True)
     end(place)
-    assert (result(place), "untold" in place.match("R1M1").seal) == (COUNTS, False)
+    assert (result(place), "untold" in place.match("R1M1").seal) == (SEALED_RESULT, False)
 
 
 def test_the_board_stays_while_another_referee_tells_the_end() -> None:
@@ -171,7 +176,7 @@ def test_the_first_seal_stands() -> None:
     assert make.report(place.match("R1M1"), "P01")["reason"] == (
         "the sealed verdict counts; this report differs: WIN P01 in place of WIN P02"
     )
-    assert result(place) == COUNTS
+    assert result(place) == SEALED_RESULT
 
 
 @pytest.mark.parametrize(
@@ -260,9 +265,9 @@ def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> 
     actions: list[Callable[[], Any]] = [
         lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
         lambda: lifecycle.stop(league_id="fall"),
-        lambda: do("set_result", match_id="R1M1", status="WIN", winner="P01", reason="a test"),
-        lambda: do("withdraw", player_id="P02", matches_become="lose", reason="a test"),
-        lambda: do("disqualify", player_id="P02", matches_become="void", reason="a test"),
+        lambda: make_correction("set_result", match_id="R1M1", status="WIN", winner="P01", reason="a test"),
+        lambda: make_correction("withdraw", player_id="P02", matches_become="lose", reason="a test"),
+        lambda: make_correction("disqualify", player_id="P02", matches_become="void", reason="a test"),
     ]
     for ask in actions:
         with pytest.raises(ActionRefused) as caught:
@@ -279,7 +284,7 @@ def test_the_demo_makes_room_for_a_real_league_at_once() -> None:
     assert (League.objects.get(pk="fall").state, match.state, match.seal) == ("STOPPED", "PENDING", None)
 
 
-def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() -> None:
+def test_a_result_names_its_seed_and_seal_and_a_replay_has_a_new_seed() -> None:
     place = sealed()
     first = place.match("R1M1").draw_seed
     (started,) = Event.objects.filter(kind="round_started")
@@ -292,7 +297,7 @@ def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() ->
         "sealed_attempt": 1,
     }
     assert finished.data["seal_sha256"] == sealing.digest(place.match("R1M1").seal)
-    do("replay", match_id="R1M1", reason="the network was gone")
+    make_correction("replay", match_id="R1M1", reason="the network was gone")
     again = place.match("R1M1")
     assert (again.play, again.seal, again.moves, again.draw_seed == first) == (2, None, [], False)
     (corrected,) = Event.objects.filter(kind="corrected")
@@ -300,13 +305,13 @@ def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() ->
     assert corrected.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(again.draw_seed))}
 
 
-@pytest.mark.parametrize(("known", "play"), [(True, 2), (False, 1)])
-def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play: int) -> None:
+@pytest.mark.parametrize(("committed_before", "play"), [(True, 2), (False, 1)])
+def test_a_match_without_a_seed_gets_one_when_it_is_assigned(committed_before: bool, play: int) -> None:
     """An older version started its round, or it was restored from a backup, which holds no secret seeds."""
     place = make.playing(players=2)
     hand_back(place)
     Match.objects.update(draw_seed="")
-    if not known:
+    if not committed_before:
         Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     make.look()
     match = place.match("R1M1")
@@ -326,7 +331,7 @@ def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
     """A backup holds neither seeds nor plays, but its events hold the commitments."""
     place = sealed()
     make.report(place.match("R1M1"), "P02")
-    do("replay", match_id="R1M1", reason="the network was gone")
+    make_correction("replay", match_id="R1M1", reason="the network was gone")
     for _ in range(times):
         Match.objects.update(draw_seed="", play=1)
         make.look()
@@ -347,10 +352,12 @@ def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None
     assert (place.match("R1M1").attempt, place.match("R1M1").draw_seed) == (2, before)
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(known: bool, client: Client) -> None:
+@pytest.mark.parametrize("committed_before", [True, False])
+def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(
+    committed_before: bool, client: Client
+) -> None:
     place = make.playing(players=2)
-    if not known:
+    if not committed_before:
         Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     plays = []
     for _ in range(2):
@@ -358,8 +365,8 @@ def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(kno
         Match.objects.update(draw_seed="")
         make.look()
         plays.append(place.match("R1M1").play)
-    assert plays == ([2, 3] if known else [1, 2])
-    if known:
+    assert plays == ([2, 3] if committed_before else [1, 2])
+    if committed_before:
         verify(client.get("/api/leagues/fall/ledger").json())
 
 

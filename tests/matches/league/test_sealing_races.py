@@ -1,4 +1,4 @@
-"""A seal and something else at once, on two connections: what was sealed stands, or was never sealed (ruling, 12)."""
+"""A seal and another change at once, on two connections: a sealed verdict stands (ruling, section 12)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from matches.league import lifecycle, losses, outbox, progress, reporting, resul
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.matches.league.test_sealing import LATER, seal_of
-from tests.matches.races import Other, assert_rows_agree, before, tried
+from tests.matches.races import Other, assert_rows_agree, call_before, result_or_refusal
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,15 +35,15 @@ def stop() -> None:
 
 
 def set_result() -> None:
-    do("set_result", match_id="R1M1", status="WIN", winner="P01", reason=WHY)
+    make_correction("set_result", match_id="R1M1", status="WIN", winner="P01", reason=WHY)
 
 
 def withdraw() -> None:
-    do("withdraw", player_id="P02", matches_become="lose", reason=WHY)
+    make_correction("withdraw", player_id="P02", matches_become="lose", reason=WHY)
 
 
 def disqualify() -> None:
-    do("disqualify", player_id="P02", matches_become="void", reason=WHY)
+    make_correction("disqualify", player_id="P02", matches_become="void", reason=WHY)
 
 
 def start_again() -> None:
@@ -67,31 +67,31 @@ GAPS: list[tuple[Callable[[], None], Any, str]] = [
 """An action, and the step of it before which the seal arrives."""
 
 
-def settle() -> None:
+def lose_all_leases() -> None:
     """Let leases run out until no referee is left to tell the verdict."""
     for _time in range(3):
         lose_lease()
 
 
-@pytest.mark.parametrize(("does", "holder", "name"), sampled(GAPS, 3))
+@pytest.mark.parametrize(("action", "holder", "name"), sampled(GAPS, 3))
 def test_a_verdict_is_sealed_in_the_middle_of_another_action(
-    monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], holder: Any, name: str
+    monkeypatch: pytest.MonkeyPatch, other: Other, action: Callable[[], None], holder: Any, name: str
 ) -> None:
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
     seal = seal_of(match)
-    before(
-        monkeypatch, holder, name, lambda: other.does(lambda: make.progress(match, state="DRAWING_NUMBER", seal=seal))
+    call_before(
+        monkeypatch, holder, name, lambda: other.run(lambda: make.progress(match, state="DRAWING_NUMBER", seal=seal))
     )
-    first = tried(does)
-    answer = other.is_done()
+    first = result_or_refusal(action)
+    answer = other.wait()
     assert answer in ("sealed", "lost", "refused")
     stored_match = place.match("R1M1")
     assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
         # The other action was refused, or left the sealed verdict alone: the players will hear no other result.
         assert first is None or isinstance(first, ActionRefused)
-        settle()
+        lose_all_leases()
         ended = place.match("R1M1")
         assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
     if place.league.state != "STOPPED":
@@ -99,20 +99,20 @@ def test_a_verdict_is_sealed_in_the_middle_of_another_action(
     assert place.events().count("match_finished") + place.events().count("corrected") <= 1
 
 
-@pytest.mark.parametrize("does", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
+@pytest.mark.parametrize("action", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
 @pytest.mark.parametrize("name", ["listed", pytest.param("note_heartbeat", marks=pytest.mark.exhaustive)])
 def test_another_action_comes_while_a_verdict_is_being_sealed(
-    monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], name: str
+    monkeypatch: pytest.MonkeyPatch, other: Other, action: Callable[[], None], name: str
 ) -> None:
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
-    before(monkeypatch, progress, name, lambda: other.does(lambda: tried(does)))
+    call_before(monkeypatch, progress, name, lambda: other.run(lambda: result_or_refusal(action)))
     answer = make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
-    other.is_done()
+    other.wait()
     stored_match = place.match("R1M1")
     assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
-        settle()
+        lose_all_leases()
         ended = place.match("R1M1")
         assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
 
@@ -124,9 +124,9 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
     make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), end_told=True)
-    before(monkeypatch, reporting, "read_verdict", lambda: other.does(lose_lease))
+    call_before(monkeypatch, reporting, "read_verdict", lambda: other.run(lose_lease))
     answer = make.report(match, "P02")
-    other.is_done()
+    other.wait()
     ended = place.match("R1M1")
     assert answer["status"] == "ACCEPTED"
     assert (ended.status, ended.winner and ended.winner.code) == ("WIN", "P02")
@@ -134,7 +134,7 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
     assert_rows_agree(place)
 
 
-def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_only_one_referee_is_sent_to_tell_a_sealed_verdict(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     """Two conductors look at once: one referee gets the match."""
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
@@ -142,9 +142,9 @@ def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Othe
     lose_lease()
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     starts: list[int] = []
-    before(monkeypatch, outbox, "referees_of", lambda: other.does(lambda: starts.append(len(make.look().starts))))
+    call_before(monkeypatch, outbox, "referees_of", lambda: other.run(lambda: starts.append(len(make.look().starts))))
     starts.append(len(make.look().starts))
-    other.is_done()
+    other.wait()
     # On SQLite the second conductor looks after the first, and sends the assigned start again.
     assert sorted(starts) in ([0, 1], [1, 1])
     assert place.match("R1M1").attempt == 2

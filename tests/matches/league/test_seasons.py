@@ -57,16 +57,16 @@ def test_a_clone_has_game_settings_and_people_and_nothing_that_was_played() -> N
     League.objects.filter(pk=old.pk).update(settings={"win_points": 5, "registration_code": "of-the-class"})
     before = codes(old.pk)
     assert before != {}
-    made = seasons.clone(league_id=old.pk, wanted_id="spring", display_name="Spring")
-    assert (made.game_type, made.settings, made.state) == (old.game_type, {"win_points": 5}, "REGISTRATION")
+    clone = seasons.clone(league_id=old.pk, wanted_id="spring", display_name="Spring")
+    assert (clone.game_type, clone.settings, clone.state) == (old.game_type, {"win_points": 5}, "REGISTRATION")
     new = codes("spring")
     assert new.keys() == before.keys()
     assert set(new.values()).isdisjoint(before.values())
-    assert not Agent.objects.filter(league=made).exists()
-    assert list(made.events.values_list("kind", flat=True)) == ["league_created"]
+    assert not Agent.objects.filter(league=clone).exists()
+    assert list(clone.events.values_list("kind", flat=True)) == ["league_created"]
 
 
-def test_codes_stay_only_when_asked_for_and_the_rest_can_be_left_out() -> None:
+def test_a_clone_has_the_same_codes_only_if_asked_for_and_settings_and_roster_can_be_left_out() -> None:
     place = rich.over()
     League.objects.filter(pk=place.league_id).update(settings={"win_points": 5, "registration_code": "of-the-class"})
     same = seasons.clone(league_id=place.league_id, wanted_id="same", with_codes=True)

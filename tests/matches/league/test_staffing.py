@@ -91,7 +91,7 @@ def test_the_user_who_opens_a_league_in_the_admin_runs_it(client: Client) -> Non
     assert client.get(answer["Location"]).status_code == 200
 
 
-def test_the_page_gives_and_takes_and_says_why_not(client: Client) -> None:
+def test_the_page_gives_and_takes_roles_and_says_why_it_refuses(client: Client) -> None:
     make.open_league()
     dana = staff("dana")
     staff("noa")

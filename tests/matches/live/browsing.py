@@ -20,15 +20,15 @@ BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
 
 
 class Browser:
-    """One socket and the page it has put together."""
+    """One socket, and the page that its frames add up to."""
 
     def __init__(self, socket: WebsocketCommunicator) -> None:
         self._socket = socket
         self.fragments: dict[str, str] = {}
         self.frames: list[dict[str, Any]] = []
 
-    async def say(self, wish: Any) -> None:
-        await self._socket.send_to(text_data=wish if isinstance(wish, str) else json.dumps(wish))
+    async def say(self, message: Any) -> None:
+        await self._socket.send_to(text_data=message if isinstance(message, str) else json.dumps(message))
 
     async def frame(self, *, ack: bool = True) -> dict[str, Any]:
         """The next frame that is not a heartbeat."""

@@ -10,8 +10,8 @@ from tests.matches.agent_server import Agents
 
 
 @pytest.fixture
-async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """Pushes use this loop; database work has a thread."""
+async def db_thread(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """A thread for database work; its ``news`` is set when a page was rendered anew. Pushes use the test's loop."""
     agents = Agents()
     update = hubs.Page.update
 

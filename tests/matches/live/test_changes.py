@@ -1,4 +1,4 @@
-"""What rows say of leagues that have changed, without a message."""
+"""Leagues that have changed are found by their rows, without a message."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from matches.league import lifecycle, notices, results
 from matches.live import changes as module
 from matches.live.changes import Changes
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
-BOTH = ("fall", "spring")
+LEAGUES = ("fall", "spring")
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def changes(place: make.Setting) -> Changes:
     make.open_league("spring")
     changes = Changes()
     # A process that asks for the first time has drawn nothing of the league, or something older.
-    assert changes.since(BOTH) == {"fall": [], "spring": []}
-    assert changes.since(BOTH) == {}
+    assert changes.since(LEAGUES) == {"fall": [], "spring": []}
+    assert changes.since(LEAGUES) == {}
     return changes
 
 
@@ -62,7 +62,7 @@ def _say(place: make.Setting) -> None:
 
 
 def _correct(place: make.Setting) -> None:
-    do("points", player_id="P01", points=1)
+    make_correction("points", player_id="P01", points=1)
 
 
 @pytest.mark.parametrize(
@@ -82,25 +82,25 @@ def test_a_change_is_found_once(
     place: make.Setting, changes: Changes, change: Callable[[make.Setting], None], matches: list[str]
 ) -> None:
     change(place)
-    assert changes.since(BOTH) == {"fall": matches}
-    assert changes.since(BOTH) == {}
+    assert changes.since(LEAGUES) == {"fall": matches}
+    assert changes.since(LEAGUES) == {}
 
 
 def test_a_league_that_was_not_read_the_last_time_counts_as_changed(place: make.Setting, changes: Changes) -> None:
     assert changes.since(["spring", "gone"]) == {}
-    assert changes.since(BOTH) == {"fall": []}
+    assert changes.since(LEAGUES) == {"fall": []}
 
 
 def test_a_finished_round_changes_the_whole_league(place: make.Setting, changes: Changes) -> None:
     make.finish_round(place)
-    assert changes.since(BOTH) == {"fall": []}
+    assert changes.since(LEAGUES) == {"fall": []}
 
 
 def test_a_withdrawn_announcement_is_a_change(place: make.Setting, changes: Changes) -> None:
     notice = notices.say(league_id="fall", text="ten minutes", by="ada")
-    changes.since(BOTH)
+    changes.since(LEAGUES)
     notices.withdraw(league_id="fall", number=notice.pk)
-    assert changes.since(BOTH) == {"fall": []}
+    assert changes.since(LEAGUES) == {"fall": []}
 
 
 def test_a_change_is_found_by_the_next_call_after_a_database_error(
@@ -114,8 +114,8 @@ def test_a_change_is_found_by_the_next_call_after_a_database_error(
     with monkeypatch.context() as patched:
         patched.setattr(module, "_matches_of_events", gone)
         with pytest.raises(DatabaseError):
-            changes.since(BOTH)
-    assert changes.since(BOTH) == {"fall": ["R1M2"]}
+            changes.since(LEAGUES)
+    assert changes.since(LEAGUES) == {"fall": ["R1M2"]}
 
 
 def test_the_list_of_leagues_changes_with_any_of_its_leagues(place: make.Setting) -> None:

@@ -26,7 +26,7 @@ async def no_messages(_hear: Callable[[Any], None]) -> None:
 
 
 async def reach(listener: hubs.Listener | None, seq: int) -> None:
-    """Wait until the page of a listener has changed so often."""
+    """Wait until the page of a listener has reached this number of changes."""
     assert listener is not None
     async with asyncio.timeout(PATIENCE_S):
         while listener.page.seq < seq:
@@ -201,18 +201,18 @@ async def test_a_result_is_shown_sooner_than_another_change() -> None:
             await drawn.get()
             for _ in range(3):
                 hub._hear({"leagues": {"fall": ["R1M1"]}})
-                await reach_the_wait()
+                await let_tasks_run()
                 assert drawn.empty()
                 hub._hear({"leagues": {"fall": ["R1M1"]}, "results": ["fall"]})
                 await drawn.get()
                 hub._hear({"leagues": {"other": []}, "results": ["other"]})
-                await reach_the_wait()
+                await let_tasks_run()
                 assert drawn.empty()
         hub.leave(listener)
 
 
-async def reach_the_wait() -> None:
-    """Until every task waits for something that takes time."""
+async def let_tasks_run() -> None:
+    """Wait until every task has gone as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -234,7 +234,7 @@ async def test_results_that_come_together_are_shown_together() -> None:
             assert await drawn.get() == 0
             for ended in range(1, 8):
                 hub._hear({"leagues": {"fall": [f"R1M{ended}"]}, "results": ["fall"]})
-                await reach_the_wait()
+                await let_tasks_run()
             assert await drawn.get() == 7
         hub.leave(listener)
 

@@ -34,24 +34,26 @@ def rendered(key: PageKey) -> Callable[[], dict[str, str]]:
 
 
 @pytest.mark.parametrize(("key", "names"), [(BOARD, KINDS["board"].fragments), (MATCH, KINDS["match"].fragments)])
-async def test_a_snapshot_has_every_fragment_of_the_page(here: Agents, key: PageKey, names: tuple[str, ...]) -> None:
-    await here.in_db(make.playing)
-    expected = await here.in_db(rendered(key))
+async def test_a_snapshot_has_every_fragment_of_the_page(
+    db_thread: Agents, key: PageKey, names: tuple[str, ...]
+) -> None:
+    await db_thread.in_db(make.playing)
+    expected = await db_thread.in_db(rendered(key))
     async with browsing(key) as browser:
         assert await browser.frame() == {"type": "snapshot", "seq": 1, "fragments": expected}
     assert tuple(expected) == names
 
 
-async def test_a_change_comes_as_the_fragments_that_changed(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_a_change_comes_as_the_fragments_that_changed(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as browser:
         before = (await browser.frame())["fragments"]
-        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
-        after = await here.in_db(rendered(BOARD))
+        await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
+        after = await db_thread.in_db(rendered(BOARD))
         changed = {name: html for name, html in after.items() if html != before[name]}
         assert set(changed) == {"header", "feed"}
         received, seq = {}, 1
-        # In two frames where the page was being rendered at the time: with the header of before and the feed of after.
+        # They come in two frames if the page was being rendered at the time: with the old header and the new feed.
         while received != changed:
             frame = await browser.frame()
             assert (frame["type"], frame["from"], frame["seq"]) == ("frame", seq, seq + 1)
@@ -60,73 +62,73 @@ async def test_a_change_comes_as_the_fragments_that_changed(here: Agents) -> Non
             seq += 1
 
 
-async def test_a_page_gets_frames_of_its_own_match_only(here: Agents) -> None:
-    place = await here.in_db(make.playing)
+async def test_a_page_gets_frames_of_its_own_match_only(db_thread: Agents) -> None:
+    place = await db_thread.in_db(make.playing)
     async with browsing(MATCH) as browser:
         await browser.frame()
-        await here.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
-        await here.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
+        await db_thread.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
+        await db_thread.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
         frame = await browser.frame()
     changed = {"match_header", "match_board", "match_transcript"}
     assert (frame["from"], frame["seq"], set(frame["fragments"])) == (1, 2, changed)
 
 
-async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as browser:
         await browser.frame(ack=False)
-        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
         assert (await browser.frame(ack=False))["seq"] == 2
         page = hubs.hub._pages[BOARD, "en"]
         for number, change in ((3, lifecycle.resume), (4, lifecycle.pause)):
-            await here.in_db(lambda change=change: change(league_id="fall"))
-            await here.until(lambda number=number: page.seq == number)
+            await db_thread.in_db(lambda change=change: change(league_id="fall"))
+            await db_thread.until(lambda number=number: page.seq == number)
         assert browser.silent
         await browser.say({"type": "ack"})
         frame = await browser.frame()
         assert (frame["from"], frame["seq"]) == (2, 4)
-        assert browser.fragments == await here.in_db(rendered(BOARD))
+        assert browser.fragments == await db_thread.in_db(rendered(BOARD))
 
 
-async def test_a_resync_request_is_answered_with_a_snapshot(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_a_resync_request_is_answered_with_a_snapshot(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as browser:
         first = await browser.frame()
         await browser.say({"type": "resync"})
         assert await browser.frame() == first
 
 
-async def test_acknowledgements_of_frames_that_were_not_sent_are_ignored(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_acknowledgements_of_frames_that_were_not_sent_are_ignored(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as browser:
         await browser.frame(ack=False)
-        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
         await browser.frame(ack=False)
         for seq in (0, 3, 99, -1, "1", None, [1]):
             await browser.say({"type": "ack", "seq": seq})
-        await here.in_db(lambda: lifecycle.resume(league_id="fall"))
-        await here.until(lambda: hubs.hub._pages[BOARD, "en"].seq == 3)
+        await db_thread.in_db(lambda: lifecycle.resume(league_id="fall"))
+        await db_thread.until(lambda: hubs.hub._pages[BOARD, "en"].seq == 3)
         assert browser.silent
-        # The second has the first in it.
+        # An acknowledgement of frame 2 is one of frame 1 as well.
         await browser.say({"type": "ack", "seq": 2})
         assert (await browser.frame(ack=False))["from"] == 2
-        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
         assert (await browser.frame(ack=False))["from"] == 3
 
 
-async def test_a_second_snapshot_request_waits_for_the_interval(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_a_second_snapshot_request_waits_for_the_interval(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD, app=serving(times=Times(snapshot_interval_s=3600.0))) as browser:
         first = await browser.frame()
         await browser.say({"type": "resync"})
         assert await browser.frame() == first
         await browser.say({"type": "resync"})
-        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
         assert (await browser.frame())["type"] == "frame"
 
 
-async def test_an_early_snapshot_request_is_answered_after_the_interval(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_an_early_snapshot_request_is_answered_after_the_interval(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD, app=serving(times=Times(snapshot_interval_s=0.05))) as browser:
         first = await browser.frame()
         for _ in range(3):
@@ -134,8 +136,8 @@ async def test_an_early_snapshot_request_is_answered_after_the_interval(here: Ag
             assert await browser.frame() == first
 
 
-async def test_a_gzipped_frame_has_the_same_content(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_a_gzipped_frame_has_the_same_content(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as plain:
         expected = await plain.frame()
         packed = socket_of(BOARD, query="?packed=gzip")
@@ -145,8 +147,8 @@ async def test_a_gzipped_frame_has_the_same_content(here: Agents) -> None:
         await packed.disconnect()
 
 
-async def test_other_messages_of_a_browser_are_ignored(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_other_messages_of_a_browser_are_ignored(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD) as browser:
         await browser.frame()
         for junk in (" ", "{", "[]", "5", '"ack"', '{"type":"drop"}', '{"type":' + "1" * 300 + "}"):
@@ -156,52 +158,52 @@ async def test_other_messages_of_a_browser_are_ignored(here: Agents) -> None:
 
 
 @pytest.mark.parametrize("key", [PageKey("board", "nowhere"), PageKey("match", "fall", "R9M9")])
-async def test_the_socket_of_a_missing_page_is_closed_with_4404(here: Agents, key: PageKey) -> None:
-    await here.in_db(make.playing)
+async def test_the_socket_of_a_missing_page_is_closed_with_4404(db_thread: Agents, key: PageKey) -> None:
+    await db_thread.in_db(make.playing)
     socket = socket_of(key)
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
     assert await socket.receive_output(timeout=PATIENCE_S) == {"type": "websocket.close", "code": 4404}
     await socket.wait(timeout=PATIENCE_S)
 
 
-async def test_a_socket_from_a_foreign_origin_is_refused(here: Agents) -> None:
-    await here.in_db(make.playing)
+async def test_a_socket_from_a_foreign_origin_is_refused(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
     for origin in ("http://evil.example", "http://testserver.evil.example", "null", None):
         connected, _ = await socket_of(BOARD, origin).connect(timeout=PATIENCE_S)
         assert connected is False, origin
 
 
-async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(here: Agents) -> None:
-    place = await here.in_db(lambda: make.setting(players=4, auto_advance=True, announce_wait_s=0))
+async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(db_thread: Agents) -> None:
+    place = await db_thread.in_db(lambda: make.setting(players=4, auto_advance=True, announce_wait_s=0))
     async with browsing(BOARD) as board:
         await board.frame()
-        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
-        await here.in_db(make.look)
+        await db_thread.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await db_thread.in_db(make.look)
         async with browsing(MATCH) as match:
             await match.frame()
             for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
                 lines = [make.line(len(state))]
-                await here.in_db(
+                await db_thread.in_db(
                     lambda state=state, lines=lines: make.progress(place.match("R1M1"), state=state, transcript=lines)
                 )
-            await here.in_db(lambda: make.report(place.match("R1M1"), None))
+            await db_thread.in_db(lambda: make.report(place.match("R1M1"), None))
             for _ in range(3):
-                await here.in_db(lambda: make.finish_round(place))
-                await here.in_db(make.look)
+                await db_thread.in_db(lambda: make.finish_round(place))
+                await db_thread.in_db(make.look)
             for browser, key in ((board, BOARD), (match, MATCH)):
-                await browser.catch_up(await here.in_db(rendered(key)))
+                await browser.catch_up(await db_thread.in_db(rendered(key)))
                 seen = [frame["seq"] for frame in browser.frames]
                 assert [frame.get("from") for frame in browser.frames] == [None, *seen[:-1]]
                 async with browsing(key) as late:
                     assert (await late.frame())["fragments"] == browser.fragments
-    assert (await here.in_db(lambda: place.league.state)) == "COMPLETED"
+    assert (await db_thread.in_db(lambda: place.league.state)) == "COMPLETED"
 
 
-async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
-    place = await here.in_db(lambda: make.playing(players=2))
+async def test_no_choice_is_shown_before_the_draw(db_thread: Agents) -> None:
+    place = await db_thread.in_db(lambda: make.playing(players=2))
     client = Client()
 
-    def tell(**changes: Any) -> list[str]:
+    def shown_choices(**changes: Any) -> list[str]:
         """Report progress; what the pages and the API show then."""
         make.progress(place.match("R1M1"), joined=["P01", "P02"], **changes)
         paths = ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1")
@@ -212,20 +214,24 @@ async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
     async with browsing(BOARD) as board, browsing(MATCH) as match:
         for browser in (board, match):
             await browser.frame()
-        shown = await here.in_db(lambda: tell(state="COLLECTING_CHOICES", locked_in=["P01"], transcript=[call]))
+        shown = await db_thread.in_db(
+            lambda: shown_choices(state="COLLECTING_CHOICES", locked_in=["P01"], transcript=[call])
+        )
         for browser, key in ((board, BOARD), (match, MATCH)):
-            await browser.catch_up(await here.in_db(rendered(key)))
+            await browser.catch_up(await db_thread.in_db(rendered(key)))
             assert CHOICE.findall(json.dumps(browser.frames)) == []
             assert "has locked in" in json.dumps(browser.fragments)
         assert shown == []
-        shown = await here.in_db(lambda: tell(state="DRAWING_NUMBER", transcript=[answer]))
-        await match.catch_up(await here.in_db(rendered(MATCH)))
+        shown = await db_thread.in_db(lambda: shown_choices(state="DRAWING_NUMBER", transcript=[answer]))
+        await match.catch_up(await db_thread.in_db(rendered(MATCH)))
         assert (set(shown), set(CHOICE.findall(json.dumps(match.frames)))) == ({"odd"}, {"odd"})
 
 
 @pytest.mark.parametrize(("query", "language"), [("", "en"), ("?language=he", "he"), ("?language=xx", "en")])
-async def test_a_socket_gets_the_page_in_the_language_of_its_query(here: Agents, query: str, language: str) -> None:
-    await here.in_db(make.playing)
+async def test_a_socket_gets_the_page_in_the_language_of_its_query(
+    db_thread: Agents, query: str, language: str
+) -> None:
+    await db_thread.in_db(make.playing)
     async with browsing(BOARD, query) as browser:
         await browser.frame()
         assert list(hubs.hub._pages) == [(BOARD, language)]

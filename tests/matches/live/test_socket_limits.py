@@ -21,13 +21,13 @@ from tests.matches.agent_server import PATIENCE_S, Agents
 from tests.matches.live.browsing import BOARD, MATCH, browsing, serving, socket_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HERE, THERE, UNKNOWN = "192.0.2.1", "192.0.2.2", ""
+CALLER, OTHER_CALLER, UNKNOWN = "192.0.2.1", "192.0.2.2", ""
 
 
 # Staff --------------------------------------------------------------------------------------------
 
 
-async def test_a_staff_socket_is_closed_when_the_person_logs_out(here: Agents) -> None:
+async def test_a_staff_socket_is_closed_when_the_person_logs_out(db_thread: Agents) -> None:
     browser = Client()
 
     def log_in() -> str:
@@ -35,17 +35,17 @@ async def test_a_staff_socket_is_closed_when_the_person_logs_out(here: Agents) -
         browser.force_login(get_user_model().objects.create_superuser("ada"))
         return browser.cookies["sessionid"].value
 
-    session = await here.in_db(log_in)
+    session = await db_thread.in_db(log_in)
     socket = socket_of(BOARD, query="?as=staff", session=session, app=serving(times=Times(allowed_interval_s=0.01)))
     assert (await socket.connect(timeout=PATIENCE_S))[0]
     await socket.receive_json_from(timeout=PATIENCE_S)
-    await here.in_db(browser.logout)
+    await db_thread.in_db(browser.logout)
     closed = await socket.receive_output(timeout=PATIENCE_S)
     assert (closed["type"], closed["code"]) == ("websocket.close", NOT_ALLOWED)
     await socket.wait(timeout=PATIENCE_S)
 
 
-async def test_a_staff_socket_needs_a_role_in_the_league(here: Agents) -> None:
+async def test_a_staff_socket_needs_a_role_in_the_league(db_thread: Agents) -> None:
     def log_in() -> str:
         make.playing()
         make.open_league("other")
@@ -55,10 +55,10 @@ async def test_a_staff_socket_needs_a_role_in_the_league(here: Agents) -> None:
         browser.force_login(person)
         return browser.cookies["sessionid"].value
 
-    known = await here.in_db(log_in)
+    staff_session = await db_thread.in_db(log_in)
     others = [PageKey(kind, "fall") for kind in ("charts", "screen", "join")]
     for key in (BOARD, MATCH, PageKey("players", "fall", "P01"), *others):
-        for session in (known, "x", None):
+        for session in (staff_session, "x", None):
             socket = socket_of(key, query="?as=staff", session=session)
             assert await socket.connect(timeout=PATIENCE_S) == (False, NOT_ALLOWED)
 
@@ -66,7 +66,7 @@ async def test_a_staff_socket_needs_a_role_in_the_league(here: Agents) -> None:
 # Browsers that take nothing -----------------------------------------------------------------------
 
 
-class Taking:
+class StallingSocket:
     """The server's side of a socket whose browser accepts this many messages and then no more."""
 
     def __init__(self, max_messages: int, **times: float) -> None:
@@ -84,35 +84,35 @@ class Taking:
             await asyncio.get_running_loop().create_future()
         self.sent.append(message)
 
-    async def ended(self) -> None:
+    async def run(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
             await self.socket.keep_sending()
 
 
 async def test_a_browser_that_acknowledges_nothing_is_disconnected_after_one_frame() -> None:
-    taking = Taking(10_000, heartbeat_s=0.001)
-    await taking.ended()
-    assert json.loads(taking.sent[0]["text"])["type"] == "snapshot"
-    assert taking.sent[-1] == {"type": "websocket.close", "code": TRY_LATER}
-    between = {json.loads(message["text"])["type"] for message in taking.sent[1:-1]}
+    stalling = StallingSocket(10_000, heartbeat_s=0.001)
+    await stalling.run()
+    assert json.loads(stalling.sent[0]["text"])["type"] == "snapshot"
+    assert stalling.sent[-1] == {"type": "websocket.close", "code": TRY_LATER}
+    between = {json.loads(message["text"])["type"] for message in stalling.sent[1:-1]}
     assert between <= {"heartbeat"}
 
 
 async def test_a_browser_that_has_acknowledged_everything_stays_connected() -> None:
-    taking = Taking(200, heartbeat_s=0.001)
+    stalling = StallingSocket(200, heartbeat_s=0.001)
     frames: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     frames.put_nowait({"type": "websocket.receive", "text": '{"type":"ack"}'})
-    reading = asyncio.create_task(taking.socket.keep_reading(frames.get))
-    await taking.ended()
+    reading = asyncio.create_task(stalling.socket.keep_reading(frames.get))
+    await stalling.run()
     reading.cancel()
-    # It went on until the browser took nothing more, far beyond the patience with one that says nothing.
-    assert [len(taking.sent), taking.sent[-1]["type"]] == [200, "websocket.send"]
+    # The socket sent until the browser accepted no more, far longer than it waits for an acknowledgement.
+    assert [len(stalling.sent), stalling.sent[-1]["type"]] == [200, "websocket.send"]
 
 
 async def test_a_browser_that_reads_nothing_is_disconnected() -> None:
-    taking = Taking(0, closing_s=0.01)
-    await taking.ended()
-    assert taking.sent == []
+    stalling = StallingSocket(0, closing_s=0.01)
+    await stalling.run()
+    assert stalling.sent == []
 
 
 # Too many -----------------------------------------------------------------------------------------
@@ -134,10 +134,10 @@ def seated(seats: Seats, caller: str, key: PageKey) -> bool:
 )
 async def test_sockets_are_limited_by_ip_address_and_page(limit: str, boards: list[bool], matches: list[bool]) -> None:
     seats = Seats(replace(Limits(), **{limit: 2}))
-    with seats.taken(HERE, BOARD, "en") as first, seats.taken(HERE, BOARD, "he") as second:
+    with seats.taken(CALLER, BOARD, "en") as first, seats.taken(CALLER, BOARD, "he") as second:
         assert (first, second) == (True, True)
-        assert [seated(seats, caller, BOARD) for caller in (HERE, THERE)] == boards
-        assert [seated(seats, caller, MATCH) for caller in (HERE, THERE)] == matches
+        assert [seated(seats, caller, BOARD) for caller in (CALLER, OTHER_CALLER)] == boards
+        assert [seated(seats, caller, MATCH) for caller in (CALLER, OTHER_CALLER)] == matches
     assert not seats._open
 
 
@@ -152,17 +152,17 @@ async def test_sockets_are_limited_by_ip_address_and_page(limit: str, boards: li
 async def test_different_pages_are_limited_in_total_and_by_ip_address(limits: Limits, matches: list[bool]) -> None:
     """A board in two languages from one address; then a match, from there, from elsewhere, and from who knows where."""
     seats = Seats(limits)
-    with seats.taken(HERE, BOARD, "en"), seats.taken(HERE, BOARD, "he"):
-        assert [seated(seats, caller, MATCH) for caller in (HERE, THERE, UNKNOWN)] == matches
+    with seats.taken(CALLER, BOARD, "en"), seats.taken(CALLER, BOARD, "he"):
+        assert [seated(seats, caller, MATCH) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == matches
         # What is open already costs nothing more.
-        assert [seated(seats, caller, BOARD) for caller in (HERE, THERE, UNKNOWN)] == [True, True, True]
-    # They have gone, and so have their pages.
-    assert seated(seats, HERE, MATCH)
+        assert [seated(seats, caller, BOARD) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == [True, True, True]
+    # The sockets are closed, and so are their pages.
+    assert seated(seats, CALLER, MATCH)
     assert not seats._open
 
 
 async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits() -> None:
-    """Behind one address: everybody their own page and that of a match, some of them what everybody looks at."""
+    """Everybody looks at their own page and that of a match, and some also at pages that all share."""
     seats = Seats()
     common = [PageKey(kind, "fall") for kind in ("board", "charts", "screen", "join")]
     own = [PageKey("player", "fall", f"P{number:03}") for number in range(200)]
@@ -170,9 +170,9 @@ async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits
     earlier = [PageKey("match", "fall", f"R0M{number}") for number in range(200)]
     with ExitStack() as stack:
         for key in (*common * 50, *own, *matches * 2, *earlier):
-            assert stack.enter_context(seats.taken(HERE, key, "en"))
+            assert stack.enter_context(seats.taken(CALLER, key, "en"))
         for key in common:
-            assert stack.enter_context(seats.taken(HERE, key, "he"))
+            assert stack.enter_context(seats.taken(CALLER, key, "he"))
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits
     [(Limits(pages=1), [(MATCH, ""), (BOARD, "?language=he")]), (Limits(sockets=1), [(BOARD, "")])],
 )
 async def test_a_socket_beyond_a_limit_is_closed_with_try_later(
-    here: Agents, limits: Limits, refused: list[tuple[PageKey, str]]
+    db_thread: Agents, limits: Limits, refused: list[tuple[PageKey, str]]
 ) -> None:
-    await here.in_db(make.playing)
+    await db_thread.in_db(make.playing)
     site = serving(seats=Seats(limits))
     async with browsing(BOARD, app=site):
         for key, query in refused:

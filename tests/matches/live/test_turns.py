@@ -36,7 +36,7 @@ class Thread:
         """Let a page wait for its turn."""
         task = asyncio.create_task(self._wait(page))
         self.tasks.append(task)
-        await settled()
+        await let_tasks_run()
         return task
 
     async def _wait(self, page: Page) -> None:
@@ -45,15 +45,15 @@ class Thread:
 
     async def done(self, looked_s: float = 0.0) -> None:
         self.turns.give_back(looked_s)
-        await settled()
+        await let_tasks_run()
 
     async def passes(self, seconds: float) -> None:
         self.now += seconds
         self.turns.go_on()
-        await settled()
+        await let_tasks_run()
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -132,7 +132,7 @@ async def test_a_cancelled_waiter_passes_its_turn_on(thread: Thread) -> None:
     waiting = await thread.wants(Page("gone"))
     turn = await thread.wants(Page("gone as well"))
     waiting.cancel()
-    await settled()
+    await let_tasks_run()
     thread.turns.give_back()
     # It was given the turn, but its task has not run yet.
     turn.cancel()
@@ -146,6 +146,6 @@ async def test_a_waiter_that_is_being_cancelled_gets_no_turn(thread: Thread) -> 
     gone.cancel()
     # Its task has not run yet.
     thread.turns.give_back()
-    await settled()
+    await let_tasks_run()
     assert thread.rendered == ["next"]
     assert gone.cancelled()

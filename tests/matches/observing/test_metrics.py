@@ -1,4 +1,4 @@
-"""The metrics: only with a key, with labels of our own only, and also while the database cannot be reached."""
+"""The metrics: only with a key, with labels of the site only, and also while the database cannot be reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 PLANTED = "tok_" + "5" * 32
 
 
-def number(name: str, **labels: str) -> float:
+def metric_value(name: str, **labels: str) -> float:
     """A metric as it is now; 0 for one that has not been counted yet."""
     return REGISTRY.get_sample_value(name, labels) or 0.0
 
@@ -71,7 +71,7 @@ def test_the_metrics_count_leagues_matches_and_referees_by_state(client: Client,
     assert re.search(r"^league_outbox_waiting \d", metrics_text, re.MULTILINE)
 
 
-def test_the_metrics_cost_five_queries_however_much_has_been_played(
+def test_the_metrics_need_five_queries_however_much_has_been_played(
     client: Client, api_key: str, django_assert_max_num_queries: Any
 ) -> None:
     make.playing(players=12)
@@ -93,18 +93,18 @@ def test_the_metrics_say_that_the_database_cannot_be_reached(
 
 def test_calls_are_counted_by_what_they_were_answered_with(client: Client) -> None:
     place = make.playing(players=2)
-    before = number("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok")
-    refused = number("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012")
+    before = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok")
+    refused = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012")
     query = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED}))
-    assert number("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok") == before + 1
-    assert number("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012") == refused + 1
-    assert number("league_agent_call_seconds_count", message_type="LEAGUE_QUERY") >= 2
+    assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok") == before + 1
+    assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012") == refused + 1
+    assert metric_value("league_agent_call_seconds_count", message_type="LEAGUE_QUERY") >= 2
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_nothing_that_was_sent_is_a_label() -> None:
+async def test_nothing_that_a_caller_sent_is_a_label() -> None:
     unknown = f'{{"jsonrpc": "2.0", "id": 1, "method": "{PLANTED}", "params": {{"league_id": "{PLANTED}"}}}}'
     json = {"content-type": "application/json"}
     await send("POST", "/mcp", unknown.encode(), **json)
@@ -122,7 +122,7 @@ async def test_nothing_that_was_sent_is_a_label() -> None:
     }
 
 
-def test_a_refused_crowd_is_counted() -> None:
-    before = number("league_limited_total", limit="register")
+def test_a_call_that_a_limit_refused_is_counted() -> None:
+    before = metric_value("league_limited_total", limit="register")
     metrics.limited("register")
-    assert number("league_limited_total", limit="register") == before + 1
+    assert metric_value("league_limited_total", limit="register") == before + 1

@@ -20,10 +20,10 @@ from matches.observing import telemetry
 from matches.observing.metrics import DELIVERIES
 from tests import factories as make
 
-ABOUT = {"league_id": "fall", "message_type": "ROUND_COMPLETED", "conversation_id": "conv-1", "peer": "player:P01"}
+FIELDS = {"league_id": "fall", "message_type": "ROUND_COMPLETED", "conversation_id": "conv-1", "peer": "player:P01"}
 
 
-class Kept(logging.Handler):
+class KeepingHandler(logging.Handler):
     """Keeps log records as they would be in the log file."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Kept(logging.Handler):
 
 @pytest.fixture
 def lines() -> Iterator[list[dict[str, Any]]]:
-    handler, level = Kept(), telemetry.logger.level
+    handler, level = KeepingHandler(), telemetry.logger.level
     telemetry.logger.addHandler(handler)
     telemetry.logger.setLevel(logging.DEBUG)
     yield handler.lines
@@ -52,11 +52,11 @@ def count(outcome: str) -> float:
 
 def test_a_message_that_arrived_is_counted_and_logged(lines: list[dict[str, Any]]) -> None:
     before = count("ok")
-    with telemetry.sending(ABOUT):
+    with telemetry.sending(FIELDS):
         pass
     [line] = lines
     assert count("ok") == before + 1
-    assert {name: line[name] for name in ABOUT} == ABOUT
+    assert {name: line[name] for name in FIELDS} == FIELDS
     assert (line["level"], line["event_type"], line["message"]) == ("DEBUG", "MESSAGE_SENT", "ROUND_COMPLETED was sent")
     assert line["duration_ms"] >= 0
 
@@ -69,7 +69,7 @@ def test_the_start_of_a_match_is_logged_at_info(lines: list[dict[str, Any]]) -> 
 
 def test_a_message_that_failed_is_counted_and_logged(lines: list[dict[str, Any]]) -> None:
     before = count(Cause.CONNECT)
-    with pytest.raises(CallFailed), telemetry.sending(ABOUT):
+    with pytest.raises(CallFailed), telemetry.sending(FIELDS):
         raise CallFailed("nobody listens at 127.0.0.1:8101", connected=False, cause=Cause.CONNECT)
     [line] = lines
     assert count(Cause.CONNECT) == before + 1
@@ -79,7 +79,7 @@ def test_a_message_that_failed_is_counted_and_logged(lines: list[dict[str, Any]]
 
 def test_a_cancelled_message_is_not_counted_as_success() -> None:
     before = count("ok"), count(telemetry.CANCELLED)
-    with pytest.raises(asyncio.CancelledError), telemetry.sending(ABOUT):
+    with pytest.raises(asyncio.CancelledError), telemetry.sending(FIELDS):
         raise asyncio.CancelledError
     assert (count("ok"), count(telemetry.CANCELLED)) == (before[0], before[1] + 1)
 

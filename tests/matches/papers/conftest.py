@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from tests import rich
-from tests.matches.papers.exporting import emptied, exported
+from tests.matches.papers.exporting import empty_site, exported_json
 
 
 @pytest.fixture(scope="module")
-def _kept() -> dict[str, bytes]:
+def _exported_once() -> dict[str, bytes]:
     return {}
 
 
 @pytest.fixture
-def document(_kept: dict[str, bytes]) -> Any:
-    """A league's document to spoil; nothing of it is here any more."""
-    if "data" not in _kept:
+def document(_exported_once: dict[str, bytes]) -> Any:
+    """The document of an exported league, for a test to change; the league is not in the database any more."""
+    if "data" not in _exported_once:
         rich.over()
-        _kept["data"] = exported()
-        emptied()
-    return json.loads(_kept["data"])
+        _exported_once["data"] = exported_json()
+        empty_site()
+    return json.loads(_exported_once["data"])

@@ -1,4 +1,4 @@
-"""The league of ``tests.rich`` going out, and coming in again."""
+"""The league of ``tests.rich``, exported and imported again."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from matches.papers import archive, bundle, importing
 from matches.view import sight
 
 
-def exported(*, people: bool = True) -> bytes:
+def exported_json(*, people: bool = True) -> bytes:
+    """The document league.json, with its people or without."""
     out = io.BytesIO()
     bundle.write(League.objects.get(pk="fall"), out, people=people)
     return out.getvalue()
 
 
-def archived(*, people: bool = True) -> bytes:
+def exported_zip(*, people: bool = True) -> bytes:
+    """The archive of the league, with its people or without."""
     out = io.BytesIO()
     archive.write(League.objects.get(pk="fall"), out, people=people)
     return out.getvalue()
 
 
-def emptied() -> None:
-    """Empty the database as on a new site; the memory of this process stays."""
+def empty_site() -> None:
+    """Empty the database as on a new site, and forget the cached moments of leagues."""
     League.objects.all().delete()
     Agent.objects.all().delete()
     Check.objects.all().delete()
@@ -44,15 +46,15 @@ def import_of(data: bytes | dict[str, Any]) -> importing.Imported:
 
 
 def refusal(data: bytes | dict[str, Any]) -> str:
-    """Why it is not taken."""
+    """The sentence with which an import is refused."""
     with pytest.raises(ActionRefused) as refused:
         import_of(data)
     assert not League.objects.filter(pk="fall").exists()
     return str(refused.value)
 
 
-def packed(content: bytes, *names: str, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """An archive with the same in each of its files."""
+def zip_of(content: bytes, *names: str, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """An archive with the same content in each of its files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name in names or ("league.json",):
@@ -60,6 +62,6 @@ def packed(content: bytes, *names: str, method: int = zipfile.ZIP_DEFLATED) -> b
     return out.getvalue()
 
 
-def unpacked(data: bytes) -> dict[str, bytes]:
+def files_of_zip(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {info.filename: archive.read(info) for info in archive.infolist()}

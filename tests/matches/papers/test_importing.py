@@ -27,8 +27,16 @@ from matches.papers import importing
 from matches.papers.files import Limits, NotALeague, read_document
 from tests import factories as make
 from tests import rich
-from tests.matches.correcting import do
-from tests.matches.papers.exporting import archived, emptied, exported, import_of, packed, refusal, unpacked
+from tests.matches.correcting import make_correction
+from tests.matches.papers.exporting import (
+    empty_site,
+    exported_json,
+    exported_zip,
+    files_of_zip,
+    import_of,
+    refusal,
+    zip_of,
+)
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -50,13 +58,13 @@ def shown() -> dict[str, Any]:
 @pytest.mark.parametrize(("people", "frozen"), sampled(product((True, False), repeat=2)))
 def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: bool) -> None:
     rich.over(frozen=frozen)
-    before, seen = exported(people=people), shown()
-    emptied()
+    before, seen = exported_json(people=people), shown()
+    empty_site()
 
     done = import_of(before)
 
     assert (done.league.pk, done.matches, done.stopped) == ("fall", 6, False)
-    assert exported(people=people) == before
+    assert exported_json(people=people) == before
     if people:
         assert shown() == seen
     assert set(Agent.objects.values_list("state", flat=True)) == {"SHUTDOWN"}
@@ -65,11 +73,11 @@ def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: 
 
 def test_an_imported_archive_has_the_same_files_when_exported_again() -> None:
     rich.over()
-    before = archived()
-    assert archived() == before
-    emptied()
+    before = exported_zip()
+    assert exported_zip() == before
+    empty_site()
     import_of(before)
-    files, again = unpacked(before), unpacked(archived())
+    files, again = files_of_zip(before), files_of_zip(exported_zip())
     assert list(again) == list(files)
     assert [name for name in files if again[name] != files[name]] == []
 
@@ -77,40 +85,40 @@ def test_an_imported_archive_has_the_same_files_when_exported_again() -> None:
 def test_an_import_verifies_the_chain_and_keeps_the_digests() -> None:
     rich.over()
     head = League.objects.get(pk="fall").ledger_head
-    whole, public = json.loads(exported()), json.loads(exported(people=False))
-    emptied()
+    whole, public = json.loads(exported_json()), json.loads(exported_json(people=False))
+    empty_site()
     assert import_of(whole).ledger == f"Its ledger holds, from the first event to the head {head}."
-    emptied()
+    empty_site()
     event = next(event for event in whole["events"] if event["kind"] == "match_finished")
     event["data"]["attempt"] += 1
     sentence = import_of(whole).ledger
     assert sentence.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
     stored = Event.objects.get(seq=event["seq"])
     assert (stored.digest, stored.salt) == (event["digest"], event["salt"])
-    emptied()
+    empty_site()
     # An export without people has nobody's role or e-mail; what it leaves out of an event is in it as a hash.
     assert import_of(public).ledger == f"Its ledger holds, from the first event to the head {head}."
 
 
 def test_a_document_without_digests_gets_digests() -> None:
     rich.over()
-    old = json.loads(exported())
+    old = json.loads(exported_json())
     assert old.pop("written_by") == f"leaguesite {SDK_VERSION}"
     del old["league"]["ledger_head"]
     for event in old["events"]:
         del event["digest"], event["salt"]
-    emptied()
+    empty_site()
     assert import_of(old).ledger.startswith("The file is older than the ledger")
-    again = exported()
-    emptied()
+    again = exported_json()
+    empty_site()
     assert import_of(again).ledger.startswith("Its ledger holds")
 
 
 def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
     make.playing_on(rich.begun())
-    before = exported()
+    before = exported_json()
     events = list(Event.objects.order_by("seq").values_list("seq", "kind"))
-    emptied()
+    empty_site()
 
     assert import_of(before).stopped is True
 
@@ -129,17 +137,17 @@ def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
 
 def test_a_replayed_match_of_a_completed_league_is_stopped_by_the_import() -> None:
     rich.over()
-    do("replay", match_id="R2M1", reason="the referee erred")
-    before = exported()
-    emptied()
+    make_correction("replay", match_id="R2M1", reason="the referee erred")
+    before = exported_json()
+    empty_site()
     assert import_of(before).stopped is True
     assert make.look() == due.Plan()
 
 
 def test_an_agent_at_the_address_of_an_imported_agent_is_a_new_agent() -> None:
     rich.over()
-    before = exported()
-    emptied()
+    before = exported_json()
+    empty_site()
     import_of(before)
     make.open_league("winter")
     newcomer = make.join("Player 1", "winter", port=8101)
@@ -148,8 +156,8 @@ def test_an_agent_at_the_address_of_an_imported_agent_is_a_new_agent() -> None:
 
 def test_the_user_who_imports_becomes_the_instructor() -> None:
     rich.over()
-    before = exported()
-    emptied()
+    before = exported_json()
+    empty_site()
     teacher = User.objects.create_user("grace", is_staff=True)
     importing.import_league(file=io.BytesIO(before), by=teacher)
     assert list(Role.objects.values_list("league_id", "user", "name")) == [("fall", teacher.pk, "instructor")]
@@ -160,13 +168,13 @@ def test_the_document_contains_no_token_and_no_hash_of_one() -> None:
     hashes = list(AgentToken.objects.values_list("sha256", flat=True))
     tokens = [player.token for player in place.players if player.token]
     assert hashes and tokens
-    text = exported().decode()
+    text = exported_json().decode()
     assert [secret for secret in [*hashes, *tokens] if secret in text] == []
 
 
 def test_a_public_export_contains_no_personal_data() -> None:
     rich.over()
-    with zipfile.ZipFile(io.BytesIO(archived(people=False))) as archive:
+    with zipfile.ZipFile(io.BytesIO(exported_zip(people=False))) as archive:
         files = {name: archive.read(name).decode() for name in archive.namelist()}
     leaks = [(name, secret) for name, text in files.items() for secret in rich.secrets() if secret in text]
     assert leaks == []
@@ -176,8 +184,8 @@ def test_a_public_export_contains_no_personal_data() -> None:
 def test_the_command_imports_an_archive(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     rich.over()
     file = tmp_path / "fall.zip"
-    file.write_bytes(archived())
-    emptied()
+    file.write_bytes(exported_zip())
+    empty_site()
     call_command("import_league", str(file))
     head = League.objects.get(pk="fall").ledger_head
     holds = f"Its ledger holds, from the first event to the head {head}."
@@ -190,8 +198,8 @@ def test_the_command_imports_an_archive(tmp_path: Any, capsys: pytest.CaptureFix
 
 def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: Client) -> None:
     rich.over()
-    data = archived()
-    emptied()
+    data = exported_zip()
+    empty_site()
     client.force_login(User.objects.create_user("student", is_staff=True))
     assert client.get("/admin/matches/league/import/").status_code == 403
     client.force_login(User.objects.create_superuser("root", password="x" * 12))
@@ -204,14 +212,14 @@ def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: C
 # What is refused --------------------------------------------------------------------------------
 
 
-GONE, TWICE = object(), object()
+REMOVED, TWICE = object(), object()
 """In place of a value: remove the field; add the first item of the list once more."""
-SPOILED: list[tuple[str, Any, str]] = [
-    # What is changed in a valid document, its new value, and the place that the refusal names; empty: the same.
+INVALID: list[tuple[str, Any, str]] = [
+    # What is changed in a valid document, its new value, and the place that the refusal names if it is another one.
     ("format", "leaguesite.league/2", ""),
     ("format", None, ""),
     ("more", 1, ""),
-    ("matches", GONE, ""),
+    ("matches", REMOVED, ""),
     ("agents", {}, ""),
     ("agents[0]", [], ""),
     ("league.league_id", "../etc", ""),
@@ -279,20 +287,20 @@ SPOILED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "place"), SPOILED)
-def test_an_invalid_value_is_refused_with_its_place(document: Any, path: str, value: Any, place: str) -> None:
+@pytest.mark.parametrize(("path", "value", "named_place"), INVALID)
+def test_an_invalid_value_is_refused_with_its_place(document: Any, path: str, value: Any, named_place: str) -> None:
     *above, last = [int(part) if part.isdigit() else part for part in re.findall(r"\w+", path)]
     part = functools.reduce(operator.getitem, above, document)
-    if value is GONE:
+    if value is REMOVED:
         del part[last]
     elif value is TWICE:
         part[last].append(part[last][0])
     else:
         part[last] = value
-    assert refusal(document).startswith(place or path)
+    assert refusal(document).startswith(named_place or path)
 
 
-def finished(document: Any) -> tuple[int, dict[str, Any]]:
+def first_result(document: Any) -> tuple[int, dict[str, Any]]:
     return next((n, one["data"]) for n, one in enumerate(document["events"]) if one["kind"] == "match_finished")
 
 
@@ -311,7 +319,7 @@ def finished(document: Any) -> tuple[int, dict[str, Any]]:
     ],
 )
 def test_an_invalid_result_in_an_event_is_refused_with_its_place(document: Any, name: str, value: Any) -> None:
-    number, data = finished(document)
+    number, data = first_result(document)
     data[name.partition("[")[0]] = value
     assert refusal(document).startswith(f"events[{number}].data.{name}")
 
@@ -356,12 +364,12 @@ def test_a_file_that_is_not_a_document_is_refused(data: bytes) -> None:
 
 
 def test_an_archive_without_a_document_or_beyond_the_limits_is_refused() -> None:
-    assert "has no league.json in it" in refusal(packed(b"{}", "other.json"))
-    whole = packed(b"{}" * 1000)
+    assert "has no league.json in it" in refusal(zip_of(b"{}", "other.json"))
+    whole = zip_of(b"{}" * 1000)
     assert "cannot be read" in refusal(whole[:-30] + whole[-22:])
     for data, limits in (
-        (packed(b" " * 2000), Limits(document=1000)),
-        (packed(b"{}"), Limits(index=40)),
+        (zip_of(b" " * 2000), Limits(document=1000)),
+        (zip_of(b"{}"), Limits(index=40)),
         (b" " * 11, Limits(file=10)),
     ):
         with pytest.raises(NotALeague, match="too large"):
@@ -370,8 +378,8 @@ def test_an_archive_without_a_document_or_beyond_the_limits_is_refused() -> None
 
 def test_an_archive_with_a_wrong_size_is_read_only_up_to_the_limit() -> None:
     limits = Limits(document=1 << 20)
-    bomb = packed(b" " * (50 << 20))
-    # It claims to be small, where it begins and in the list at its end.
+    bomb = zip_of(b" " * (50 << 20))
+    # The archive states the size of its file twice: before the file, and in the list at its end.
     size = (50 << 20).to_bytes(4, "little")
     assert bomb.count(size) == 2
     for data in (bomb, bomb.replace(size, (10).to_bytes(4, "little"))):

@@ -1,4 +1,4 @@
-"""Files that somebody made to get something by them: archives that harm, results that were changed, secrets in them."""
+"""Files that somebody made to do harm: archives that are bombs, changed results; and secrets in exports."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from matches.models import League, Match
 from matches.papers.files import Limits, NotALeague, read_document
 from tests import factories as make
 from tests import rich
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.matches.league.test_sealing import seal_of
-from tests.matches.papers.exporting import emptied, exported, import_of, packed, refusal
+from tests.matches.papers.exporting import empty_site, exported_json, import_of, refusal, zip_of
 
 pytestmark = pytest.mark.django_db
 
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.django_db
     "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=str
 )
 def test_an_archive_with_a_changed_byte_is_refused_with_a_sentence(method: int) -> None:
-    whole = packed(b'{"format": "of another program", "and": "more of it"}' * 20, method=method)
+    whole = zip_of(b'{"format": "of another program", "and": "more of it"}' * 20, method=method)
     for place in range(30, len(whole)):
         assert refusal(whole[:place] + bytes([whole[place] ^ 0xA5]) + whole[place + 1 :])
 
 
 def test_the_zip64_list_of_files_is_bounded_too() -> None:
-    """The larger record of zip64 is the one that is believed; beside it the ordinary one may say anything."""
+    """Readers believe the record of zip64; the ordinary record beside it may state any size."""
     local = struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *[0] * 7, 1, 0) + b"a"
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
     count = 1000
@@ -55,11 +55,11 @@ def test_the_zip64_list_of_files_is_bounded_too() -> None:
 def test_only_the_document_of_an_archive_is_read(document: Any) -> None:
     """Paths that lead elsewhere are names like others: nothing is ever unpacked."""
     whole = json.dumps(document).encode()
-    import_of(packed(whole, "../../league.json", "/etc/passwd", "league.json"))
+    import_of(zip_of(whole, "../../league.json", "/etc/passwd", "league.json"))
     assert League.objects.get().pk == "fall"
 
 
-# What it says -----------------------------------------------------------------------------------
+# Documents --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_an_export_during_a_round_contains_no_seed_and_no_sealed_verdict(people:
     assert make.progress(first, state="DRAWING_NUMBER", seal=verdict) == "sealed"
     seeds = [Match.objects.get(pk=one.pk).draw_seed for one in (first, second)]
     assert all(seeds)
-    before = exported(people=people)
+    before = exported_json(people=people)
     assert [secret for secret in (*seeds, "a sealed reason") if secret.encode() in before] == []
-    emptied()
+    empty_site()
 
     done = import_of(before)
 
@@ -116,4 +116,4 @@ def test_an_export_during_a_round_contains_no_seed_and_no_sealed_verdict(people:
     }
     assert make.look() == due.Plan()
     with pytest.raises(applying.ActionRefused):
-        do("replay", match_id="R1M1", reason="to go on here")
+        make_correction("replay", match_id="R1M1", reason="to go on here")

@@ -1,4 +1,4 @@
-"""``verify`` takes what the desk exports: the whole league as JSON, and the archive with it."""
+"""``verify`` accepts what the desk exports: the league as JSON, and the archive with this file in it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from matches.league.corrections import applying
 from matches.models import Event, League
 from tests import factories as make
 from tests import rich
-from tests.matches.correcting import do
-from tests.matches.papers.exporting import archived, emptied, exported, import_of
+from tests.matches.correcting import make_correction
+from tests.matches.papers.exporting import empty_site, exported_json, exported_zip, import_of
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
 
 def document(*, people: bool = True) -> dict[str, Any]:
-    fields: dict[str, Any] = json.loads(exported(people=people))
+    fields: dict[str, Any] = json.loads(exported_json(people=people))
     return fields
 
 
-def played() -> None:
+def played_and_corrected() -> None:
     """Six matches, with a correction of each kind and an undoing."""
     place = make.playing()
     make.finish_round(place)
@@ -39,20 +39,20 @@ def played() -> None:
     make.playing_on(place)
     make.finish_round(place)
     loser = place.match("R1M1").player_b.code
-    do("points", player_id="P02", points=2, reason="tidy desk")
-    do("set_result", match_id="R1M1", status="WIN", winner=loser, reason="seen by me")
+    make_correction("points", player_id="P02", points=2, reason="tidy desk")
+    make_correction("set_result", match_id="R1M1", status="WIN", winner=loser, reason="seen by me")
     applying.undo(league_id="fall", number=2, reason="it was not", by="ada")
-    do("void", match_id="R1M2", reason="power cut")
-    do("disqualify", player_id="P04", matches_become="lose", reason="cheated")
-    do("replay", match_id="R2M1", reason="asked for")
+    make_correction("void", match_id="R1M2", reason="power cut")
+    make_correction("disqualify", player_id="P04", matches_become="lose", reason="cheated")
+    make_correction("replay", match_id="R2M1", reason="asked for")
 
 
 def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys: Any) -> None:
-    played()
+    played_and_corrected()
     league = League.objects.get(pk="fall")
     head = Event.objects.get(kind="round_completed", data__round_id=1).digest
     (tmp_path / "league.json").write_text(json.dumps(document()))
-    (tmp_path / "league.zip").write_bytes(archived())
+    (tmp_path / "league.zip").write_bytes(exported_zip())
     for name in ("league.json", "league.zip"):
         verified = verify(reading.read(str(tmp_path / name)), head=head)
         assert (verified.head, verified.events) == (league.ledger_head, league.events.count())
@@ -67,7 +67,7 @@ def test_verify_accepts_the_export_of_a_league_before_and_after_its_import(peopl
     rich.over(frozen=frozen)
     before = document(people=people)
     assert verify(before).events == len(before["events"])
-    emptied()
+    empty_site()
     import_of(before)
     verify(document(people=people))
 
@@ -98,7 +98,7 @@ def test_verify_names_what_was_changed_in_an_export(change: Any, problem: str) -
 
 
 def test_verify_says_why_an_export_cannot_be_verified(tmp_path: Path, capsys: Any) -> None:
-    played()
+    played_and_corrected()
     Event.objects.filter(seq=2).update(kind="role_given")
     with pytest.raises(NotALedger, match="made without people, which leaves events out"):
         verify(document(people=False))

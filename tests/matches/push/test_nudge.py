@@ -112,7 +112,7 @@ async def test_a_call_of_this_process_wakes_its_conductor_once(layer: Layer) -> 
         notify.push("fall", ["R1M1"])
         assert await next_of(woken) is False
         message = await next_of(messages)
-        # Both in one message: they came before the loop got to send.
+        # Both are in one message, as both were made before the loop could send.
         assert (message["leagues"], message["due"], message["from"]) == ({"fall": ["R1M1"]}, [False], notify.PROCESS_ID)
         assert woken.empty()
 
@@ -142,7 +142,7 @@ async def test_a_site_in_one_process_sends_no_calls(pushing: None) -> None:
         await nudge.hear()
 
 
-async def test_a_layer_that_fails_delays_nobody_and_is_told_once(
+async def test_a_layer_that_fails_delays_nobody_and_is_logged_once(
     layer: Layer, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

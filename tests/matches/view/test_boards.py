@@ -16,7 +16,7 @@ from matches.view.boards import Answer, Board, Cell, Move, read_board, read_step
 PLAYERS = ("P01", "P02")
 
 
-def after(game_type: str, *moves: int) -> State:
+def state_after(game_type: str, *moves: int) -> State:
     game = get_game(game_type)
     state = game.new_state(PLAYERS)
     for turn, move in enumerate(moves):
@@ -24,14 +24,14 @@ def after(game_type: str, *moves: int) -> State:
     return state
 
 
-def seen(game_type: str, *moves: int) -> dict[str, Any]:
+def view_after(game_type: str, *moves: int) -> dict[str, Any]:
     """The public view of a board, encoded as JSON and read again, as it arrives at the site."""
-    view: dict[str, Any] = json.loads(json.dumps(get_game(game_type).view(after(game_type, *moves), None)))
+    view: dict[str, Any] = json.loads(json.dumps(get_game(game_type).view(state_after(game_type, *moves), None)))
     return view
 
 
-def test_a_board_in_play() -> None:
-    board = read_board(seen("tic_tac_toe", 4, 0), PLAYERS)
+def test_the_board_of_a_running_game_is_read() -> None:
+    board = read_board(view_after("tic_tac_toe", 4, 0), PLAYERS)
     assert board is not None
     empty = Cell("")
     assert board.rows == [[Cell("O", "b", last=True), empty, empty], [empty, Cell("X", "a"), empty], [empty] * 3]
@@ -40,8 +40,8 @@ def test_a_board_in_play() -> None:
     assert board.column_names == []
 
 
-def test_a_board_that_is_won() -> None:
-    board = read_board(seen("connect_four", 0, 1, 0, 1, 0, 1, 0), PLAYERS)
+def test_the_board_of_a_won_game_is_read() -> None:
+    board = read_board(view_after("connect_four", 0, 1, 0, 1, 0, 1, 0), PLAYERS)
     assert board is not None
     won = [(y, x) for y, row in enumerate(board.rows) for x, cell in enumerate(row) if cell.won]
     last = [(y, x) for y, row in enumerate(board.rows) for x, cell in enumerate(row) if cell.last]
@@ -105,7 +105,7 @@ JUNK: list[Any] = [
 ]  # fmt: skip
 
 
-@given(st.fixed_dictionaries({}, optional=dict.fromkeys(seen("connect_four", 3), st.sampled_from(JUNK))))
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(view_after("connect_four", 3), st.sampled_from(JUNK))))
 def test_nothing_a_referee_sends_breaks_a_page(view: dict[str, Any]) -> None:
     for board in (read_board(view, PLAYERS), read_board(view | {"board": SMALL}, PLAYERS)):
         assert board is None or isinstance(board.rows[0][0], Cell)
@@ -116,7 +116,7 @@ def test_nothing_a_referee_sends_breaks_a_page(view: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", [name for name, game in games().items() if not game.hidden])
 def test_the_steps_lead_to_the_board(name: str) -> None:
-    view = seen(name, *range(5))
+    view = view_after(name, *range(5))
     steps = read_steps(view, PLAYERS, name)
     board = [["" for _ in row] for row in view["board"]]
     for step in steps:
@@ -139,20 +139,20 @@ def test_the_steps_lead_to_the_board(name: str) -> None:
     ],
 )
 def test_a_board_that_does_not_follow_from_its_moves_is_not_replayed(change: dict[str, Any]) -> None:
-    view = seen("tic_tac_toe", 4, 0, 8)
+    view = view_after("tic_tac_toe", 4, 0, 8)
     assert len(read_steps(view, PLAYERS, "tic_tac_toe")) == 3
     assert read_steps(view | change, PLAYERS, "tic_tac_toe") == []
 
 
 def test_only_a_game_that_is_known_and_open_is_replayed() -> None:
-    view = seen("tic_tac_toe", 4, 0, 8)
+    view = view_after("tic_tac_toe", 4, 0, 8)
     assert read_steps(view, PLAYERS, "removed_game") == []
     assert read_steps(view, PLAYERS, "connect_four") == []
     assert read_steps({}, PLAYERS, "even_odd") == []
 
 
 def test_a_move_is_timed_by_the_last_answer_of_its_turn() -> None:
-    board = read_board(seen("tic_tac_toe", 4, 0, 8), PLAYERS)
+    board = read_board(view_after("tic_tac_toe", 4, 0, 8), PLAYERS)
     assert board is not None
     answers = [Answer("a", "5 ms", "1-1"), Answer("b", "5 ms", "1-3"), Answer("b", "9 ms", "1-5")]
     timed = time_moves(board.moves, answers)
@@ -164,6 +164,6 @@ def test_a_move_is_timed_by_the_last_answer_of_its_turn() -> None:
 
 
 def test_answers_that_do_not_match_the_moves_time_nothing() -> None:
-    board = read_board(seen("tic_tac_toe", 4, 0), PLAYERS)
+    board = read_board(view_after("tic_tac_toe", 4, 0), PLAYERS)
     assert board is not None
     assert time_moves(board.moves, [Answer("b", "5 ms", "1-1"), Answer("a", "5 ms", "1-3")]) == board.moves

@@ -85,27 +85,27 @@ def test_a_message_with_an_invalid_answer_counts_as_not_understood() -> None:
 
 
 @pytest.mark.django_db
-def test_the_page_costs_as_many_queries_for_3_players_as_for_300() -> None:
+def test_the_page_makes_as_many_queries_for_3_players_as_for_300() -> None:
     make.open_league("three")
     make.open_league("many")
     make.crowd("three", 3)
     make.crowd("many", 300)
-    costs: list[int] = []
+    query_counts: list[int] = []
     for league_id in ("three", "many"):
-        with make.counting(costs):
+        with make.counting(query_counts):
             assert len(cells(league_id)) in (3, 300)
-    assert costs == [5, 5]
+    assert query_counts == [5, 5]
 
 
-# Shares of dialects --- --------------------------------------------------------------------------------
+# Shares of dialects ------------------------------------------------------------------------------------
 
 
-def people(*shapes_of: str, kind: str = INVITED) -> list[tuple[dict[str, str], object]]:
+def dialects_of_people(*shapes_of: str, kind: str = INVITED) -> list[tuple[dict[str, str], object]]:
     return [({kind: shape}, number) for number, shape in enumerate(shapes_of)]
 
 
 def test_common_dialects_are_shown_with_rounded_shares() -> None:
-    rows = most(people(*["canonical"] * 17, *["tools_call"] * 3))
+    rows = most(dialects_of_people(*["canonical"] * 17, *["tools_call"] * 3))
     assert rows == [
         Most(INVITED, (Share("canonical", "handle_game_invitation", 80), Share("tools_call", "tools/call", 20)))
     ]
@@ -115,10 +115,10 @@ def test_common_dialects_are_shown_with_rounded_shares() -> None:
     "spoken",
     [
         [],
-        people("canonical", "canonical", "canonical", "canonical"),
-        people("canonical", "canonical", "flat", "flat", "legacy", "legacy"),
-        people(*["no such shape"] * 9),
-        people(*["canonical"] * 9, kind="NO_SUCH_MESSAGE"),
+        dialects_of_people("canonical", "canonical", "canonical", "canonical"),
+        dialects_of_people("canonical", "canonical", "flat", "flat", "legacy", "legacy"),
+        dialects_of_people(*["no such shape"] * 9),
+        dialects_of_people(*["canonical"] * 9, kind="NO_SUCH_MESSAGE"),
         # One person with many agents.
         [({INVITED: "legacy"}, "one")] * 50,
     ],
@@ -128,13 +128,13 @@ def test_no_share_is_shown_that_could_identify_a_person(spoken: list[Any]) -> No
 
 
 def test_a_dialect_of_one_or_two_people_is_not_shown() -> None:
-    rows = most(people(*["canonical"] * 20, "legacy", "flat", "flat"))
+    rows = most(dialects_of_people(*["canonical"] * 20, "legacy", "flat", "flat"))
     assert [share.shape for row in rows for share in row.shares] == ["canonical"]
 
 
 def test_one_more_agent_changes_no_share_visibly() -> None:
     """A comparison of the page before and after a registration does not show that agent's dialect."""
-    before = people(*["canonical"] * 14, *["tools_call"] * 6)
+    before = dialects_of_people(*["canonical"] * 14, *["tools_call"] * 6)
     assert {str(most([*before, ({INVITED: shape}, "new")])) for shape in shapes.SHAPES} == {str(most(before))}
 
 
@@ -144,10 +144,10 @@ def test_the_shares_are_computed_at_most_once_a_minute() -> None:
     shares = KeptMost(lambda: now[0])
     make.open_league()
     make.crowd("fall", 6)
-    costs: list[int] = []
+    query_counts: list[int] = []
     for seconds, expected in ((0, 0), (1, 0), (61, 1)):
         now[0] = float(seconds)
-        with make.counting(costs):
+        with make.counting(query_counts):
             assert len(shares.rows()) == expected
         Agent.objects.update(spoken={INVITED: "canonical"})
-    assert [cost for cost in costs if cost] == [costs[0], costs[2]]
+    assert [count for count in query_counts if count] == [query_counts[0], query_counts[2]]

@@ -1,4 +1,4 @@
-"""The evening in figures: each by its rule, and from nothing but results."""
+"""The figures of an evening: each by its rule, and computed from results only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matches.view.figures import Changes, Lucky, figures, longest_game, luckiest
 from matches.view.luck import chances_of
 from matches.view.stories import Run
 from tests import factories as make
-from tests.matches.correcting import over
+from tests.matches.correcting import play_to_end
 from tests.matches.view.test_stories import outcome
 
 ROWS = [Row("Ada", "Ada"), Row("Bo", "Bo")]
@@ -49,7 +49,7 @@ def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
     won = [drawn(number, "Ada>Bo", "even", "odd") for number in range(4)]
     assert lucky(*won) == Lucky("Ada", 6.0)
     assert lucky(*won, *(drawn(9, "Bo>Ada", "odd", "even") for _ in range(4))) is None
-    # Nothing was at stake: both chose the same. Nobody drew: a game of skill. Nobody played: a win without a draw.
+    # No luck: both chose the same; a game of skill, in which no number is drawn; a technical win, without a number.
     assert lucky(drawn(1, "Ada=Bo", "even", "even")) is None
     assert lucky(with_details(1, "Ada>Bo", moves=[1, 2]), game_type="connect_four") is None
     assert lucky(outcome(1, "Ada!Bo")) is None
@@ -61,7 +61,7 @@ def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
 
 @pytest.mark.django_db
 def test_the_figures_of_a_league() -> None:
-    place = over(make.playing(players=4))
+    place = play_to_end(make.playing(players=4))
     known = figures(sight.public(place.league))
     assert (known.matches, known.draws, known.unanswered) == (6, 0, 0)
     assert known.runs == [Run("P01", 3, 1, 3)]

@@ -1,4 +1,4 @@
-"""Which matches are on the wall: leaders, upsets in the making, long games; and boards that stay where they are."""
+"""Which matches are on the wall: leaders, upsets in the making, long games; and boards that keep their order."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ def test_all_matches_are_shown_where_they_fit_and_the_leaders_are_large() -> Non
     assert choose([], (), NOW) == ()
 
 
-def test_a_board_stays_for_some_seconds_after_its_end_then_the_next_takes_its_place() -> None:
-    places = choose(round_of(5), (), NOW, max_boards=3)
-    assert places == ("M1", "M2", "M3")
+def test_a_board_stays_for_some_seconds_after_its_match_has_ended_then_another_takes_its_place() -> None:
+    boards = choose(round_of(5), (), NOW, max_boards=3)
+    assert boards == ("M1", "M2", "M3")
     fresh = round_of(5, M2=LINGER / 2)
-    assert choose(fresh, places, NOW, max_boards=3) == places
+    assert choose(fresh, boards, NOW, max_boards=3) == boards
     over = round_of(5, M2=LINGER)
-    assert choose(over, places, NOW, max_boards=3) == ("M1", "M4", "M3")
+    assert choose(over, boards, NOW, max_boards=3) == ("M1", "M4", "M3")
 
 
-def test_the_large_place_goes_to_a_match_in_play_by_an_exchange_of_two() -> None:
-    places = ("M1", "M2", "M3", "M4")
-    assert choose(round_of(4, M1=LINGER, M2=LINGER), places, NOW) == ("M3", "M2", "M1", "M4")
-    assert choose(round_of(4, M1=LINGER / 2), places, NOW) == places
+def test_the_large_board_goes_to_a_match_in_play_by_an_exchange_of_two_boards() -> None:
+    boards = ("M1", "M2", "M3", "M4")
+    assert choose(round_of(4, M1=LINGER, M2=LINGER), boards, NOW) == ("M3", "M2", "M1", "M4")
+    assert choose(round_of(4, M1=LINGER / 2), boards, NOW) == boards
     # When all are over the last one stays, and nothing moves any more.
-    assert choose(round_of(4, M1=LINGER, M2=LINGER, M3=LINGER, M4=LINGER), places, NOW) == places
+    assert choose(round_of(4, M1=LINGER, M2=LINGER, M3=LINGER, M4=LINGER), boards, NOW) == boards
 
 
-def test_what_the_instructor_wants_is_large_whatever_else_is_more_interesting() -> None:
-    places = choose(round_of(5), (), NOW, max_boards=3)
-    assert choose(round_of(5), places, NOW, featured="M3", max_boards=3) == ("M3", "M2", "M1")
-    assert choose(round_of(5), places, NOW, featured="M5", max_boards=3) == ("M5", "M2", "M1")
-    assert choose(round_of(5, M5=LINGER), places, NOW, featured="M5", max_boards=3)[0] == "M5"
-    assert choose(round_of(5), places, NOW, featured="M99", max_boards=3) == places
+def test_the_match_that_the_instructor_features_is_large_whatever_else_is_more_interesting() -> None:
+    boards = choose(round_of(5), (), NOW, max_boards=3)
+    assert choose(round_of(5), boards, NOW, featured="M3", max_boards=3) == ("M3", "M2", "M1")
+    assert choose(round_of(5), boards, NOW, featured="M5", max_boards=3) == ("M5", "M2", "M1")
+    assert choose(round_of(5, M5=LINGER), boards, NOW, featured="M5", max_boards=3)[0] == "M5"
+    assert choose(round_of(5), boards, NOW, featured="M99", max_boards=3) == boards
 
 
-def test_a_new_round_begins_anew_and_a_match_that_begins_later_waits() -> None:
+def test_a_new_round_replaces_all_boards_and_a_match_that_begins_later_comes_last() -> None:
     waiting = [one._replace(begun=one.match_id != "M1") for one in round_of(3)]
     assert choose(waiting, ("old", "older"), NOW) == ("M2", "M3", "M1")
 
@@ -73,7 +73,7 @@ def test_a_new_round_begins_anew_and_a_match_that_begins_later_waits() -> None:
     st.lists(st.integers(0, 40), max_size=20, unique=True),
     st.none() | st.integers(0, 40),
 )
-def test_a_wall_is_full_has_no_match_twice_and_does_not_move_by_itself(
+def test_a_wall_is_full_has_no_match_twice_and_keeps_its_order(
     rows: list[tuple[int, int, int, int | None]], before: list[int], wanted: int | None
 ) -> None:
     candidates = [
@@ -81,9 +81,9 @@ def test_a_wall_is_full_has_no_match_twice_and_does_not_move_by_itself(
         for n, (a, b, moves, ago) in enumerate(rows)
     ]
     featured = "" if wanted is None else str(wanted)
-    places = choose(candidates, [str(n) for n in before], NOW, featured=featured, max_boards=8)
-    assert len(places) == len(set(places)) == min(8, len(candidates))
-    assert choose(candidates, places, NOW, featured=featured, max_boards=8) == places
+    boards = choose(candidates, [str(n) for n in before], NOW, featured=featured, max_boards=8)
+    assert len(boards) == len(set(boards)) == min(8, len(candidates))
+    assert choose(candidates, boards, NOW, featured=featured, max_boards=8) == boards
     stay = [str(n) for n in before][:8]
     still = [one for one in stay if one in {c.match_id for c in candidates if c.over_at is None}]
-    assert len(set(still) - set(places)) <= 1, "only the instructor's choice may take a place"
+    assert len(set(still) - set(boards)) <= 1, "only the match that the instructor features may displace a running one"

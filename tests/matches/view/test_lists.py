@@ -28,7 +28,7 @@ def ask(client: Client, tool: str, **more: Any) -> dict[str, Any]:
     return data
 
 
-# What is kept ------------------------------------------------------------------------------------
+# The cache ---------------------------------------------------------------------------------------
 
 
 def test_a_large_answer_is_cached_for_a_second_and_a_small_one_until_a_change() -> None:
@@ -171,7 +171,7 @@ def test_a_malformed_limit_or_cursor_is_refused(client: Client, params: dict[str
 
 
 @pytest.mark.django_db
-def test_the_http_api_says_in_headers_what_comes_after(client: Client, public: Script) -> None:
+def test_the_http_api_has_the_cursor_of_the_next_part_in_a_header(client: Client, public: Script) -> None:
     make.playing(players=4)
     whole = public.get("/leagues/fall/matches")[1]
     first = client.get("/api/leagues/fall/matches?limit=4")
@@ -196,13 +196,13 @@ def test_lines_made_from_columns_are_those_made_from_instances(frozen: bool) -> 
     assert rounds == queries.schedule(view, wire=True)
 
 
-# Where it is made --------------------------------------------------------------------------------
+# The thread for lists -----------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_neither_a_ping_nor_a_cached_list_waits_for_a_list_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = Agents()
-    await here.in_db(lambda: make.playing(players=4))
+    db_thread = Agents()
+    await db_thread.in_db(lambda: make.playing(players=4))
 
     async def call(method: str, params: dict[str, Any]) -> ApplicationCommunicator:
         raw = json.dumps(wire.request(method, params)).encode()
@@ -225,4 +225,4 @@ async def test_neither_a_ping_nor_a_cached_list_waits_for_a_list_being_made(monk
         held.end()
     answers = await asyncio.gather(*(result(talk) for talk in waiting))
     count = sum(len(one["matches"]) for one in answers[0]["data"]["rounds"])
-    assert count == await here.in_db(Match.objects.count)
+    assert count == await db_thread.in_db(Match.objects.count)

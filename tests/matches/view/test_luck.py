@@ -13,13 +13,13 @@ from matches.league import freeze
 from matches.view import luck, sight
 from matches.view.luck import Keeper
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 
 
 class Work:
-    """Has questions answered when the test says so."""
+    """Questions of a keeper, which are answered when the test says so."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
@@ -33,8 +33,8 @@ class Work:
         self.questions.append(question)
         return play_again(question)
 
-    def do(self) -> int:
-        """Do what waits; how much it was."""
+    def run_waiting(self) -> int:
+        """Answer the questions that wait; returns their number."""
         done = len(self.waiting)
         while self.waiting:
             self.waiting.pop(0)()
@@ -51,16 +51,16 @@ def played(rounds: int, players: int = 4, league_id: str = "fall") -> make.Setti
     return place
 
 
-def test_figures_come_after_a_round_and_of_rounds_that_are_over_only() -> None:
+def test_figures_are_computed_after_a_round_and_only_of_finished_rounds() -> None:
     work = Work()
     keeper = work.keeper()
     place = played(1)
     assert keeper.known(sight.everything(place.league)) is None
-    assert work.do() == 0
+    assert work.run_waiting() == 0
     make.playing_on(place)
     make.finish_round(place, 1)
     assert keeper.known(sight.everything(place.league)) is None
-    assert work.do() == 1
+    assert work.run_waiting() == 1
     known = keeper.known(sight.everything(place.league))
     assert known is not None
     assert (known.after_round, known.fresh, known.luck.matches, known.luck.chance) == (2, True, 4, True)
@@ -71,16 +71,16 @@ def test_figures_come_after_a_round_and_of_rounds_that_are_over_only() -> None:
     match = next(place.match(match_id) for match_id, state in place.states().items() if state == "ASSIGNED")
     make.report(match, match.player_a.code)
     assert keeper.known(sight.everything(place.league)) == known
-    assert work.do() == 0
+    assert work.run_waiting() == 0
 
 
-def test_a_running_league_is_not_worked_out_again_at_once_and_one_that_is_over_is() -> None:
+def test_a_running_league_is_computed_again_after_a_pause_and_one_that_is_over_at_once() -> None:
     work = Work()
     keeper = work.keeper()
     place = played(2, players=6)
     for number in (3, 4, 5):
         keeper.known(sight.everything(place.league))
-        assert work.do() == (1 if number != 4 else 0)
+        assert work.run_waiting() == (1 if number != 4 else 0)
         make.playing_on(place)
         make.finish_round(place, 0)
         if number == 4:
@@ -88,12 +88,12 @@ def test_a_running_league_is_not_worked_out_again_at_once_and_one_that_is_over_i
     assert place.league.state == "COMPLETED"
     before = keeper.known(sight.everything(place.league))
     assert before is not None and not before.fresh
-    assert work.do() == 1
+    assert work.run_waiting() == 1
     after = keeper.known(sight.everything(place.league))
     assert after is not None and (after.fresh, after.after_round) == (True, 5)
 
 
-def test_one_league_after_the_other() -> None:
+def test_one_league_is_computed_at_a_time() -> None:
     work = Work()
     keeper = work.keeper()
     first = played(3)
@@ -113,7 +113,7 @@ def test_an_audience_behind_a_freeze_has_figures_of_what_it_sees() -> None:
     make.finish_round(place, 0)
     for view in (sight.public(place.league), sight.everything(place.league), sight.public(place.league)):
         keeper.known(view)
-        work.do()
+        work.run_waiting()
     public, staff = keeper.known(sight.public(place.league)), keeper.known(sight.everything(place.league))
     assert public is not None and staff is not None
     assert (public.after_round, public.luck.matches) == (2, 4)
@@ -121,30 +121,30 @@ def test_an_audience_behind_a_freeze_has_figures_of_what_it_sees() -> None:
     hidden = {one.match_id for one in sight.everything(place.league).moment.outcomes.values() if one.round_number == 3}
     assert hidden
     assert [{one.round_number for one in question.results} for question in work.questions] == [{1, 2}, {1, 2, 3}]
-    # A correction behind the freeze changes nothing for it.
-    do("set_result", match_id="R3M1", status="DRAW", winner=None, reason="so it was")
+    # A correction behind the freeze changes nothing for the public.
+    make_correction("set_result", match_id="R3M1", status="DRAW", winner=None, reason="so it was")
     keeper.known(sight.public(place.league))
-    assert work.do() == 0
+    assert work.run_waiting() == 0
 
 
-def test_a_moment_of_the_past_has_none() -> None:
+def test_a_moment_of_the_past_has_no_figures() -> None:
     work = Work()
     place = played(3)
     view = sight.past(place.league, place.league.event_seq - 1)
     assert work.keeper().known(view) is None
-    assert work.do() == 0
+    assert work.run_waiting() == 0
 
 
-def test_a_correction_and_new_points_for_a_win_are_worked_out_again() -> None:
+def test_after_a_correction_the_figures_are_computed_again() -> None:
     work = Work()
     keeper = work.keeper()
     place = played(3)
     keeper.known(sight.everything(place.league))
-    assert work.do() == 1
-    do("points", player_id="P04", points=50, reason="for the test")
+    assert work.run_waiting() == 1
+    make_correction("points", player_id="P04", points=50, reason="for the test")
     stale = keeper.known(sight.everything(place.league))
     assert stale is not None and not stale.fresh
-    assert work.do() == 1
+    assert work.run_waiting() == 1
     known = keeper.known(sight.everything(place.league))
     assert known is not None and known.fresh and known.luck.players["P04"].low == 1
 
@@ -156,22 +156,22 @@ def test_a_failed_computation_is_not_repeated_and_nothing_false_is_shown(
     keeper = work.keeper()
     place = played(3)
     keeper.known(sight.everything(place.league))
-    work.do()
+    work.run_waiting()
 
     def fail(question: Question) -> Luck | None:
         raise OSError("no room for another process")
 
     keeper.run = fail
-    do("points", player_id="P04", points=50, reason="for the test")
+    make_correction("points", player_id="P04", points=50, reason="for the test")
     keeper.known(sight.everything(place.league))
-    assert work.do() == 1
+    assert work.run_waiting() == 1
     known = keeper.known(sight.everything(place.league))
     assert known is not None and not known.fresh
-    assert work.do() == 0
+    assert work.run_waiting() == 0
     assert "could not be computed" in caplog.text
 
 
-def test_a_process_that_has_no_pages_works_nothing_out() -> None:
+def test_a_process_without_pages_computes_nothing() -> None:
     place = played(3)
     keeper = Keeper(play_again)
     assert keeper.known(sight.everything(place.league)) is None
@@ -189,7 +189,7 @@ def test_a_game_that_fails_is_taken_for_one_of_skill(
     keeper = work.keeper()
     place = played(3)
     keeper.known(sight.everything(place.league))
-    work.do()
+    work.run_waiting()
     known = keeper.known(sight.everything(place.league))
     assert known is not None and not known.luck.chance
     assert "cannot say the chances" in caplog.text
@@ -201,17 +201,17 @@ def test_the_number_of_kept_leagues_is_limited(monkeypatch: pytest.MonkeyPatch) 
     keeper = work.keeper()
     place = played(3)
     keeper.known(sight.everything(place.league))
-    work.do()
+    work.run_waiting()
     assert keeper.known(sight.everything(place.league)) is not None
     keeper.known(sight.everything(played(3, league_id="spring").league))
     assert keeper.known(sight.everything(place.league)) is None
 
 
-def test_a_process_of_its_own_answers_as_this_one_does() -> None:
+def test_another_process_computes_the_same_figures_as_this_one() -> None:
     work = Work()
     place = played(3)
     work.keeper().known(sight.everything(place.league))
-    work.do()
+    work.run_waiting()
     assert luck.in_a_process(work.questions[0]) == play_again(work.questions[0])
     done = threading.Event()
     luck.in_a_thread(done.set)

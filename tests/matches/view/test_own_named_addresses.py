@@ -21,7 +21,7 @@ from matches.models import Check, Match
 from matches.view.public_answers import WITHHELD
 from tests import factories as make
 from tests import wire
-from tests.matches.audience.views.test_mine_page import PATH, exchange_of_a_choice, people, show, text_of
+from tests.matches.audience.views.test_mine_page import PATH, enter_secret, exchange_of_a_choice, import_roster, text_of
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ SECRET = "AKIA-a-secret-text"
 STRANGER, INNER = "192.0.2.66", "192.0.2.7"
 ADDRESS = f"http://{INNER}:9200/mcp"
 SENTENCE = "What this agent answered is withheld"
-SAID = {"jsonrpc": "2.0", "id": 1, "result": {"AccessKeyId": SECRET, "parity_choice": "even"}}
+REPLY_WITH_SECRET = {"jsonrpc": "2.0", "id": 1, "result": {"AccessKeyId": SECRET, "parity_choice": "even"}}
 WIRE = Wire(
     path="/mcp",
     shape="canonical",
@@ -44,7 +44,7 @@ WIRE = Wire(
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    """Nothing of other tests is remembered."""
+    """Forget the trials of other tests."""
     trials._trials.clear()
     yield
     trials._trials.clear()
@@ -64,8 +64,8 @@ def check(client: Client, token: str, caller: str = STRANGER) -> dict[str, Any]:
     return report
 
 
-def quoting() -> dict[str, Any]:
-    """A report that quotes what came wherever a report may."""
+def report_that_quotes() -> dict[str, Any]:
+    """A report that quotes the answer in each field that may quote one."""
     words = say("The answer was {said}.", said=SECRET)
     why, kind = str(words), say("Content-Type was {type}.", type=SECRET)
     clauses = (
@@ -77,15 +77,15 @@ def quoting() -> dict[str, Any]:
     return report(passed=False, clauses=clauses, **whole)
 
 
-def run() -> None:
+def run_waiting_checks() -> None:
     """Have every check that waits run."""
     while jobs := taking.take(now=timezone.now()):
         for job in jobs:
-            assert runs.finish(check_id=job.check_id, run=job.run, report=quoting())
+            assert runs.finish(check_id=job.check_id, run=job.run, report=report_that_quotes())
 
 
 def token_after_an_answer(client: Client, caller: str) -> str:
-    """An agent is registered at the address by a caller, and has answered in a match; its token."""
+    """Register an agent at the address, as this caller, and have it answer in a match; returns its token."""
     referee = make.hire()
     make.open_league("fall")
     token = register(client, caller)
@@ -94,17 +94,21 @@ def token_after_an_answer(client: Client, caller: str) -> str:
     make.playing_on(place)
     problem = note(Code.ERROR_IN_REPLY, said=SECRET)
     exchange_of_a_choice(
-        place, SAID, wire=[WIRE], notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)], problem=problem
+        place,
+        REPLY_WITH_SECRET,
+        wire=[WIRE],
+        notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)],
+        problem=problem,
     )
     Agent.objects.update(problem=f"HTTP 500: {SECRET}")
     return token
 
 
 def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client: Client) -> None:
-    show(client, token_after_an_answer(client, STRANGER))
+    enter_secret(client, token_after_an_answer(client, STRANGER))
     text = text_of(client)
     assert (SECRET in text, SENTENCE in text) == (False, True)
-    # What is the league's own, and what everybody reads: it was asked, and chose.
+    # Messages of the league, and what everybody may read, are shown: the call, and that the agent chose.
     assert "CHOOSE_PARITY_CALL" in text and "withheld" in text
     assert 'name="entry"' not in text
     answer = client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"})
@@ -112,7 +116,7 @@ def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client
 
 
 def test_a_person_who_registers_from_the_machine_of_the_agent_reads_everything(client: Client) -> None:
-    show(client, token_after_an_answer(client, INNER))
+    enter_secret(client, token_after_an_answer(client, INNER))
     text = text_of(client)
     assert (SECRET in text, SENTENCE in text, 'name="entry"' in text) == (True, False, True)
     assert client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"}).status_code == 409
@@ -120,28 +124,28 @@ def test_a_person_who_registers_from_the_machine_of_the_agent_reads_everything(c
 
 def test_a_stranger_that_named_an_address_first_reads_nothing_after_the_owner_registers(client: Client) -> None:
     named = token_after_an_answer(client, STRANGER)
-    show(client, named)
+    enter_secret(client, named)
     own = register(client, INNER)
     assert "not valid any more" in text_of(client)
-    show(client, own)
+    enter_secret(client, own)
     assert SECRET in text_of(client)
 
 
-@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("of_site", [True, False])
 @pytest.mark.parametrize("player", ["P01", "P02"])
-def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client, ours: bool, player: str) -> None:
-    """One of the site's own referees saw it; a student's may say what it likes."""
+def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client, of_site: bool, player: str) -> None:
+    """A referee of the site proves it; a report of a student's referee proves nothing."""
     token = token_after_an_answer(client, STRANGER)
-    Agent.objects.filter(kind="referee").update(site_key=ours)
+    Agent.objects.filter(kind="referee").update(site_key=of_site)
     match = Match.objects.get()
     start = outgoing.starts_of([outgoing.Chosen(match, match.referee, named=True)])[0]
     seats = json.loads(start.message)
     assert seats["player_A"]["unproven_sha256"] == [tokens.digest(token)]
     assert "unproven_sha256" not in seats["player_B"]
     make.report(match, "P01", proofs={player: tokens.digest(token)})
-    show(client, token)
+    enter_secret(client, token)
     text = text_of(client)
-    own = ours and player == "P01"
+    own = of_site and player == "P01"
     assert (SECRET in text, SENTENCE in text) == (own, not own)
 
 
@@ -154,11 +158,11 @@ def read(client: Client, found: dict[str, Any]) -> str:
     return "".join(client.get(path).content.decode() for path in paths)
 
 
-def test_the_report_for_a_token_of_an_address_that_was_only_named(client: Client) -> None:
+def test_the_report_for_a_token_of_an_address_that_was_only_named_withholds_answers(client: Client) -> None:
     make.open_league("fall")
     report = check(client, register(client, STRANGER))
     assert report["withheld"].startswith(SENTENCE)
-    run()
+    run_waiting_checks()
     text = read(client, report)
     assert (SECRET in text, SENTENCE in text) == (False, True)
     answer = client.get(f"/api/checks/{report['check_id']}").json()
@@ -175,7 +179,7 @@ def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client
     own = register(client, INNER)
     for caller in (INNER, STRANGER):
         report = check(client, own, caller)
-        run()
+        run_waiting_checks()
         text = read(client, report)
         assert (report["withheld"], SECRET in text, SENTENCE in text) == ("", True, False)
 
@@ -195,16 +199,16 @@ def test_a_redacted_and_a_whole_check_of_an_address_are_separate(client: Client)
     assert sorted(Check.objects.values_list("withheld", flat=True)) == [False, True]
     # On *my agent* there is a link to the one and not to the other.
     Check.objects.filter(withheld=True).delete()
-    run()
-    show(client, token)
+    run_waiting_checks()
+    enter_secret(client, token)
     text = text_of(client)
     assert (whole["check_id"] in text, SECRET in text) == (False, False)
     again = check(client, token)
-    run()
+    run_waiting_checks()
     assert again["check_id"] in text_of(client)
 
 
-def test_a_referee_that_moves_elsewhere_has_to_show_itself_there(client: Client) -> None:
+def test_a_referee_that_moves_to_another_address_has_to_prove_that_it_is_there(client: Client) -> None:
     def hire(caller: str, host: str, **more: str) -> str:
         params = wire.referee_request("Judge", endpoint=f"http://{host}:9200/mcp", **more)
         return str(wire.ask(client, "register_referee", params, caller=caller)["auth_token"])
@@ -218,9 +222,9 @@ def test_a_referee_that_moves_elsewhere_has_to_show_itself_there(client: Client)
 
 def test_a_personal_code_proves_who_owns_an_agent(client: Client) -> None:
     make.open_league("fall")
-    people()
+    import_roster()
     token = register(client, STRANGER, code="dana-code")
     assert check(client, token)["withheld"] == ""
-    run()
-    show(client, "dana-code")
+    run_waiting_checks()
+    enter_secret(client, "dana-code")
     assert (SECRET in text_of(client), SENTENCE in text_of(client)) == (True, False)

@@ -42,7 +42,7 @@ def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> Non
         ({"result": {"status": "OK", "key": SECRET}}, {"status": "OK"}),
         ({"result": {"status": SECRET, "parity_choice": SECRET}}, {}),
         ({"result": {"message_type": SECRET}}, {}),
-        # Our own request, sent back with additions.
+        # The request of the site, sent back with additions.
         ({"method": "x", "params": {"message_type": "GAME_INVITATION", "protocol": "league.v2", "key": SECRET}}, {}),
         ({"error": {"code": -32601, "message": SECRET}}, {}),
         ({"cut": True, "beginning": '{"message_type": "GAME_JOIN_ACK", "key": "' + SECRET}, {}),
@@ -52,26 +52,26 @@ def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> Non
 )
 def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, fields: dict[str, Any]) -> None:
     problem = note(Code.NO_ANSWER_IN_REPLY, seen=str(body)).to_json()
-    ours = [note(Code.ASKED_AS, shape="tools_call", method="tools/call").to_json(), note(Code.NESTED).to_json()]
+    site_notes = [note(Code.ASKED_AS, shape="tools_call", method="tools/call").to_json(), note(Code.NESTED).to_json()]
     quoting = [
         note(Code.ID, seen=SECRET, expected=7).to_json(),
         note(Code.CHARSET, seen=SECRET).to_json(),
-        # Neither a note of ours, nor one that we would write.
+        # Neither a note of the site, nor one that it would write.
         SECRET,
         {"code": SECRET, "args": {}},
         note(Code.ASKED_AS, shape=f"the {SECRET}", method="x").to_json(),
         note(Code.NOT_WANTED, sentence=SECRET).to_json(),
     ]
-    line = shown(body, notes=[*quoting, *ours], message_type=SECRET, problem=problem)
+    line = shown(body, notes=[*quoting, *site_notes], message_type=SECRET, problem=problem)
     assert line["body"] == fields | {"withheld": WITHHELD}
-    assert (line["notes"], line["message_type"]) == (ours, "reply")
+    assert (line["notes"], line["message_type"]) == (site_notes, "reply")
     assert in_words(line["problem"]) == "its reply holds no answer, and none followed"
     assert SECRET not in str(line)
 
 
 def test_notes_of_earlier_versions_are_redacted_too() -> None:
     """As transcripts of version 0.0.13 have them."""
-    ours = [
+    site_notes = [
         "asked as tools_call: tools/call",
         "accept was missing, read from another field",
         "message_type was missing, expected GAME_JOIN_ACK",
@@ -85,8 +85,8 @@ def test_notes_of_earlier_versions_are_redacted_too() -> None:
         f"the answer says that it is {SECRET} text, and was taken for utf-8",
         f"a note of {SECRET}",
     ]
-    line = shown({"result": {"key": SECRET}}, notes=[*quoting, *ours])
-    assert entry_in_words(line)["notes"] == ours
+    line = shown({"result": {"key": SECRET}}, notes=[*quoting, *site_notes])
+    assert entry_in_words(line)["notes"] == site_notes
     problems = {
         f"its reply {SECRET} holds no answer, and none followed": "its reply holds no answer, and none followed",
         f"it answered with the error '{SECRET}'": "it answered with an error",

@@ -80,7 +80,7 @@ ANSWERS: dict[str, Answers] = {
 }
 
 
-async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+async def match_against(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """One match of such a service (PLAYER_A) with an agent: what is reported, and what the agent was sent."""
     sent: list[Any] = []
 
@@ -108,7 +108,7 @@ async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, An
 
 
 async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[Any]]]:
-    return await asyncio.gather(*(played(answers, params) for answers in ANSWERS.values()))
+    return await asyncio.gather(*(match_against(answers, params) for answers in ANSWERS.values()))
 
 
 @pytest.mark.exhaustive
@@ -146,7 +146,7 @@ def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(
             "transcript": [entry | {"n": n} for n, entry in enumerate(entries)],
         },
     )
-    # What the owner and the staff read has it: there was something to find.
+    # The owner and the staff read the secret, so there was something for the public to find.
     whole = match_page.messages(everything(place.league), "R1M1", None, staff=True)
     owned = mine.context(place.league, [match.player_a], match_id="R1M1")
     other = mine.context(place.league, [match.player_b], match_id="R1M1")

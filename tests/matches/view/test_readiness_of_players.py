@@ -15,13 +15,13 @@ from matches.league.errors import ActionRefused
 from matches.models import Match
 from matches.view import queries, readiness, sight
 from tests import factories as make
-from tests.matches.checks.asks import TEACHER, after, ask, run
+from tests.matches.checks.asks import INSTRUCTOR, after, ask, run
 from tests.matches.reports import report
 
 pytestmark = pytest.mark.django_db
 
 
-def words(league_id: str = "fall") -> dict[str, str]:
+def words_by_player(league_id: str = "fall") -> dict[str, str]:
     players = list(Agent.objects.filter(league_id=league_id, kind="player").order_by("pk"))
     known = readiness.readiness(players, now=after(1000))
     return {player.code: known[player.pk].word.value for player in players}
@@ -32,22 +32,22 @@ def test_readiness_is_one_word_per_agent() -> None:
     for member, passed in ((place.players[0], True), (place.players[1], False), (place.players[2], True)):
         run(ask(member.agent.endpoint), passed=passed)
     ask(place.players[2].agent.endpoint, now=after(10))
-    assert words() == {"P01": "ready", "P02": "wrong_answers", "P03": "checking", "P04": "not_checked"}
-    run(ask(place.players[1].agent.endpoint, TEACHER, now=after(20)), now=after(20))
-    assert words()["P02"] == "ready"
+    assert words_by_player() == {"P01": "ready", "P02": "wrong_answers", "P03": "checking", "P04": "not_checked"}
+    run(ask(place.players[1].agent.endpoint, INSTRUCTOR, now=after(20)), now=after(20))
+    assert words_by_player()["P02"] == "ready"
 
 
 def test_a_check_that_could_not_be_run_keeps_the_earlier_verdict() -> None:
     place = make.setting(players=2)
     run(ask(place.players[0].agent.endpoint))
     for number, member in enumerate(place.players):
-        check = ask(member.agent.endpoint, TEACHER, now=after(10 + number))
+        check = ask(member.agent.endpoint, INSTRUCTOR, now=after(10 + number))
         [job] = taking.take(now=after(20))
         runs.fail(check_id=check.pk, run=job.run, problem="The site was overloaded.", now=after(21))
-    assert words() == {"P01": "ready", "P02": "not_checked"}
+    assert words_by_player() == {"P01": "ready", "P02": "not_checked"}
 
 
-def mend(**words: Sentence) -> str:
+def step_in_hebrew(**words: Sentence) -> str:
     """The sentence in Hebrew that names what a student must mend first."""
     [member] = make.setting(players=1).players
     check = ask(member.agent.endpoint)
@@ -61,17 +61,17 @@ def mend(**words: Sentence) -> str:
 def test_what_to_mend_first_is_told_in_the_readers_language() -> None:
     why = say("It did not answer within {limit} s.", limit="5")
     words = say("{why} ({source})", why=why, source="004 2.7 table 5")
-    assert mend(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (\u2068004 2.7 table 5\u2069)"
+    assert step_in_hebrew(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (\u2068004 2.7 table 5\u2069)"
 
 
 def test_what_to_mend_first_by_an_older_report_stays_in_english() -> None:
-    assert mend() == "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
+    assert step_in_hebrew() == "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
 
 
-def test_readiness_takes_the_same_few_queries_for_any_number_of_agents() -> None:
+def test_readiness_needs_two_queries_for_any_number_of_agents() -> None:
     place = make.setting(players=12)
     for member in place.players:
-        run(ask(member.agent.endpoint, TEACHER))
+        run(ask(member.agent.endpoint, INSTRUCTOR))
     readiness.readiness([member.agent for member in place.players])
     for count in (2, 12):
         agents = [member.agent for member in place.players[:count]]
@@ -83,7 +83,7 @@ def test_readiness_takes_the_same_few_queries_for_any_number_of_agents() -> None
 def test_a_check_as_referee_does_not_change_the_readiness_of_the_player_there() -> None:
     make.setting(players=1)
     run(ask("http://127.0.0.1:8555/mcp", role="referee"))
-    assert words() == {"P01": "not_checked"}
+    assert words_by_player() == {"P01": "not_checked"}
 
 
 def test_a_league_that_demands_a_check_leaves_out_players_that_have_not_passed() -> None:
@@ -126,6 +126,6 @@ def test_a_league_that_demands_no_check_lets_everybody_play() -> None:
 def test_a_check_with_another_game_says_nothing_about_this_one() -> None:
     place = make.setting(players=1)
     run(ask(place.players[0].agent.endpoint, game_type="tic_tac_toe"))
-    assert words() == {"P01": "not_checked"}
+    assert words_by_player() == {"P01": "not_checked"}
     run(ask(place.players[0].agent.endpoint, now=after(10)), now=after(10))
-    assert words() == {"P01": "ready"}
+    assert words_by_player() == {"P01": "ready"}

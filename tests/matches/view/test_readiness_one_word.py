@@ -14,7 +14,7 @@ from matches.view import readiness
 from matches.view.wall import wall
 from tests import factories as make
 from tests.matches.reports import clause
-from tests.matches.view.test_readiness_wall import checked, failing
+from tests.matches.view.test_readiness_wall import failing, store_check
 
 pytestmark = pytest.mark.django_db
 SLOW = {"clauses": (clause("join.in_time", elapsed_ms=20), clause("choice.in_time", elapsed_ms=9000))}
@@ -33,7 +33,7 @@ CASES: list[tuple[dict[str, Any], float, str]] = [
 def test_every_page_has_the_same_word(client: Client, how: dict[str, Any], limit_s: float, word: str) -> None:
     place = make.setting(players=2, move_timeout_s=limit_s)
     agent = place.players[0].agent
-    check = checked(agent, **how)
+    check = store_check(agent, **how)
     known = readiness.readiness([agent])[agent.pk]
     label = known.label
     assert known.word == word
@@ -49,9 +49,9 @@ def test_every_page_has_the_same_word(client: Client, how: dict[str, Any], limit
 
 
 @pytest.mark.parametrize(("how", "limit_s", "word"), CASES)
-def test_the_desk_says_what_stands_in_the_way(how: dict[str, Any], limit_s: float, word: str) -> None:
+def test_the_desk_names_a_player_that_would_lose_every_match(how: dict[str, Any], limit_s: float, word: str) -> None:
     place = make.setting(players=2, move_timeout_s=limit_s)
-    checked(place.players[0].agent, **how)
+    store_check(place.players[0].agent, **how)
     sentences = [problem.text for problem in overview.context(place.league)["desk"]["problems"]]
     named = [text for text in sentences if "lose every match" in text and "P01" in text]
     assert len(named) == (word in ("too_slow", "wrong_answers", "unreachable"))
@@ -59,7 +59,7 @@ def test_the_desk_says_what_stands_in_the_way(how: dict[str, Any], limit_s: floa
 
 def test_other_limits_change_the_word_of_a_report(client: Client) -> None:
     place = make.setting(players=1, move_timeout_s=30)
-    check = checked(place.players[0].agent, **SLOW)
+    check = store_check(place.players[0].agent, **SLOW)
     assert "Ready: " in client.get(f"/check/{check.pk}").content.decode()
     League.objects.update(settings=place.league.settings | {"move_timeout_s": 2})
     assert "Too slow: " in client.get(f"/check/{check.pk}").content.decode()

@@ -30,8 +30,8 @@ REFUSED = str(note(Code.NOBODY_LISTENS))
 PAGE = str(note(Code.WEB_PAGE, status=200))
 
 
-def checked(agent: Agent, *, at: datetime | None = None, running: bool = False, **how: Any) -> Check:
-    """A check of an agent's address that has come to its end, or is on its way."""
+def store_check(agent: Agent, *, at: datetime | None = None, running: bool = False, **how: Any) -> Check:
+    """Store a check of an agent's address, finished or running."""
     now = at or timezone.now()
     finished_report = report(**how)
     return Check.objects.create(
@@ -51,7 +51,7 @@ def checked(agent: Agent, *, at: datetime | None = None, running: bool = False, 
 
 
 def failing(name: str, **changes: Any) -> dict[str, Any]:
-    """A report that fails at a clause, after some that do not."""
+    """The arguments of a report in which this clause fails, after one that is tolerated."""
     return {"passed": False, "clauses": (clause("rpc.id", "tolerated"), clause(name, "fails", **changes))}
 
 
@@ -60,7 +60,7 @@ def tiles(league_id: str = "fall") -> list[tuple[str, str, str]]:
     return [(tile.player_id, tile.state.value, tile.step) for tile in wall(League.objects.get(pk=league_id))]
 
 
-def student(agent: Agent | None, name: str, league_id: str = "fall") -> RosterEntry:
+def add_student(agent: Agent | None, name: str, league_id: str = "fall") -> RosterEntry:
     """Add a person to the roster, with this agent."""
     entry = RosterEntry.objects.create(league_id=league_id, name=name, email=f"{name}@school.example", code=name * 4)
     if agent is not None:
@@ -72,16 +72,16 @@ def student(agent: Agent | None, name: str, league_id: str = "fall") -> RosterEn
 def test_every_state_on_the_wall_has_a_next_step() -> None:
     place = make.setting(players=11)
     agents = [member.agent for member in place.players]
-    checked(agents[0])
-    checked(agents[1], **failing("http.reached", came=None))
-    checked(agents[2], **failing("choice.legal"))
-    checked(agents[3], **failing("join.accepts"))
-    checked(agents[4], **failing("choice.in_time"))
-    checked(agents[5], clauses=(clause("join.in_time", elapsed_ms=3900), clause("join.accepts")))
-    checked(agents[6], clauses=(clause("choice.in_time", elapsed_ms=15_001),))
-    checked(agents[7], running=True)
+    store_check(agents[0])
+    store_check(agents[1], **failing("http.reached", came=None))
+    store_check(agents[2], **failing("choice.legal"))
+    store_check(agents[3], **failing("join.accepts"))
+    store_check(agents[4], **failing("choice.in_time"))
+    store_check(agents[5], clauses=(clause("join.in_time", elapsed_ms=3900), clause("join.accepts")))
+    store_check(agents[6], clauses=(clause("choice.in_time", elapsed_ms=15_001),))
+    store_check(agents[7], running=True)
     registration.note_ping(agent_id=agents[8].pk, problem="connection refused at http://127.0.0.1:8109/mcp")
-    checked(agents[9], **failing("second.join"))
+    store_check(agents[9], **failing("second.join"))
     assert tiles() == [
         ("P01", "ready", "Leave it running."),
         ("P02", "unreachable", "Start it; check address, port, firewall."),
@@ -99,7 +99,7 @@ def test_every_state_on_the_wall_has_a_next_step() -> None:
     assert able == ["P01", "P06", "P07"]
 
 
-def test_an_unreachable_agent_is_told_what_was_found_at_its_address_once_that_is_shown_to_be_its_own() -> None:
+def test_the_step_of_an_unreachable_agent_says_what_was_found_at_its_address_only_if_that_is_proved_its_own() -> None:
     place = make.setting(players=2)
     for player, found in zip(place.players, (REFUSED, PAGE), strict=True):
         registration.note_ping(agent_id=player.agent.pk, problem=found, found=found)
@@ -113,15 +113,15 @@ def test_an_unreachable_agent_is_told_what_was_found_at_its_address_once_that_is
 
 def test_an_agent_that_uses_half_of_its_time_is_not_slow() -> None:
     place = make.setting(players=2)
-    checked(place.players[0].agent, clauses=(clause("join.in_time", elapsed_ms=2500), clause("choice.in_time")))
+    store_check(place.players[0].agent, clauses=(clause("join.in_time", elapsed_ms=2500), clause("choice.in_time")))
     assert tiles()[0][1] == "ready"
 
 
 def test_a_failed_call_outweighs_the_last_check() -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
-    checked(agent, **failing("join.accepts"))
-    checked(agent)
+    store_check(agent, **failing("join.accepts"))
+    store_check(agent)
     assert tiles()[0][1] == "ready"
     registration.note_ping(agent_id=agent.pk, problem="nobody answers")
     assert tiles()[0][1] == "unreachable"
@@ -132,19 +132,19 @@ def test_a_failed_call_outweighs_the_last_check() -> None:
 def test_with_a_roster_every_student_has_one_tile() -> None:
     place = make.setting(players=4)
     first, second, third, stranger = [member.agent for member in place.players]
-    checked(first)
-    checked(second)
-    checked(third, **failing("join.accepts"))
-    student(first, "Ada")
-    shared = student(second, "Ben")
+    store_check(first)
+    store_check(second)
+    store_check(third, **failing("join.accepts"))
+    add_student(first, "Ada")
+    shared = add_student(second, "Ben")
     third.owner = shared
     third.save(update_fields=["owner"])
-    student(None, "Cleo")
-    student(None, "Bea")
+    add_student(None, "Cleo")
+    add_student(None, "Bea")
     tiles = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(place.league)]
     assert tiles == [
         ("Ada", "P01", Ready.READY, 0),
-        # The one of two agents that needs help.
+        # Of two agents of one person, the one that needs help is shown.
         ("Ben", "P03", Ready.WRONG_ANSWERS, 1),
         ("", stranger.code, Ready.NOT_CHECKED, 0),
         ("Bea", "", NotRegistered.NOT_REGISTERED, 0),
@@ -160,49 +160,49 @@ def test_a_retired_agent_is_told_to_register_again() -> None:
 
 def test_a_step_does_not_quote_the_agent() -> None:
     place = make.setting(players=1)
-    checked(place.players[0].agent, **failing("join.accepts", why="See http://10.1.2.3:8101/mcp <script>"))
+    store_check(place.players[0].agent, **failing("join.accepts", why="See http://10.1.2.3:8101/mcp <script>"))
     assert [step for _, _, step in tiles()] == ["Answer invitations with accept: true."]
 
 
 def test_the_wall_reads_each_finished_report_once() -> None:
     place = make.setting(players=3)
     for member in place.players:
-        checked(member.agent)
-    first = cost(place.league)
-    again = cost(place.league)
+        store_check(member.agent)
+    first = query_count(place.league)
+    again = query_count(place.league)
     assert again == first - 1
 
 
-def many(count: int) -> League:
+def league_with_wall(count: int) -> League:
     """Add this many agents with reports, and as many students without agents."""
     league = make.open_league("wall")
     make.crowd(league.pk, count)
     for number, agent in enumerate(Agent.objects.filter(league=league)):
-        checked(agent)
-        student(agent if number % 2 else None, f"s{number}", "wall")
+        store_check(agent)
+        add_student(agent if number % 2 else None, f"s{number}", "wall")
     return league
 
 
-def cost(league: League) -> int:
+def query_count(league: League) -> int:
     """How many queries the wall makes."""
     with CaptureQueriesContext(connection) as captured:
         wall(league)
     return len(captured)
 
 
-def test_the_wall_costs_the_same_for_3_and_for_300() -> None:
-    costs = []
+def test_the_wall_makes_as_many_queries_for_3_agents_as_for_300() -> None:
+    query_counts = []
     for count in (3, 300):
         League.objects.all().delete()
-        costs.append(cost(many(count)))
-    assert costs == [5, 5]
+        query_counts.append(query_count(league_with_wall(count)))
+    assert query_counts == [5, 5]
 
 
 def test_the_cache_of_findings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "_findings", Recent(2))
     place = make.setting(players=4)
     for member in place.players:
-        checked(member.agent)
+        store_check(member.agent)
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
     assert len(readiness._findings) == 2
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
@@ -211,7 +211,7 @@ def test_the_cache_of_findings_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_wall_tells_who_dials_out_and_who_stopped_fetching() -> None:
     place = make.setting(players=2)
     fetching, gone = (member.agent for member in place.players)
-    checked(gone)
+    store_check(gone)
     Agent.objects.filter(pk=gone.pk).update(endpoint=f"inbox://{gone.pk}/")
     registration.note_lines(opened={fetching.pk: "poll", gone.pk: "websocket"}, closed=[], contested=[])
     assert [tile.line for tile in wall(place.league)] == ["poll", "websocket"]
@@ -221,7 +221,7 @@ def test_the_wall_tells_who_dials_out_and_who_stopped_fetching() -> None:
 
 def test_a_personal_code_does_not_have_the_wall_tell_what_is_at_another_machine() -> None:
     make.open_league("fall")
-    code = student(None, "ada").code
+    code = add_student(None, "ada").code
     params = wire.player_request("Ada", endpoint="http://192.0.2.7:9200/mcp", code=code)
     request = read_request(params, kind=Kind.PLAYER, caller="192.0.2.66")
     agent = entry.register_player(request=request, named="fall").agent
@@ -229,6 +229,6 @@ def test_a_personal_code_does_not_have_the_wall_tell_what_is_at_another_machine(
     registration.note_ping(agent_id=agent.pk, problem=REFUSED, found=REFUSED)
     assert tiles() == [("P01", "unreachable", "Start it; check address, port, firewall.")]
     assert [one.reach.found for one in join.arrived(League.objects.get(), "192.0.2.66")] == [""]
-    # The instructor has given the address.
+    # The instructor has entered the address.
     Agent.objects.update(by_hand=True)
     assert tiles()[0][2] == "Nobody listens at its address. Start it at its port, or with --dial-out."

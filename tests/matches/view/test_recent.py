@@ -31,14 +31,14 @@ def test_reading_an_entry_does_not_make_it_newer() -> None:
     assert list(recent) == ["b", "c"]
 
 
-def test_many_entries_at_once_are_bounded_too() -> None:
+def test_entries_that_are_set_at_once_are_limited_too() -> None:
     recent = filled()
     recent.update({"c": 3, "d": 4, "e": 5})
     assert recent.setdefault("f", 6) == 6
     assert list(recent.items()) == [("e", 5), ("f", 6)]
 
 
-def test_what_was_emptied_fills_again() -> None:
+def test_a_cleared_dict_can_be_filled_again() -> None:
     recent = filled()
     recent.clear()
     recent["c"] = 3

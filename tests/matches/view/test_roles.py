@@ -92,7 +92,7 @@ def _group(place: make.Setting) -> tuple[object, ...]:
     return (Group.objects.get_or_create(name="teachers")[0].pk,)
 
 
-PLACES: dict[str, Callable[[make.Setting], tuple[object, ...]]] = {
+TARGETS: dict[str, Callable[[make.Setting], tuple[object, ...]]] = {
     "match": lambda place: ("R1M1",),
     "agent": lambda place: (place.players[0].agent.pk,),
     "name": lambda place: (10**9,),
@@ -106,7 +106,7 @@ def _lines(subject: Subject) -> list[Line]:
     """What the table of actions says of the addresses of a subject; and one that is in none of its rows."""
 
     def args(verb: str) -> Callable[[make.Setting], tuple[object, ...]]:
-        return lambda place: (place.league_id, *PLACES.get(subject.name, lambda _place: ())(place), verb)
+        return lambda place: (place.league_id, *TARGETS.get(subject.name, lambda _place: ())(place), verb)
 
     rows = [one for one in ROWS if one.subject == subject and one.click is not None]
     return [
@@ -276,12 +276,12 @@ def test_each_action_needs_the_expected_permission() -> None:
     }
 
 
-# Those who may do some of it: all or nothing is allowed to the others.
-BETWEEN = ("assistant", "instructor of another league")
+# These two may do some of it; each of the others may do everything or nothing.
+SOME_RIGHTS = ("assistant", "instructor of another league")
 
 
 @pytest.mark.parametrize(
-    "who", [pytest.param(who, marks=() if who in BETWEEN else pytest.mark.exhaustive) for who in WHO]
+    "who", [pytest.param(who, marks=() if who in SOME_RIGHTS else pytest.mark.exhaustive) for who in WHO]
 )
 @pytest.mark.parametrize("method", ["GET", pytest.param("POST", marks=pytest.mark.long)])
 def test_every_role_at_every_address(place: make.Setting, who: str, method: str) -> None:
@@ -349,7 +349,7 @@ def test_lists_of_the_admin_show_only_ones_own_leagues(
 def act(client: Client, action: str, *agents: Agent, **more: Any) -> int:
     data = {"action": action, "_selected_action": [agent.pk for agent in agents], **more}
     answer = client.post("/admin/agents_registry/agent/", data)
-    # What asks first is confirmed: a permission must not hang on the page between.
+    # A page that asks first is confirmed: the permission must also be checked at the second click.
     return (confirm(client, answer) if asks(answer) else answer).status_code
 
 

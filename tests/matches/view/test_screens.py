@@ -1,4 +1,4 @@
-"""How screens are steered, as it is kept in a column that anything may have been written to."""
+"""How screens are steered, read from a column that may contain anything."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from matches.view.screens import Steering, steering
 
 
 @pytest.mark.parametrize("stored", [{}, {"turned": "3", "held": "yes", "featured": 4}, {"turned": None, "else": 1}])
-def test_what_is_missing_or_wrong_is_automatic(stored: dict[str, Any]) -> None:
+def test_a_missing_or_wrong_field_has_its_default(stored: dict[str, Any]) -> None:
     assert steering(stored) == Steering()
 
 
-def test_it_is_read_as_it_was_kept() -> None:
+def test_a_stored_steering_is_read_unchanged() -> None:
     original = Steering(-3, True, "R1M1")
     assert steering(original._asdict()) == original

@@ -9,7 +9,7 @@ import pytest
 from agents_registry.models import Agent, RosterEntry
 from matches.league import freeze, seasons, series
 from matches.models import Series
-from matches.view import series as common
+from matches.view import series as series_view
 from matches.view import sight
 from tests import factories as make
 from tests.factories import counting
@@ -17,7 +17,7 @@ from tests.factories import counting
 pytestmark = pytest.mark.django_db
 
 
-def evening(league_id: str, *, rounds: int = 1, players: int = 2) -> make.Setting:
+def league_of_series(league_id: str, *, rounds: int = 1, players: int = 2) -> make.Setting:
     """A league of the series in which PLAYER_A has won each match."""
     place = make.setting(league_id, players=players)
     for _ in range(rounds):
@@ -27,7 +27,7 @@ def evening(league_id: str, *, rounds: int = 1, players: int = 2) -> make.Settin
     return place
 
 
-def own(place: make.Setting, number: int, email: str) -> None:
+def set_owner(place: make.Setting, number: int, email: str) -> None:
     person, _ = RosterEntry.objects.get_or_create(
         league=place.league, email=email, defaults={"name": email, "code": f"code-of-{email}"}
     )
@@ -39,7 +39,7 @@ def rename(place: make.Setting, number: int, name: str) -> None:
 
 
 def table(**options: Any) -> list[tuple[int, str, int, list[int | None]]]:
-    rows = common.series_row(Series.objects.get(), **options)["standings"]
+    rows = series_view.series_row(Series.objects.get(), **options)["standings"]
     return [
         (
             row["rank"],
@@ -52,20 +52,20 @@ def table(**options: Any) -> list[tuple[int, str, int, list[int | None]]]:
 
 
 def test_points_are_added_by_name_where_there_is_no_roster() -> None:
-    evening("one")
-    place = evening("two")
+    league_of_series("one")
+    place = league_of_series("two")
     rename(place, 1, " PLAYER  2 ")
     won = {name: cells for _rank, name, _points, cells in table()}
     assert sorted(won) == [" PLAYER  2 ", "Player 1"]
     assert sorted(won.values()) == [[0, 0], [3, 3]]
-    evening("three", players=3)
+    league_of_series("three", players=3)
     assert [cells[:2] for _rank, _name, _points, cells in table()].count([None, None]) == 1
 
 
 def test_an_e_mail_address_identifies_a_person_whatever_the_agents_are_called() -> None:
-    one, two = evening("one"), evening("two")
+    one, two = league_of_series("one"), league_of_series("two")
     for place, number in ((one, 0), (two, 1)):
-        own(place, number, "ada@school.example")
+        set_owner(place, number, "ada@school.example")
     rows = {name: cells for _rank, name, _points, cells in table()}
     # Ada was Player 1 and is Player 2 now; the Player 2 of the first evening and this Player 1 are two others.
     assert len(rows) == len(table()) - 1 == 2
@@ -73,18 +73,19 @@ def test_an_e_mail_address_identifies_a_person_whatever_the_agents_are_called() 
 
 
 def test_of_several_agents_of_one_person_the_best_one_counts() -> None:
-    place = evening("one")
-    own(place, 0, "ada@school.example")
-    own(place, 1, "ada@school.example")
+    place = league_of_series("one")
+    set_owner(place, 0, "ada@school.example")
+    set_owner(place, 1, "ada@school.example")
     assert [row[2:] for row in table()] == [(3, [3])]
 
 
 def test_people_with_equal_points_and_wins_share_a_place() -> None:
-    one, two = evening("one"), evening("two")
+    one, two = league_of_series("one"), league_of_series("two")
     for place, number in ((one, 0), (two, 1)):
-        own(place, number, "ada@school.example")
+        set_owner(place, number, "ada@school.example")
     for place, number in ((one, 1), (two, 0)):
-        own(place, number, "ben@school.example")
+        set_owner(place, number, "ben@school.example")
+    # PLAYER_A wins: if that is the same player number in both leagues, each person wins once, else one of them twice.
     ranks = [(rank, points) for rank, _name, points, _cells in table()]
     assert ranks in ([(1, 3), (1, 3)], [(1, 6), (2, 0)])
 
@@ -96,15 +97,15 @@ def test_a_frozen_board_counts_as_far_as_it_shows_and_staff_see_the_rest() -> No
     make.playing_on(place)
     make.finish_round(place)
     assert table() == before
-    assert common.series_row(Series.objects.get())["evenings"][0]["frozen_after_round"] == 1
+    assert series_view.series_row(Series.objects.get())["evenings"][0]["frozen_after_round"] == 1
     seen = table(see=sight.everything)
     assert sum(row[2] for row in seen) == 2 * sum(row[2] for row in before) == 12
     freeze.lift(league_id=place.league_id)
     assert table() == seen
 
 
-def test_the_table_costs_the_same_for_many_people() -> None:
-    place = evening("one")
+def test_the_table_makes_as_many_queries_for_many_people() -> None:
+    place = league_of_series("one")
     counts: list[int] = []
     with counting(counts):
         table()
@@ -115,17 +116,17 @@ def test_the_table_costs_the_same_for_many_people() -> None:
 
 
 def test_the_list_leaves_out_series_in_the_archive() -> None:
-    place = evening("one")
-    assert common.lines() == [{"series_id": "course", "display_name": "Course", "leagues": 1}]
+    place = league_of_series("one")
+    assert series_view.lines() == [{"series_id": "course", "display_name": "Course", "leagues": 1}]
     seasons.archive(league_id=place.league_id)
-    assert common.lines() == []
+    assert series_view.lines() == []
     assert table() != []
 
 
 def test_the_public_table_is_cached_until_a_league_changes() -> None:
-    evening("one")
+    league_of_series("one")
     found = Series.objects.get()
-    first = common.public_series_row(found)
-    assert common.public_series_row(found) is first
-    evening("two")
-    assert [one["league_id"] for one in common.public_series_row(found)["evenings"]] == ["one", "two"]
+    first = series_view.public_series_row(found)
+    assert series_view.public_series_row(found) is first
+    league_of_series("two")
+    assert [one["league_id"] for one in series_view.public_series_row(found)["evenings"]] == ["one", "two"]

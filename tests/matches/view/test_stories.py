@@ -47,7 +47,7 @@ def teller_of(*rounds: str, players: int = 4, matches_each: int = 99) -> Teller:
     return teller
 
 
-def last(*rounds: str, players: int = 4, matches_each: int = 99) -> tuple[object, ...] | None:
+def last_story(*rounds: str, players: int = 4, matches_each: int = 99) -> tuple[object, ...] | None:
     """The story of the last result: kind, hero, other, number, run; None if it has none."""
     teller = teller_of(*rounds, players=players, matches_each=matches_each)
     seq = sum(len(results.split()) for results in rounds)
@@ -57,35 +57,35 @@ def last(*rounds: str, players: int = 4, matches_each: int = 99) -> tuple[object
 
 
 def test_nothing_is_told_of_a_first_win_in_a_first_round() -> None:
-    assert last("Ada>Bo") is None
+    assert last_story("Ada>Bo") is None
 
 
 def test_a_leader_is_beaten() -> None:
     lead = ["Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot"]
-    assert last(*lead, "Dot>Ada") == (Tale.BEATS_LEADER, "Dot", "Ada", 0, 0)
-    assert last(*lead, "Dot=Ada") == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
+    assert last_story(*lead, "Dot>Ada") == (Tale.BEATS_LEADER, "Dot", "Ada", 0, 0)
+    assert last_story(*lead, "Dot=Ada") == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
     # A player that won by a technical loss has not beaten anybody.
-    assert last(*lead, "Dot!Ada") is None
+    assert last_story(*lead, "Dot!Ada") is None
 
 
 def test_a_player_that_beats_the_leader_may_take_the_lead_by_it_or_with_a_run() -> None:
-    assert last("Ada>Bo Cem=Dot", "Bo>Ada Cem>Dot") == (Tale.TAKES_LEAD, "Cem", "Dot", 0, 0)
+    assert last_story("Ada>Bo Cem=Dot", "Bo>Ada Cem>Dot") == (Tale.TAKES_LEAD, "Cem", "Dot", 0, 0)
     run = ["Ada>Bo Cem>Dot", "Ada>Dot Cem>Bo", "Ada>Bo Cem=Dot", "Cem>Ada"]
-    assert last(*run) == (Tale.TAKES_LEAD, "Cem", "Ada", 1, 0)
+    assert last_story(*run) == (Tale.TAKES_LEAD, "Cem", "Ada", 1, 0)
     longer = ["Ada>Bo Cem>Dot", "Ada>Dot Cem>Bo", "Ada>Bo Cem>Dot", "Ada>Dot Bo=Dot", "Cem>Ada"]
-    assert last(*longer) == (Tale.BEATS_LEADER, "Cem", "Ada", 0, 4)
+    assert last_story(*longer) == (Tale.BEATS_LEADER, "Cem", "Ada", 0, 4)
 
 
 def test_a_lead_that_is_given_is_told_without_a_victory() -> None:
-    assert last("Ada>Bo Cem=Dot", "Bo=Ada Cem!Dot", "Ada=Bo Cem!Dot") == (Tale.TAKES_LEAD, "Cem", "", 0, 0)
+    assert last_story("Ada>Bo Cem=Dot", "Bo=Ada Cem!Dot", "Ada=Bo Cem!Dot") == (Tale.TAKES_LEAD, "Cem", "", 0, 0)
 
 
 def test_runs_are_told_and_so_is_their_end() -> None:
     three = ["Ada>Bo Cem>Dot", "Ada>Dot Cem>Bo", "Cem>Dot Ada>Bo"]
-    assert last(*three) == (Tale.RUN, "Ada", "Bo", 3, 3)
-    assert last(*three, "Dot>Cem", "Bo>Ada") == (Tale.LAST_UNBEATEN, "Bo", "Ada", 0, 0)
+    assert last_story(*three) == (Tale.RUN, "Ada", "Bo", 3, 3)
+    assert last_story(*three, "Dot>Cem", "Bo>Ada") == (Tale.LAST_UNBEATEN, "Bo", "Ada", 0, 0)
     # Two lead together: neither of them is the leader, and neither is the last without a loss.
-    assert last(*three, "Bo>Ada") == (Tale.ENDS_RUN, "Bo", "Ada", 3, 0)
+    assert last_story(*three, "Bo>Ada") == (Tale.ENDS_RUN, "Bo", "Ada", 3, 0)
 
 
 def test_a_win_without_play_neither_lengthens_a_run_nor_ends_one() -> None:
@@ -93,37 +93,37 @@ def test_a_win_without_play_neither_lengthens_a_run_nor_ends_one() -> None:
     assert teller.runs["Ada"] == Run("Ada", 2, 1, 3)
     assert "Bo" not in teller.runs
     # A player that does not answer has lost, so its run is over, but no opponent ended it.
-    assert last("Ada>Bo", "Ada>Bo", "Ada>Bo", "Bo!Ada") is None
+    assert last_story("Ada>Bo", "Ada>Bo", "Ada>Bo", "Bo!Ada") is None
     assert "Ada" not in teller_of("Ada>Bo", "Ada>Bo", "Bo!Ada").runs
 
 
 def test_the_last_without_a_loss_falls() -> None:
     rounds = ["Ada>Bo Cem=Dot", "Ada=Cem Bo>Dot", "Ada=Dot Bo>Cem"]
-    assert last(*rounds, "Dot>Ada") == (Tale.LAST_UNBEATEN, "Dot", "Ada", 0, 0)
+    assert last_story(*rounds, "Dot>Ada") == (Tale.LAST_UNBEATEN, "Dot", "Ada", 0, 0)
 
 
 def test_an_upset_needs_a_table_that_says_something() -> None:
     rounds = ["Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Ada>Fox Bo>Eva Cem>Hal Dot>Gil"]
-    assert last("Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Eva>Ada", players=8) is None
-    assert last(*rounds, "Eva>Ada", players=8) == (Tale.UPSET, "Eva", "Ada", 4, 0)
+    assert last_story("Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Eva>Ada", players=8) is None
+    assert last_story(*rounds, "Eva>Ada", players=8) == (Tale.UPSET, "Eva", "Ada", 4, 0)
     assert [(gap.outcome.winner, gap.places) for gap in teller_of(*rounds, "Eva>Ada", players=8).upsets] == [("Eva", 4)]
 
 
 def test_climbing_into_the_first_three_and_a_late_first_win() -> None:
     rounds = ["Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Ada>Fox Bo>Eva Cem>Dot Gil=Hal", "Ada>Bo Cem>Gil Fox=Eva"]
-    assert last(*rounds, "Dot>Hal", players=8) == (Tale.CLIMBS, "Dot", "Hal", 3, 0)
+    assert last_story(*rounds, "Dot>Hal", players=8) == (Tale.CLIMBS, "Dot", "Hal", 3, 0)
     drawn = ["Ada=Bo Cem=Dot"] * 3
-    assert last(*drawn, "Ada=Bo Dot>Cem")[0] == Tale.TAKES_LEAD
+    assert last_story(*drawn, "Ada=Bo Dot>Cem")[0] == Tale.TAKES_LEAD
     lost = ["Ada>Bo"] * 3
-    assert last(*lost, "Bo>Cem") == (Tale.FIRST_WIN, "Bo", "Cem", 4, 0)
+    assert last_story(*lost, "Bo>Cem") == (Tale.FIRST_WIN, "Bo", "Cem", 4, 0)
 
 
 def test_first_place_becomes_certain_once_by_points_alone() -> None:
     two = ["Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot"]
-    assert last(*two, "Ada>Dot", matches_each=4) == (Tale.CERTAIN, "Ada", "Dot", 0, 3)
+    assert last_story(*two, "Ada>Dot", matches_each=4) == (Tale.CERTAIN, "Ada", "Dot", 0, 3)
     # Another match may decide.
-    assert last(*two, matches_each=3) == (Tale.CERTAIN, "Ada", "", 0, 0)
-    assert last(*two, "Ada=Dot", matches_each=4) == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
+    assert last_story(*two, matches_each=3) == (Tale.CERTAIN, "Ada", "", 0, 0)
+    assert last_story(*two, "Ada=Dot", matches_each=4) == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
     decided = teller_of(*two, "Ada>Dot Bo=Cem", matches_each=3)
     assert [story.tale for story in decided.stories].count(Tale.CERTAIN) == 1
     # Equal points may still be ordered by wins: that is not certain.

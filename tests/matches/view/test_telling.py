@@ -13,11 +13,11 @@ from matches.view import sight, telling
 from matches.view.stories import Story
 from matches.view.telling import BURST_S
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 
 @pytest.fixture
-def kept() -> Iterator[None]:
+def caching() -> Iterator[None]:
     """Keep cached texts, as outside of transactions."""
     telling.forget_all()
     yield
@@ -41,7 +41,7 @@ def play(place: make.Setting, *winners: str) -> None:
             make.report(match, winner)
 
 
-def four() -> make.Setting:
+def league_of_four() -> make.Setting:
     """A league of four: P01 wins in rounds 1 and 2, everybody else draws."""
     place = make.setting(players=4)
     play(place, "P01")
@@ -50,9 +50,9 @@ def four() -> make.Setting:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("kept")
-def test_stories_that_are_continued_are_those_that_are_told_at_once() -> None:
-    place = four()
+@pytest.mark.usefixtures("caching")
+def test_stories_continued_round_by_round_equal_those_told_all_at_once() -> None:
+    place = league_of_four()
     seen = [stories()]
     play(place, "P04", "P02")
     seen.append(stories())
@@ -63,21 +63,21 @@ def test_stories_that_are_continued_are_those_that_are_told_at_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("kept")
-def test_a_correction_changes_what_is_told_and_its_undoing_changes_it_back() -> None:
-    place = four()
+@pytest.mark.usefixtures("caching")
+def test_after_a_correction_the_stories_are_told_anew() -> None:
+    place = league_of_four()
     play(place, "P04", "P02")
     before = stories()
     leader_beaten = [story for story in before if story.round_number == 3]
     assert leader_beaten
-    do("void", match_id=leader_beaten[0].match_id, reason="wrong game", by="x")
+    make_correction("void", match_id=leader_beaten[0].match_id, reason="wrong game", by="x")
     after = stories()
     assert leader_beaten[0] not in after
     assert after == sorted(telling.tell_all(sight.public(place.league)).stories, key=lambda story: -story.seq)
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("caching")
 def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
     place = make.setting(players=4)
     freeze.plan(league_id="fall", from_round=3)
@@ -98,7 +98,7 @@ def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
 
 @pytest.mark.django_db
 def test_stories_of_results_that_came_in_together_begin_with_the_most_interesting() -> None:
-    place = four()
+    place = league_of_four()
     play(place, "P04", "P02")
     news = telling.latest(sight.public(place.league), 50)
     for burst in news.bursts:
@@ -108,7 +108,7 @@ def test_stories_of_results_that_came_in_together_begin_with_the_most_interestin
 
 @pytest.mark.django_db
 def test_the_end_of_a_round_says_who_leads() -> None:
-    place = four()
+    place = league_of_four()
     texts = [line.text for line in parts.feed(sight.public(place.league), 20)]
     assert "Round 2 is over. Player 1 leads with 6 points, 4 ahead." in texts
     assert "Round 1 is over. Player 1 leads with 3 points, 2 ahead." in texts
@@ -121,8 +121,8 @@ def test_the_end_of_a_round_says_who_leads() -> None:
 
 @pytest.mark.django_db
 def test_the_feed_of_the_past_tells_only_what_was_known_then() -> None:
-    place = four()
-    then = place.league.event_seq
+    place = league_of_four()
+    seq = place.league.event_seq
     before = parts.feed(sight.public(place.league), 20)
     play(place, "P04", "P02")
-    assert parts.feed(sight.past(place.league, then), 20) == before
+    assert parts.feed(sight.past(place.league, seq), 20) == before

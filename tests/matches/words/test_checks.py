@@ -37,7 +37,7 @@ def test_every_text_about_the_valid_values_of_a_field_has_hebrew() -> None:
     assert without_hebrew(texts) == []
 
 
-def test_an_agents_words_are_set_apart_and_do_no_harm() -> None:
+def test_an_agents_words_are_set_apart_and_escaped() -> None:
     with translation.override("he"):
         shown = checks.sentence(say(SAID, said=HOSTILE))
     assert shown.startswith("הוא ענה: <bdi>")

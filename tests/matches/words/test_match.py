@@ -31,7 +31,7 @@ def test_the_reason_of_a_lost_attempt_is_translated_also_in_events_of_earlier_ve
         assert match.reason_lost({"why": why}) == hebrew
 
 
-def played(details: dict[str, Any], *, winner: str | None = "P01", correction: int | None = None) -> Outcome:
+def outcome_with(details: dict[str, Any], *, winner: str | None = "P01", correction: int | None = None) -> Outcome:
     """A match that a referee reported as won, or as drawn."""
     return Outcome(
         match_id="R1M1",
@@ -81,7 +81,7 @@ QUOTED = "כלשונו: “\u2068what the referee said\u2069”"
 def test_why_a_game_ended_is_told_in_the_readers_language(
     details: dict[str, Any], winner: str | None, english: str, hebrew: str
 ) -> None:
-    assert match.why(played(details, winner=winner)) == english
+    assert match.why(outcome_with(details, winner=winner)) == english
     with translation.override("he"):
-        assert match.why(played(details, winner=winner)) == hebrew
-    assert match.why(played(details, winner=winner, correction=1)) == "what the referee said"
+        assert match.why(outcome_with(details, winner=winner)) == hebrew
+    assert match.why(outcome_with(details, winner=winner, correction=1)) == "what the referee said"

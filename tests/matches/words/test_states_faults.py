@@ -46,7 +46,7 @@ def test_a_fault_is_translated_from_its_fields() -> None:
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        # As stored before causes were.
+        # As stored before faults had causes.
         ({"sentence": "P02 did not answer"}, "P02 did not answer"),
         ({"sentence": ""}, "P02"),
         # A student's referee.

@@ -15,7 +15,7 @@ from matches.league.corrections import applying
 from matches.models import Broadcast, Delivery, League, Message
 from matches.view import rank_history, sight
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 
@@ -50,18 +50,18 @@ def test_the_last_column_of_the_charts_equals_the_table() -> None:
     assert {code: points[-1] for code, points in shown_ranks.points.items()} == {
         row.player_id: row.points for row in view.standings
     }
-    first = {row.player_id: (row.tied_rank, row.points) for row in view.table(before_round=2)}
-    assert {code: (shown_ranks.ranks[code][0], shown_ranks.points[code][0]) for code in first} == first
+    after_round_1 = {row.player_id: (row.tied_rank, row.points) for row in view.table(before_round=2)}
+    assert {code: (shown_ranks.ranks[code][0], shown_ranks.points[code][0]) for code in after_round_1} == after_round_1
 
 
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
     place = make.playing(players=4)
     make.finish_round(place, None)
-    do("points", player_id="P02", points=-2, reason="too many calls", by="x")
+    make_correction("points", player_id="P02", points=-2, reason="too many calls", by="x")
     make.playing_on(place)
     make.finish_round(place, None)
-    do("points", player_id="P03", points=5, reason="helped the others", by="x")
-    undone = do("points", player_id="P04", points=7, reason="a mistake", by="x")
+    make_correction("points", player_id="P03", points=5, reason="helped the others", by="x")
+    undone = make_correction("points", player_id="P04", points=7, reason="a mistake", by="x")
     applying.undo(league_id="fall", number=undone.number, reason="was a mistake", by="x")
     shown_ranks = rank_history.rank_history(public())
     assert shown_ranks.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
@@ -94,17 +94,17 @@ def test_chart_lines_follow_the_table_and_are_limited() -> None:
     assert (race.rounds, race.left_out) == ([1, 2], 1)
 
 
-def letters_of(found: charts.Cross) -> dict[str, str]:
-    """Each row of the cross table in a word: x for oneself, - for no match."""
+def letters_of(cross_table: charts.Cross) -> dict[str, str]:
+    """One letter for each cell, by the row's player: x for the player itself, - for no match."""
     return {
         row.player.player_id: "".join(
             "x" if cell is None else "".join(one.letter for one in cell) or "-" for cell in row.cells
         )
-        for row in found.rows
+        for row in cross_table.rows
     }
 
 
-def test_a_cell_of_the_cross_table_is_the_result_of_the_rows_player() -> None:
+def test_a_cell_of_the_cross_table_is_the_result_for_the_rows_player() -> None:
     place = make.playing(players=4)
     first, second = place.match("R1M1"), place.match("R1M2")
     make.report(first, first.player_a.code)
@@ -136,11 +136,12 @@ def test_there_is_no_cross_table_for_too_many_players() -> None:
     assert charts.cross(public(), max_players=3) == charts.Cross([], too_many=3)
 
 
-def answers(place: make.Setting, match_id: str, *entries: dict[str, Any], attempt: int = 1) -> None:
+def record_answers(place: make.Setting, match_id: str, *entries: dict[str, Any], attempt: int = 1) -> None:
+    """Add entries to the transcript of a match."""
     match = place.match(match_id)
-    known = Message.objects.filter(match=match).count()
+    stored = Message.objects.filter(match=match).count()
     Message.objects.bulk_create(
-        Message(match=match, attempt=attempt, n=known + n, entry=make.line(n) | entry)
+        Message(match=match, attempt=attempt, n=stored + n, entry=make.line(n) | entry)
         for n, entry in enumerate(entries)
     )
 
@@ -159,7 +160,7 @@ def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> Non
     first, second = place.match("R1M1"), place.match("R1M2")
     a, b = first.player_a.code, first.player_b.code
     make.report(first, a)
-    answers(
+    record_answers(
         place,
         "R1M1",
         answer(a, 10),
@@ -175,28 +176,28 @@ def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> Non
         answer("P99", 4),
         answer(["P01"], 4),
     )
-    answers(place, "R1M1", answer(b, 7), attempt=2)
-    answers(place, "R1M2", answer(second.player_a.code, 7))
+    record_answers(place, "R1M1", answer(b, 7), attempt=2)
+    record_answers(place, "R1M2", answer(second.player_a.code, 7))
     rows = {
         lane.name: [(row.name, row.median, row.slowest, len(row.answers), row.late) for row in lane.rows]
         for lane in times.of_league(public())
     }
-    # An invitation is only acknowledged, a choice is thought about: one median of both would tell of neither.
+    # An invitation is only acknowledged, a choice is thought about: one median of both would describe neither.
     assert rows == {"join": [(a, "4 ms", "4 ms", 1, 0)], "choice": [(a, "30 ms", "80 ms", 3, 0), (b, "", "", 1, 1)]}
 
 
 def test_charts_of_a_frozen_board_do_not_change() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    answers(place, "R1M1", answer("P01", 10), answer("P04", 20))
+    record_answers(place, "R1M1", answer("P01", 10), answer("P04", 20))
     freeze.plan(league_id="fall", from_round=2)
     lifecycle.start_round(league_id="fall")
     before = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
     make.open_current("fall")
     make.finish_round(place, 1)
-    answers(place, "R2M1", answer("P01", 1000))
-    answers(place, "R1M1", answer("P01", 1000), attempt=2)
-    do("points", player_id="P02", points=9, reason="hidden for now", by="x")
+    record_answers(place, "R2M1", answer("P01", 1000))
+    record_answers(place, "R1M1", answer("P01", 1000), attempt=2)
+    make_correction("points", player_id="P02", points=9, reason="hidden for now", by="x")
     League.objects.update(starts_at=timezone.now())
     after = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
     assert after == before
@@ -210,9 +211,9 @@ def test_charts_of_a_frozen_board_do_not_change() -> None:
 def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    do("points", player_id="P02", points=-2, reason="too many calls", by="x")
-    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x")
-    do("disqualify", player_id="P03", matches_become="keep", reason="plays under two names", by="x")
+    make_correction("points", player_id="P02", points=-2, reason="too many calls", by="x")
+    make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x")
+    make_correction("disqualify", player_id="P03", matches_become="keep", reason="plays under two names", by="x")
     context = board()
     lines = {line.row.player_id: line for line in context["standings"]}
     assert (lines["P02"].given, lines["P02"].why) == ("−2", "too many calls")
@@ -236,20 +237,20 @@ def test_a_running_match_shows_for_whom_it_waits_and_the_deadline() -> None:
         one = next(one for one in board()["matches"] if one.match_id == "R1M1")
         return one.progress, one.deadline and one.deadline._replace(since=one.deadline.since[:4])
 
-    def wait(first: str, limit: str) -> Deadline:
+    def deadline(first: str, limit: str) -> Deadline:
         return Deadline(str(timezone.now().year), first, limit, 4)
 
     assert shown() == ("handed to a referee", None)
     make.progress(match, state="WAITING_FOR_PLAYERS")
-    assert shown() == ("waiting for players", wait("5", "27"))
+    assert shown() == ("waiting for players", deadline("5", "27"))
     make.progress(place.match("R1M1"), state="WAITING_FOR_PLAYERS", joined=[a])
-    assert shown() == (f"waiting for {b}", wait("5", "27"))
+    assert shown() == (f"waiting for {b}", deadline("5", "27"))
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b])
-    assert shown() == ("collecting choices", wait("30", "127"))
+    assert shown() == ("collecting choices", deadline("30", "127"))
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[b])
-    assert shown() == (f"{b} has locked in", wait("30", "127"))
+    assert shown() == (f"{b} has locked in", deadline("30", "127"))
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a, b])
-    assert shown() == ("both have locked in", wait("30", "127"))
+    assert shown() == ("both have locked in", deadline("30", "127"))
 
 
 def test_a_player_that_misses_an_older_broadcast_is_behind() -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 
 from matches.models import Delivery, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import assert_costs_the_same
+from tests.matches.audience.looking import assert_same_query_count
 from tests.matches.audience.test_pages import many_players
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
@@ -27,7 +27,7 @@ def fill(count: int) -> str:
         The path of its charts page.
     """
     many_players(count)
-    first = Match.objects.filter(status="WIN").select_related("player_a")
+    finished = Match.objects.filter(status="WIN").select_related("player_a")
     Message.objects.bulk_create(
         Message(
             match=match,
@@ -35,23 +35,23 @@ def fill(count: int) -> str:
             n=n,
             entry=make.line(n, sender=match.player_a.code, message_type="GAME_JOIN_ACK", elapsed_ms=9),
         )
-        for match in first
+        for match in finished
         for n in range(3)
     )
     assert Delivery.objects.filter(state="PENDING").count() >= count
     return "/leagues/board/charts/"
 
 
-def test_the_charts_cost_the_same_for_3_players_and_for_300(client: Client) -> None:
-    assert_costs_the_same(client, fill)
+def test_the_charts_make_as_many_queries_for_3_players_as_for_300(client: Client) -> None:
+    assert_same_query_count(client, fill)
 
 
 def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client: Client) -> None:
     make.setting()
-    words = "No match has been played yet. The chart begins with the results of the first round."
+    sentence = "No match has been played yet. The chart begins with the results of the first round."
     for path, charts in (("/leagues/fall/", 2), ("/leagues/fall/charts/", 3)):
         text = client.get(path).content.decode()
-        assert (text.count(words), text.count("data-plot")) == (charts, 0)
+        assert (text.count(sentence), text.count("data-plot")) == (charts, 0)
 
 
 def test_every_cell_of_the_cross_table_leads_to_its_match(client: Client) -> None:

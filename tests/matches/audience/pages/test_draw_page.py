@@ -15,16 +15,16 @@ from matches.league import lifecycle
 from matches.models import Event, Match
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/matches/R1M1/"
 SEED = bytes(range(32))
-UNSEALED = "a referee that does not seal its verdicts"
+UNSEALED_SENTENCE = "a referee that does not seal its verdicts"
 
 
 def amend(kind: str, **data: Any) -> None:
-    """Give the last event of a kind more data, as the league manager will write it."""
+    """Give the last event of a kind more data, as the league manager writes it for a committed draw."""
     event = Event.objects.filter(league_id="fall", kind=kind).latest("seq")
     event.data |= data
     event.save(update_fields=["data"])
@@ -32,7 +32,7 @@ def amend(kind: str, **data: Any) -> None:
     sight._pasts.clear()
 
 
-def committed(match_id: str = "R1M1", seed: bytes = SEED) -> None:
+def publish_commitment(match_id: str = "R1M1", seed: bytes = SEED) -> None:
     amend("round_started", draw_commitments={match_id: commitment(seed)})
 
 
@@ -53,7 +53,7 @@ def check_of(part: str) -> dict[str, Any]:
 
 def test_a_match_without_commitment_shows_nothing_about_the_draw(client: Client) -> None:
     make.playing(players=2)
-    # As with a round that an older site has begun.
+    # A round that was started by an older version of the site has no commitments.
     Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     assert " hidden>" in draw_part(client)
 
@@ -61,7 +61,7 @@ def test_a_match_without_commitment_shows_nothing_about_the_draw(client: Client)
 def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -> None:
     make.playing(players=2)
     Match.objects.update(draw_seed=SEED.hex())
-    committed()
+    publish_commitment()
     part = draw_part(client)
     assert commitment(SEED)[:12] in part
     assert "data-check" not in part
@@ -70,14 +70,14 @@ def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -
 
 def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex(), play=1, sealed=True)
     assert check_of(draw_part(client)) == {
         "players": ["P01", "P02"],
         "choices": ["even", "odd"],
         "number": 8,
-        # The referee of this test leaves it out.
+        # The referee of this test does not report the parity.
         "parity": None,
         "winner": "P01",
         "commitment": commitment(SEED),
@@ -89,9 +89,9 @@ def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
     }
 
 
-def test_a_technical_loss_has_no_number_and_still_a_seed(client: Client) -> None:
+def test_a_technical_loss_has_no_number_but_a_seed(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     match = place.match("R1M1")
     make.report(match, None, **make.silent(match, "P02"))
     amend("match_finished", draw_seed=SEED.hex())
@@ -101,29 +101,29 @@ def test_a_technical_loss_has_no_number_and_still_a_seed(client: Client) -> None
 
 def test_a_match_of_a_referee_that_does_not_seal_has_no_draw_check(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     make.report(place.match("R1M1"), "P01")
     part = draw_part(client)
-    assert UNSEALED in part
+    assert UNSEALED_SENTENCE in part
     assert "data-check" not in part
 
 
-def test_a_correction_changes_the_result_and_not_what_was_drawn(client: Client) -> None:
+def test_a_correction_does_not_change_what_the_check_of_the_draw_gets(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
-    do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice")
+    make_correction("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice")
     check = check_of(draw_part(client))
     assert (check["winner"], check["number"]) == ("P01", 8)
 
 
 def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(client: Client) -> None:
     place = make.playing(players=2)
-    committed()
+    publish_commitment()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
-    do("replay", match_id="R1M1", reason="P01 was called twice")
+    make_correction("replay", match_id="R1M1", reason="P01 was called twice")
     second = commitment(bytes(32))
     amend("corrected", draw_commitments={"R1M1": second})
     part = draw_part(client)
@@ -133,12 +133,12 @@ def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(clie
     assert "play 2" in part
 
 
-def test_behind_a_freeze_nothing_of_a_hidden_draw_is_shown(client: Client) -> None:
+def test_the_seed_of_a_match_behind_a_freeze_is_not_shown(client: Client) -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.look()
-    committed("R2M1")
+    publish_commitment("R2M1")
     make.report(place.match("R2M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     assert SEED.hex() not in client.get("/leagues/fall/matches/R2M1/").content.decode()

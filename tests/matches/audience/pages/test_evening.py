@@ -1,4 +1,4 @@
-"""The end of a league: podium, path and figures; only when it is over, and only of what the audience may know."""
+"""The summary of a league that is over: podium, the champion's path and figures; only of what the audience may know."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from matches.models import League
 from matches.view import sight
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, assert_harmless
-from tests.matches.correcting import do, over
+from tests.matches.correcting import make_correction, play_to_end
 
 pytestmark = pytest.mark.django_db
 
 
-def seen(*, staff: bool = False) -> Evening | None:
-    """The end of the only league."""
+def summary_now(*, staff: bool = False) -> Evening | None:
+    """The summary of the only league; None before its end."""
     return evening.of_view(sight.view(League.objects.get(), staff=staff))
 
 
-def ended(**how: Any) -> Evening:
-    """The end of a league that was played to it; PLAYER_A won every match."""
-    over(make.playing(**how))
-    known = seen()
-    assert known is not None
-    return known
+def summary_after_end(**how: Any) -> Evening:
+    """The summary of a league that was played to its end; PLAYER_A won every match."""
+    play_to_end(make.playing(**how))
+    summary = summary_now()
+    assert summary is not None
+    return summary
 
 
-def test_there_is_none_before_the_end_nor_for_a_league_that_was_stopped() -> None:
+def test_there_is_no_summary_before_the_end_nor_of_a_stopped_league() -> None:
     place = make.setting(players=4)
-    assert seen() is None
+    assert summary_now() is None
     make.playing_on(place)
     make.finish_round(place)
-    assert seen() is None
+    assert summary_now() is None
     lifecycle.stop(league_id="fall")
-    assert seen() is None
+    assert summary_now() is None
 
 
-def test_podium_path_and_figures() -> None:
-    known = ended(players=4)
-    assert [(step.row.player_id, step.height, step.row.place) for step in known.steps] == [
+def test_the_summary_has_podium_path_and_figures() -> None:
+    summary = summary_after_end(players=4)
+    assert [(step.row.player_id, step.height, step.row.place) for step in summary.steps] == [
         ("P01", 3, "1"),
         ("P02", 2, "2"),
         ("P03", 1, "3"),
     ]
-    [path] = known.paths
+    [path] = summary.paths
     assert [(one.round_number, one.letter, one.place, one.opponent is not None) for one in path.steps] == [
         (1, "W", 1, True),
         (2, "W", 1, True),
         (3, "W", 1, True),
     ]
-    names = [figure.line.name for figure in known.figures]
+    names = [figure.line.name for figure in summary.figures]
     assert names == ["run", "lead", "finish", "luckiest", "matches"]
 
 
-def test_a_round_without_a_match_is_a_point_of_the_path_without_an_opponent() -> None:
-    path = ended(players=3).paths[0]
+def test_a_round_without_a_match_is_a_step_of_the_path_without_an_opponent() -> None:
+    path = summary_after_end(players=3).paths[0]
     assert [step.opponent is None for step in path.steps].count(True) == 1
     assert [step.letter for step in path.steps if step.opponent is None] == [""]
 
@@ -69,10 +69,10 @@ def test_a_round_without_a_match_is_a_point_of_the_path_without_an_opponent() ->
 def test_champions_who_share_the_first_place_stand_equally_high() -> None:
     place = make.playing(players=2)
     make.finish_round(place, None)
-    known = seen()
-    assert known is not None
-    assert [(step.height, step.row.place) for step in known.steps] == [(3, "=1"), (3, "=1")]
-    assert len(known.paths) == 2
+    summary = summary_now()
+    assert summary is not None
+    assert [(step.height, step.row.place) for step in summary.steps] == [(3, "=1"), (3, "=1")]
+    assert len(summary.paths) == 2
 
 
 def test_nobody_stands_on_the_podium_of_a_table_of_zeros() -> None:
@@ -80,45 +80,45 @@ def test_nobody_stands_on_the_podium_of_a_table_of_zeros() -> None:
     make.look()
     match = place.match("R1M1")
     make.report(match, None, **make.silent(match, "P01", "P02"))
-    known = seen()
-    assert known is not None
-    assert (known.steps, known.champions, known.paths) == ([], [], [])
+    summary = summary_now()
+    assert summary is not None
+    assert (summary.steps, summary.champions, summary.paths) == ([], [], [])
 
 
 def test_a_disqualified_player_is_not_on_the_podium() -> None:
-    ended(players=4)
-    do("disqualify", player_id="P01", matches_become="keep")
-    known = seen()
-    assert known is not None
-    assert "P01" not in [step.row.player_id for step in known.steps]
+    summary_after_end(players=4)
+    make_correction("disqualify", player_id="P01", matches_become="keep")
+    summary = summary_now()
+    assert summary is not None
+    assert "P01" not in [step.row.player_id for step in summary.steps]
 
 
-def test_behind_a_freeze_only_the_staff_sees_it() -> None:
+def test_behind_a_freeze_only_the_staff_sees_the_summary() -> None:
     place = make.veiled()
-    over(place)
-    assert seen() is None
-    assert seen(staff=True) is not None
+    play_to_end(place)
+    assert summary_now() is None
+    assert summary_now(staff=True) is not None
     for _ in range(3):
         freeze.unveil(league_id="fall")
-        assert seen() is None
+        assert summary_now() is None
         frames = pages.fragments(PageKey("screen", "fall"), "en")
         assert frames is not None and 'data-scene="figures"' not in "".join(frames.values())
     freeze.unveil(league_id="fall")
-    assert seen() == seen(staff=True) is not None
+    assert summary_now() == summary_now(staff=True) is not None
 
 
-def test_a_long_path_has_points_instead_of_letters() -> None:
-    known = ended(players=4)
+def test_a_long_path_has_dots_instead_of_letters() -> None:
+    summary = summary_after_end(players=4)
     view = sight.public(League.objects.get())
-    [path] = known.paths
+    [path] = summary.paths
     many = list(range(1, 60))
     course = evening.RankHistory(many, {"P01": many}, {"P01": many})
     assert (path.letters, evening.path_of(view, path.row, course).letters) == (True, False)
 
 
 def marks(places: list[int]) -> list[tuple[int, int, bool]]:
-    """The rounds and places that stand beside the path of a player with these places."""
-    path = ended(players=4).paths[0]
+    """What is written beside the path of a player who had these places: round, place, whether it is the deepest."""
+    path = summary_after_end(players=4).paths[0]
     course = evening.RankHistory(list(range(1, len(places) + 1)), {"P01": places}, {"P01": places})
     found = evening.path_of(sight.public(League.objects.get()), path.row, course).marks
     return [(mark.step.round_number, mark.step.place, mark.deepest) for mark in found]
@@ -134,13 +134,13 @@ def marks(places: list[int]) -> list[tuple[int, int, bool]]:
         ([1] * 60, [(1, 1, False), (60, 1, False)]),
     ],
 )
-def test_a_long_path_has_the_places_that_give_it_a_scale(
+def test_a_long_path_names_its_first_last_and_deepest_place(
     places: list[int], expected: list[tuple[int, int, bool]]
 ) -> None:
     assert marks(places) == expected
 
 
-def test_names_stay_harmless(client: Client) -> None:
+def test_hostile_names_are_harmless_on_the_pages_of_a_finished_league(client: Client) -> None:
     place = make.setting(players=0)
     League.objects.update(display_name=HOSTILE[:64])
     make.hire()
@@ -152,8 +152,8 @@ def test_names_stay_harmless(client: Client) -> None:
         assert_harmless(client.get(path).content.decode())
 
 
-def test_the_end_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended(players=4)
+def test_the_summary_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    summary_after_end(players=4)
     evening.forget_all()
     known = evening.Known(*([None] * 3))  # type: ignore[arg-type]
     made: list[int] = []
@@ -162,7 +162,7 @@ def test_the_end_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     view = sight.public(League.objects.get())
     assert [evening._known(view) is known for _ in range(3)] == [True] * 3
     assert made == [1]
-    do("points", player_id="P01", points=1)
+    make_correction("points", player_id="P01", points=1)
     evening._known(sight.public(League.objects.get()))
     assert made == [1, 1]
     evening.forget_all()

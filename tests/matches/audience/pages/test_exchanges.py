@@ -1,4 +1,4 @@
-"""The comparison of answers with the expected ones: the expected ones conform, and deviations are marked."""
+"""The comparison of an answer with the expected answer, which conforms to its schema; deviations are marked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from league_sdk.protocol.transcript import body_for_transcript
 from matches.audience.pages.exchanges import Line, comparison, curl, exchanges, expected_answer, is_legal, is_usable
 from tests.places import sample
 
-ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
-ME = Agent(code="P01", endpoint="http://192.0.2.7:8101/mcp")
+CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+AGENT = Agent(code="P01", endpoint="http://192.0.2.7:8101/mcp")
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", CALLS)
 def test_the_expected_answer_conforms_to_its_schema(name: str) -> None:
     expected = expected_answer(sample(name), "P01")
     assert expected["message_type"] == schemas.MODELS[name].answer
@@ -30,7 +30,7 @@ def test_the_expected_answer_conforms_to_its_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize("sent", [None, [], "x", {}, {"message_type": []}, {"message_type": "GAME_OVER"}])
-def test_requests_without_an_answer_expect_nothing(sent: Any) -> None:
+def test_no_answer_is_expected_to_a_message_that_asks_for_none(sent: Any) -> None:
     assert expected_answer(sent, "P01") == {}
 
 
@@ -49,13 +49,13 @@ def test_each_deviation_of_an_answer_has_its_mark_and_cost() -> None:
     assert marks(right | {"mood": "good"})["mood"] == ("more", False)
     without = {name: value for name, value in right.items() if name != "parity_choice"}
     assert marks(without)["parity_choice"] == ("missing", True)
-    # The referee looks further than the field of that name.
+    # The referee finds the choice in other fields, too, so this one costs nothing.
     assert marks(without | {"choice": "odd"})["parity_choice"] == ("wrong", False)
     joined = expected_answer(sample("GAME_INVITATION"), "P01")
     assert marks(joined | {"accept": False}, "GAME_INVITATION")["accept"] == ("ok", False)
 
 
-def test_valid_values_in_words_are_in_the_readers_language() -> None:
+def test_expected_values_described_in_words_are_in_the_readers_language() -> None:
     right = expected_answer(sample("CHOOSE_PARITY_CALL"), "P01")
     with translation.override("he"):
         rows = comparison(right, right | {"timestamp": "yesterday", "auth_token": "with a space"}, usable=True)
@@ -77,7 +77,7 @@ def line(number: int, sender: str, recipient: str, **how: Any) -> Line:
     return Line(1, {"n": number, "at": "2025-01-15T10:15:00+00:00", "sender": sender, "recipient": recipient} | how)
 
 
-def test_requests_and_answers_are_paired_and_the_others_left_out() -> None:
+def test_requests_and_answers_of_one_player_are_paired_and_the_other_players_left_out() -> None:
     call = sample("CHOOSE_PARITY_CALL")
     pairs = exchanges(
         [
@@ -89,7 +89,7 @@ def test_requests_and_answers_are_paired_and_the_others_left_out() -> None:
             line(5, "P01", "REF01", body={"late": 1}),
             line(6, "REF01", "P01", method="notify_match_result", message_type="GAME_OVER", body=sample("GAME_OVER")),
         ],
-        ME,
+        AGENT,
     )
     assert [(one.key, one.asked, len(one.answers)) for one in pairs] == [
         ("1.0", False, 1),
@@ -101,7 +101,7 @@ def test_requests_and_answers_are_paired_and_the_others_left_out() -> None:
 
 def test_a_truncated_body_cannot_be_sent_again() -> None:
     long = body_for_transcript(sample("CHOOSE_PARITY_CALL") | {"more": "x" * 9000})
-    [one] = exchanges([line(1, "REF01", "P01", method="m", message_type="CHOOSE_PARITY_CALL", body=long)], ME)
+    [one] = exchanges([line(1, "REF01", "P01", method="m", message_type="CHOOSE_PARITY_CALL", body=long)], AGENT)
     assert (one.whole, one.again, one.curl) == (False, False, "")
 
 
@@ -118,12 +118,12 @@ def test_the_curl_command_sends_the_recorded_body() -> None:
     [
         ("inbox", "inbox://1", ("inbox", "", "")),
         ("bridge", "inbox://1", ("bridge", "application/json", "")),
-        ("inbox", ME.endpoint, ("inbox", "", "curl")),
-        ("x", ME.endpoint, ("", "application/json", "curl")),
-        (None, ME.endpoint, ("", "application/json", "curl")),
+        ("inbox", AGENT.endpoint, ("inbox", "", "curl")),
+        ("x", AGENT.endpoint, ("", "application/json", "curl")),
+        (None, AGENT.endpoint, ("", "application/json", "curl")),
     ],
 )
-def test_a_request_says_by_which_way_it_went(way: str | None, endpoint: str, shown: tuple[str, str, str]) -> None:
+def test_a_request_says_by_which_way_it_was_sent(way: str | None, endpoint: str, shown: tuple[str, str, str]) -> None:
     call = sample("CHOOSE_PARITY_CALL")
     kind = {"shape": "canonical", "method": "choose_parity", "content_type": "application/json"}
     wire = {"path": "/mcp", "id": 1001, "session": False, "status": 200, "way": way} | kind

@@ -1,4 +1,4 @@
-"""The join page: the address another machine reaches, the requests that work, the kit; never a code."""
+"""The join page: an address that other machines can reach, examples that work, the kit; never a code."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def page(client: Client, path: str = "/leagues/fall/join/") -> str:
     return answer.content.decode()
 
 
-def copied(text: str) -> list[str]:
-    """The texts to copy."""
-    matched = re.findall(r"data-copy-text>(.*?)</pre>", text, re.S)
+def texts_to_copy(page_text: str) -> list[str]:
+    """The texts of the page that have a copy button."""
+    matched = re.findall(r"data-copy-text>(.*?)</pre>", page_text, re.S)
     marks = {"&quot;": '"', "&#x27;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&"}
     return [re.sub("|".join(marks), lambda seen: marks[seen[0]], one) for one in matched]
 
@@ -53,7 +53,7 @@ def test_the_join_page_warns_of_a_local_address(client: Client, settings: Any) -
 
 def test_the_curl_request_registers(client: Client) -> None:
     make.open_league()
-    curl = next(text for text in copied(page(client)) if text.startswith("curl"))
+    curl = next(text for text in texts_to_copy(page(client)) if text.startswith("curl"))
     words = shlex.split(curl.replace("\\\n", ""))
     path = words[words.index("POST") + 1].partition("://")[2].partition("/")[2]
     answer = client.post(f"/{path}", words[-1], content_type="application/json")
@@ -63,7 +63,7 @@ def test_the_curl_request_registers(client: Client) -> None:
 
 def test_the_python_example_compiles(client: Client) -> None:
     make.open_league()
-    for text in copied(page(client)):
+    for text in texts_to_copy(page(client)):
         if text.startswith("import"):
             compile(text, "shown", "exec")
             return
@@ -72,16 +72,16 @@ def test_the_python_example_compiles(client: Client) -> None:
 
 def test_the_join_page_shows_the_loops_of_the_protocol_with_the_address_of_the_site(client: Client) -> None:
     make.open_league()
-    protocol, shown = client.get("/protocol.md").content.decode(), copied(page(client))
+    protocol, shown = client.get("/protocol.md").content.decode(), texts_to_copy(page(client))
     loops = [text for text in shown if "http://testserver/inbox" in text]
     assert len(loops) == 3
     for text in loops:
         assert f"\n{text.replace('http://testserver', 'http://localhost:8000')}```\n" in protocol
 
 
-def test_the_command_of_the_bridge_is_one_that_it_takes(client: Client) -> None:
+def test_the_bridge_accepts_the_command_on_the_join_page(client: Client) -> None:
     make.open_league(registration_code="sesame-opens")
-    [command] = [text for text in copied(page(client)) if "bridge.py" in text]
+    [command] = [text for text in texts_to_copy(page(client)) if "bridge.py" in text]
     parser = argparse.ArgumentParser()
     bridge.add_arguments(parser)
     options = parser.parse_args(shlex.split(command)[2:])
@@ -118,7 +118,7 @@ def test_the_join_page_says_whether_registration_is_open_full_or_closed(client: 
     assert seen == ["open", "full", "closed"]
 
 
-def test_the_check_form_knows_the_game(client: Client) -> None:
+def test_the_check_form_sends_the_leagues_game(client: Client) -> None:
     opening.create_league(league_id="ttt", display_name="T", game_type="tic_tac_toe", settings={})
     tags = Tags(page(client, "/leagues/ttt/join/")).found
     assert {"name": "game_type", "value": "tic_tac_toe", "type": "hidden"} in [dict(attrs) for _, attrs in tags]
@@ -126,16 +126,16 @@ def test_the_check_form_knows_the_game(client: Client) -> None:
     assert answer.status_code == 303
 
 
-def test_the_page_costs_the_same_with_3_players_and_with_100(client: Client) -> None:
+def test_the_page_makes_as_many_queries_with_3_players_as_with_100(client: Client) -> None:
     make.open_league()
-    costs = []
+    query_counts = []
     for first, last in ((1, 4), (4, 100)):
         for number in range(first, last):
             make.join(f"P{number}", "fall", port=8100 + number)
         page(client)
-        with make.counting(costs):
+        with make.counting(query_counts):
             page(client)
-    assert costs[0] == costs[1]
+    assert query_counts[0] == query_counts[1]
 
 
 @pytest.mark.parametrize("language", kit.LANGUAGES)
@@ -163,7 +163,7 @@ def test_a_kit_has_every_file_that_its_folder_has(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", kit.LANGUAGES)
-def test_the_container_of_a_kit_takes_the_files_that_are_there_and_no_token(language: str) -> None:
+def test_the_container_of_a_kit_copies_only_files_of_the_kit_and_the_league_file(language: str) -> None:
     text = (ROOT / "examples" / "kit" / language / "Dockerfile").read_text(encoding="utf-8")
     lines = [line.split() for line in text.splitlines() if line.startswith("COPY") and "--from" not in line]
     copied = {name for words in lines for name in words[1:-1]}
@@ -178,8 +178,8 @@ def test_the_join_page_offers_the_kit_in_every_language(client: Client) -> None:
     assert [language for _link, language in links] == list(kit.LANGUAGES)
     assert {client.get(link).status_code for link, _language in links} == {200}
     starts = [f'{one.start} --name "My Agent" --code YOUR-CODE' for one in kit.LANGUAGES.values()]
-    assert [start for start in copied(text) if start in starts] == starts
-    # The address that was everybody's before there was a choice.
+    assert [start for start in texts_to_copy(text) if start in starts] == starts
+    # The address of the only kit, before there was one for each language, leads to the first.
     assert client.get("/leagues/fall/join/kit.zip").content == client.get(links[0][0]).content
     assert client.get("/leagues/fall/join/kit-cobol.zip").status_code == 404
 
@@ -201,6 +201,6 @@ def test_the_join_page_says_how_the_agents_of_the_readers_machine_are_reached(cl
         assert "No call gets through: start it with --dial-out, or use the bridge." in text
     assert "<html" not in part
     assert mine.endpoint not in part
-    # At an address that is not shown to be the agent's the site tells nobody what it found.
+    # As long as an agent has not proved that its address is its own, the page does not say what a call found there.
     AgentToken.objects.update(proven=False)
     assert call_found not in page(client, "/leagues/fall/join/")

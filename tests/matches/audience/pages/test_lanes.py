@@ -55,7 +55,11 @@ def answer_entry(n: int, player: str, seconds: float, elapsed_ms: int | None, **
     return call(n, player, seconds) | answer | changes
 
 
-NOTHING = {"http_status": None, "body": None, "problem": "no answer within 30 s"}
+NO_ANSWER = {"http_status": None, "body": None, "problem": "no answer within 30 s"}
+
+
+# A class in `waits` is w, a player's lane (a, b) and a part of a wait for this player: start (s), middle (m), end (e).
+# The class with x says that the wait ended without an answer.
 
 
 def rows(*entries: dict[str, Any], steps: Any = (), in_play: bool = False) -> list[Any]:
@@ -86,7 +90,7 @@ def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
         ({}, "ok", "12 ms of 30 s"),
         ({"problem": "no choice in it"}, "wrong", "12 ms of 30 s"),
         ({"elapsed_ms": 30_500}, "late", "30.5 s: too late by 500 ms"),
-        ({"elapsed_ms": 30_000} | NOTHING, "never", "no answer in 30 s"),
+        ({"elapsed_ms": 30_000} | NO_ANSWER, "never", "no answer in 30 s"),
         ({"http_status": None, "body": None, "problem": "connection refused"}, "never", "no answer"),
         ({"elapsed_ms": None, "notes": ["came after the verdict"]}, "aside", ""),
         ({"elapsed_ms": "12", "limit_ms": []}, "ok", "12 ms of 30 s"),
@@ -100,7 +104,7 @@ def test_answers_in_time_wrong_late_and_missing_are_distinguished(
 
 
 def test_a_players_lane_is_hollow_while_no_answer_comes() -> None:
-    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), answer_entry(2, "P01", 30, 30_000) | NOTHING)
+    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), answer_entry(2, "P01", 30, 30_000) | NO_ANSWER)
     assert [(row.kind, row.waits) for row in lane_rows] == [
         ("message", "was wax"),
         ("message", "wam wax"),
@@ -109,7 +113,7 @@ def test_a_players_lane_is_hollow_while_no_answer_comes() -> None:
     ]
 
 
-def test_an_answer_by_the_players_own_post_is_timed_from_its_call() -> None:
+def test_a_callback_is_timed_from_the_call_that_it_answers() -> None:
     posted = answer_entry(1, "P01", 4, 0, limit_ms=None, http_status=None, notes=["answered by a POST of its own"])
     assert message_rows(rows(call(0, "P01", 0), posted))[1] == ("1-1", "a", "ok", "4 s of 30 s")
 
@@ -209,7 +213,7 @@ def test_a_wrong_clock_of_a_referee_does_not_change_the_order() -> None:
     ]  # fmt: skip
 
 
-def test_a_match_without_a_message_was_ended_by_the_league() -> None:
+def test_a_match_without_a_message_was_ended_by_the_league_manager() -> None:
     assert [row.lane for row in rows(steps=[{"state": "FINISHED", "at": at(3)}])] == ["l"]
 
 

@@ -13,8 +13,8 @@ from matches.league import freeze
 from matches.view import luck
 from matches.view.luck import Keeper
 from tests import factories as make
-from tests.matches.audience.looking import Tags, cost
-from tests.matches.correcting import do
+from tests.matches.audience.looking import Tags, query_count
+from tests.matches.correcting import make_correction
 from tests.matches.view.test_luck import played
 
 pytestmark = pytest.mark.django_db
@@ -22,8 +22,8 @@ BOARD, SCREEN, PLAYER = "/leagues/fall/", "/leagues/fall/screen/", "/leagues/fal
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> Keeper:
-    """Figures are there as soon as they are asked for."""
+def luck_at_once(monkeypatch: pytest.MonkeyPatch) -> Keeper:
+    """Luck is computed as soon as a page asks for it, not in the background."""
     keeper = Keeper(play_again, lambda function: function())
     monkeypatch.setattr(luck, "keeper", keeper)
     return keeper
@@ -49,8 +49,8 @@ def test_nothing_is_said_before_there_are_enough_matches(client: Client) -> None
     for path in (BOARD, SCREEN, PLAYER):
         text = text_of(client, path)
         assert (bars(text), "data-luck" in text) == ([], False)
-    luck = figures(client)
-    assert (luck["after_round"], luck["players"], luck["current"], luck["coin"]) == (None, [], False, None)
+    answer = figures(client)
+    assert (answer["after_round"], answer["players"], answer["current"], answer["coin"]) == (None, [], False, None)
 
 
 def test_the_board_has_a_bar_for_everyone_and_says_what_they_mean(client: Client) -> None:
@@ -61,17 +61,17 @@ def test_the_board_has_a_bar_for_everyone_and_says_what_they_mean(client: Client
     assert "if rounds 1 to 2 were played again" in text
     assert "every place could be chance" in text
     assert 'href="/docs/luck/"' in text
-    # Two matches whose players said different things are worth 1.5 points each.
+    # A match whose players chose differently is worth 1.5 points to each; everybody has played two.
     assert re.findall(r'c-expected opt"[^>]*>([\d.]+)<', text) == ["3.0"] * 4
 
 
 def test_the_figures_of_page_and_api_are_the_same(client: Client) -> None:
     played(3)
-    luck = figures(client)
-    assert (luck["after_round"], luck["current"], luck["game_of_chance"], luck["coin"]) == (3, True, True, True)
-    assert (luck["matches"], luck["kept"], luck["replays"]) == (6, 0, 1000)
+    answer = figures(client)
+    assert (answer["after_round"], answer["current"], answer["game_of_chance"], answer["coin"]) == (3, True, True, True)
+    assert (answer["matches"], answer["kept"], answer["replays"]) == (6, 0, 1000)
     text = text_of(client)
-    for one in luck["players"]:
+    for one in answer["players"]:
         row = text[text.index(f'id="row-{one["player_id"]}"') :].partition("</tr>")[0]
         (bar,) = [attrs for tag, attrs in Tags(row).found if tag == "rect"]
         assert (bar["x"], bar["width"]) == (str(one["low"] - 1), str(one["high"] - one["low"] + 1))
@@ -90,7 +90,7 @@ def test_the_champion_is_the_best_with_a_probability(client: Client) -> None:
         assert f"{champion['player_id']} would be first with a probability of {share}" in text
     else:
         assert "data-luck-champion" not in text
-    do("points", player_id="P04", points=50, reason="for the test")
+    make_correction("points", player_id="P04", points=50, reason="for the test")
     assert "P04 would be first with a probability of more than 99 %" in text_of(client)
 
 
@@ -114,7 +114,7 @@ def test_behind_a_freeze_all_figures_are_those_of_the_rounds_that_are_shown(clie
     freeze.plan(league_id="fall", from_round=3)
     make.playing_on(place)
     make.finish_round(place, 0)
-    do("points", player_id="P04", points=50, reason="for the test")
+    make_correction("points", player_id="P04", points=50, reason="for the test")
     assert figures(client) == before
     for path, text in zip((BOARD, PLAYER), shown, strict=True):
         assert [one["viewbox"] for one in bars(text_of(client, path))] == [one["viewbox"] for one in bars(text)]
@@ -133,12 +133,12 @@ def test_the_replay_has_no_bars(client: Client) -> None:
     assert bars(text_of(client, "/leagues/fall/replay/")) == []
 
 
-def test_the_bars_make_no_query(client: Client, at_once: Keeper) -> None:
+def test_the_bars_need_no_query_of_their_own(client: Client, luck_at_once: Keeper) -> None:
     played(3, players=8)
-    with_bars = [cost(client, path) for path in (BOARD, SCREEN, PLAYER)]
-    at_once.forget_all()
-    at_once.start = None
-    assert [cost(client, path) for path in (BOARD, SCREEN, PLAYER)] == with_bars
+    with_bars = [query_count(client, path) for path in (BOARD, SCREEN, PLAYER)]
+    luck_at_once.forget_all()
+    luck_at_once.start = None
+    assert [query_count(client, path) for path in (BOARD, SCREEN, PLAYER)] == with_bars
 
 
 def test_the_sentences_are_in_hebrew_too(client: Client) -> None:
@@ -153,10 +153,10 @@ def test_a_game_of_skill_has_hollow_bars_only_for_those_who_could_be_average(
 ) -> None:
     monkeypatch.setattr("league_sdk.rules.even_odd.EvenOdd.chances", lambda self, details: None)
     played(5, players=6)
-    luck = figures(client)
-    assert not luck["game_of_chance"]
+    answer = figures(client)
+    assert not answer["game_of_chance"]
     text = text_of(client)
-    hollow = {one["player_id"] for one in luck["players"] if one["coin"]}
+    hollow = {one["player_id"] for one in answer["players"] if one["coin"]}
     drawn = re.findall(r'id="row-(P\d\d)".*?class="(luck[^"]*)"', text, re.DOTALL)
     assert {player_id for player_id, kind in drawn if kind == "luck luck-coin"} == hollow
     assert "c-expected" not in text

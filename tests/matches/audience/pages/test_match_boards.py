@@ -1,4 +1,4 @@
-"""What the audience sees of games in turns: the match page move by move, the lines of the league's board."""
+"""What the audience sees of games in turns: the match page move by move, and the lines on the league's page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def reload() -> Match:
     return Match.objects.select_related("referee", "player_a", "player_b", "league").get()
 
 
-def after(game_type: str, *moves: Any) -> tuple[Any, dict[str, Any]]:
+def state_after(game_type: str, *moves: Any) -> tuple[Any, dict[str, Any]]:
+    """The game, and its state after the two players' moves in turn."""
     game, players = get_game(game_type), ("P01", "P02")
     state = game.new_state(players)
     for turn, move in enumerate(moves):
@@ -44,9 +45,9 @@ def after(game_type: str, *moves: Any) -> tuple[Any, dict[str, Any]]:
     return game, state
 
 
-def show(match: Match, *moves: Any) -> None:
-    """The referee tells of the board after these moves."""
-    game, state = after(match.league.game_type, *moves)
+def show_board(match: Match, *moves: Any) -> None:
+    """The referee reports the board after these moves."""
+    game, state = state_after(match.league.game_type, *moves)
     progress = {"state": "COLLECTING_CHOICES", "joined": ["P01", "P02"], "view": game.view(state, None)}
     assert make.progress(match, **progress) == "ok"
 
@@ -74,7 +75,7 @@ def grid(page: str) -> str:
 
 
 def cells(page: str) -> list[str]:
-    """Every cell of the grid: its mark, or nothing."""
+    """The mark in each cell of the grid, empty if there is none."""
     return [mark.strip() for mark in re.findall(r'<span\s+class="cell[^"]*">([^<]*)', grid(page))]
 
 
@@ -83,7 +84,7 @@ def test_the_board_grows_with_every_move(client: Client) -> None:
     assert 'class="grid"' not in page_of(client)
     shown = []
     for moves in ((), (4,), (4, 0), (4, 0, 8)):
-        show(reload(), *moves)
+        show_board(reload(), *moves)
         shown.append(cells(page_of(client)))
     assert shown == [
         [""] * 9,
@@ -99,13 +100,13 @@ def test_the_board_grows_with_every_move(client: Client) -> None:
 
 
 def test_a_screen_reader_is_told_what_colours_and_marks_show(client: Client) -> None:
-    """A screen reader is told what colours and marks show: the last move, the line, empty cells."""
-    show(playing("connect_four"), 3)
+    """The last move, the winning line and the empty cells are also said in words."""
+    show_board(playing("connect_four"), 3)
     shown = grid(page_of(client))
     assert shown.count("the last move") == 1
     assert len(re.findall(r">empty<", shown)) == 41
     assert re.findall(r'<th scope="col">(\d)</th>', shown) == ["0", "1", "2", "3", "4", "5", "6"]
-    game, state = after("connect_four", 0, 1, 0, 1, 0, 1, 0)
+    game, state = state_after("connect_four", 0, 1, 0, 1, 0, 1, 0)
     outcome = game.outcome(state)
     finish(reload(), outcome.details, outcome.winner)
     page = page_of(client)
@@ -115,9 +116,9 @@ def test_a_screen_reader_is_told_what_colours_and_marks_show(client: Client) -> 
 
 
 def test_lines_of_the_board_page_say_whose_turn_it_is_and_how_it_ended(client: Client) -> None:
-    show(playing("tic_tac_toe"), 4)
+    show_board(playing("tic_tac_toe"), 4)
     assert "P02 to move" in words(str(client.get("/leagues/fall/").content.decode()))
-    game, state = after("tic_tac_toe", 0, 1, 2, 4, 3, 5, 7, 6, 8)
+    game, state = state_after("tic_tac_toe", 0, 1, 2, 4, 3, 5, 7, 6, 8)
     finish(reload(), game.outcome(state).details, None)
     text = words(str(client.get("/leagues/fall/").content.decode()))
     assert "draw · 9 moves" in text
@@ -126,7 +127,7 @@ def test_lines_of_the_board_page_say_whose_turn_it_is_and_how_it_ended(client: C
 
 def test_an_unfinished_match_shows_its_board_if_it_had_a_move(client: Client) -> None:
     playing("tic_tac_toe")
-    game, state = after("tic_tac_toe", 4)
+    game, state = state_after("tic_tac_toe", 4)
     finish(reload(), game.unfinished(state), "P01", status="TECHNICAL_LOSS")
     assert cells(page_of(client)) == ["", "", "", "", "X", "", "", "", ""]
     ended = Event.objects.get(kind="match_finished")
@@ -148,7 +149,7 @@ def test_the_numbers_game_shows_both_choices_and_the_sum(client: Client) -> None
 
 
 def test_a_league_whose_game_is_not_installed_is_still_shown(client: Client) -> None:
-    """The package that brought it was removed, or fails to load."""
+    """The package that contains the game was removed, or fails to load."""
     playing("tic_tac_toe")
     League.objects.update(game_type="removed_game")
     for path in ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/"):
@@ -156,7 +157,7 @@ def test_a_league_whose_game_is_not_installed_is_still_shown(client: Client) -> 
         assert (answer.status_code, "removed_game" in answer.content.decode()) == (200, True)
 
 
-def test_a_hostile_board_is_text_or_nothing(client: Client) -> None:
+def test_a_hostile_board_is_escaped_or_not_drawn(client: Client) -> None:
     match = playing("tic_tac_toe")
     bad = {"board": [["<b>", "&"]], "marks": {"P01": "<b>"}, "moves": ["<script>"]}
     for view in (bad, {"board": "<script>"}, {"board": [["<script>"]]}, {"board": [[{}]], "moves": {}}):
@@ -169,7 +170,7 @@ def test_a_hostile_board_is_text_or_nothing(client: Client) -> None:
 # Boards on the projector and on the board page ------------------------------------------------------
 
 
-EVERYWHERE = ("screen", "board")
+PAGES_WITH_BOARDS = ("screen", "board")
 
 
 def drawn_on(kind: str, *, staff: bool = False) -> str:
@@ -179,18 +180,18 @@ def drawn_on(kind: str, *, staff: bool = False) -> str:
     return "".join(fragments.values())
 
 
-@pytest.mark.parametrize("kind", EVERYWHERE)
+@pytest.mark.parametrize("kind", PAGES_WITH_BOARDS)
 def test_the_same_board_is_on_the_projector_and_on_the_board_page(kind: str) -> None:
-    show(playing("connect_four"), 3, 3, 4)
+    show_board(playing("connect_four"), 3, 3, 4)
     text = drawn_on(kind)
     assert text.count('class="game game-grid game-discs"') == 1
     assert ('d="M35 55h0M45 55h0"' in text, 'd="M35 45h0"' in text) == (True, True)
     assert "P02 to move" in words(text)
 
 
-@pytest.mark.parametrize("kind", [*EVERYWHERE, "match"])
+@pytest.mark.parametrize("kind", [*PAGES_WITH_BOARDS, "match"])
 @pytest.mark.parametrize("state", ["COLLECTING_CHOICES", "DRAWING_NUMBER"])
-def test_choices_that_a_referee_tells_too_early_are_in_no_drawing(kind: str, state: str) -> None:
+def test_choices_that_a_referee_reports_too_early_are_in_no_drawing(kind: str, state: str) -> None:
     match = playing("even_odd")
     view = {"choices": {"P01": "odd", "P02": "odd"}, "drawn_number": 7, "number_parity": "odd"}
     progress = {"joined": ["P01", "P02"], "locked_in": ["P01", "P02"], "view": view}
@@ -203,12 +204,12 @@ def test_choices_that_a_referee_tells_too_early_are_in_no_drawing(kind: str, sta
     assert (text.count('class="g-lock"'), "g-choice" in text, "g-drawn" in text) == (2, False, False)
 
 
-@pytest.mark.parametrize("kind", EVERYWHERE)
+@pytest.mark.parametrize("kind", PAGES_WITH_BOARDS)
 def test_a_frozen_board_draws_nothing_that_happens_behind_it(kind: str) -> None:
     playing("tic_tac_toe")
     League.objects.update(frozen_seq=1, frozen={"after": 0, "names": {}, "summary": {}, "agents": [], "states": {}})
     before = drawn_on(kind)
-    show(reload(), 4, 0)
+    show_board(reload(), 4, 0)
     assert drawn_on(kind) == before
     assert "game-grid" not in before
     assert "game-grid" in drawn_on(kind, staff=True)

@@ -15,7 +15,7 @@ from matches.league import lifecycle, losses, opening
 from matches.league.corrections import applying
 from matches.models import Match
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/matches/R1M1/"
@@ -54,13 +54,13 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
 def test_a_sealed_result_says_if_players_may_not_know_it(client: Client) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
-    untold = "The result counts, but they may not have heard it."
+    untold_sentence = "The result counts, but they may not have heard it."
     Match.objects.update(seal={"told": True})
-    assert untold not in page_of(client)
+    assert untold_sentence not in page_of(client)
     Match.objects.update(seal={"untold": True})
-    assert untold in page_of(client)
-    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right")
-    assert untold not in page_of(client)
+    assert untold_sentence in page_of(client)
+    make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right")
+    assert untold_sentence not in page_of(client)
 
 
 def test_choices_are_in_the_readers_language(client: Client) -> None:
@@ -73,7 +73,7 @@ def test_choices_are_in_the_readers_language(client: Client) -> None:
 
 
 def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
-    """R1M1 ends by technical loss."""
+    """Report R1M1 as a technical loss with these faults."""
     match = place.match("R1M1")
     fields = make.silent(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
     assert make.report(match, None, **fields)["status"] == "ACCEPTED"
@@ -135,7 +135,7 @@ def test_a_corrected_match_shows_the_reason_and_the_reported_result(client: Clie
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
     how: dict[str, Any] = {"league_id": "fall", "by": "ada"}
-    do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
+    make_correction("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
     page = page_of(client)
     assert part(page, "p", "verdict").startswith("P02 won")
     corrections = part(page, "ul", "corrections")
@@ -168,14 +168,14 @@ def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> Non
     assert "Hidden" not in page_of(client)
 
 
-def many(count: int) -> None:
+def report_with_messages(count: int) -> None:
     place = make.playing(players=2)
     entries = [make.line(number, notes=[f"found at {ADDRESS}"], body={"at": ADDRESS}) for number in range(count)]
     make.report(place.match("R1M1"), "P01", transcript=entries)
 
 
 def test_messages_are_fetched_separately_with_masked_addresses(client: Client, admin_client: Client) -> None:
-    many(2)
+    report_with_messages(2)
     page = page_of(client)
     assert re.findall(r'<a href="(messages\?[^"]+)">', page) == ["messages?message=1-0", "messages?message=1-1"]
     assert client.get(f"{PATH}messages?message=1-1").json() == {"at": "[address]"}
@@ -188,19 +188,19 @@ def test_messages_are_fetched_separately_with_masked_addresses(client: Client, a
     assert admin_client.get(f"{PATH}messages?message=1-1&as=staff").json() == {"at": ADDRESS}
 
 
-def test_the_messages_cost_the_same_for_3_and_for_300(client: Client) -> None:
-    costs = []
+def test_the_messages_are_read_with_as_many_queries_for_3_as_for_300(client: Client) -> None:
+    query_counts = []
     for count in (3, 300):
         make.League.objects.all().delete()
         Agent.objects.all().delete()
-        many(count)
-        with make.counting(costs):
+        report_with_messages(count)
+        with make.counting(query_counts):
             assert len(client.get(f"{PATH}messages").json()) == count
-    assert costs[0] == costs[1]
+    assert query_counts[0] == query_counts[1]
 
 
 def test_a_long_match_stays_light(client: Client) -> None:
-    """A body may have 4 kB; the page does not carry it."""
+    """A message body may have 4 kB; the page does not contain the bodies."""
     place = make.playing(players=2)
     entries = [make.line(number, body={"text": "x" * 4000}) for number in range(170)]
     make.report(place.match("R1M1"), "P01", transcript=entries)
@@ -209,7 +209,7 @@ def test_a_long_match_stays_light(client: Client) -> None:
     assert len(page.encode()) < 200_000
 
 
-def test_the_board_carries_its_moves_for_the_replay(client: Client) -> None:
+def test_the_board_contains_its_moves_and_how_long_each_took(client: Client) -> None:
     make.hire()
     Agent.objects.update(game_types=["tic_tac_toe"])
     opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")

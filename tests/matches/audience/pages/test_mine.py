@@ -24,7 +24,7 @@ from tests.matches.reports import report
 pytestmark = pytest.mark.django_db
 
 
-def checked(agent: Agent, *, passed: bool | None) -> None:
+def check(agent: Agent, *, passed: bool | None) -> None:
     """Check an agent; None leaves the check running."""
     asking.ask(endpoint=agent.endpoint, caller=Caller("127.0.0.1", instructor=True))
     [job] = taking.take(now=timezone.now() + timedelta(seconds=1))
@@ -32,33 +32,33 @@ def checked(agent: Agent, *, passed: bool | None) -> None:
         runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed))
 
 
-def state(word: str) -> Callable[[Agent], None]:
-    def put(agent: Agent) -> None:
+def set_state(word: str) -> Callable[[Agent], None]:
+    def change(agent: Agent) -> None:
         Agent.objects.filter(pk=agent.pk).update(state=word, silences=3, problem="no connection")
 
-    return put
+    return change
 
 
 CASES: list[tuple[Callable[[Agent], None], str, str, bool]] = [
     (lambda agent: None, "do", "Not checked", False),
-    (lambda agent: checked(agent, passed=None), "wait", "Checking", True),
-    (lambda agent: checked(agent, passed=True), "ready", "Ready", True),
-    (lambda agent: checked(agent, passed=False), "do", "Wrong answers", True),
-    (state("SUSPENDED"), "do", "Suspended", False),
-    (state("SHUTDOWN"), "do", "Shut down", False),
-    (state("ACTIVE"), "do", "Unreachable", False),
+    (lambda agent: check(agent, passed=None), "wait", "Checking", True),
+    (lambda agent: check(agent, passed=True), "ready", "Ready", True),
+    (lambda agent: check(agent, passed=False), "do", "Wrong answers", True),
+    (set_state("SUSPENDED"), "do", "Suspended", False),
+    (set_state("SHUTDOWN"), "do", "Shut down", False),
+    (set_state("ACTIVE"), "do", "Unreachable", False),
     (lambda agent: League.objects.update(out={agent.code: "withdrawn"}), "out", "Out of the league", False),  # type: ignore[func-returns-value]
     (lambda agent: League.objects.update(left_out={agent.code: "failed"}), "out", "Not in the schedule", False),  # type: ignore[func-returns-value]
     (lambda agent: lifecycle.stop(league_id="fall"), "out", "The league is over", False),  # type: ignore[func-returns-value]
 ]
 
 
-@pytest.mark.parametrize(("happens", "word", "headline", "has_report"), CASES, ids=[case[2] for case in CASES])
+@pytest.mark.parametrize(("change", "word", "headline", "has_report"), CASES, ids=[case[2] for case in CASES])
 def test_the_verdict_on_an_agent_has_one_word_and_one_headline(
-    happens: Callable[[Agent], None], word: str, headline: str, has_report: bool
+    change: Callable[[Agent], None], word: str, headline: str, has_report: bool
 ) -> None:
     place = make.setting()
-    happens(place.players[0].agent)
+    change(place.players[0].agent)
     agent = place.players[0].fresh()
     verdict = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
     assert (verdict.word, verdict.headline, bool(verdict.report)) == (word, headline, has_report)
@@ -90,7 +90,7 @@ def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do
         context = mine.context(place.league, [agent], proven=proven)
         return " ".join(render_to_string("leagues/mine_part.html", context).split())
 
-    # Nobody has called it so far, and nothing else is said.
+    # The league has not called the agent so far, and the page says only that.
     assert "The league will call your agent at its address: it has not done so yet." in shown(proven=True)
     registration.note_ping(agent_id=agent.pk, problem="refused", found=str(note(Code.NOBODY_LISTENS)))
     agent = place.players[0].fresh()
@@ -102,12 +102,12 @@ def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do
     assert "Start it at its port" not in shown(proven=False)
 
 
-@pytest.mark.parametrize(("port", "waits"), [(8101, True), (8102, True), (9999, False)])
-def test_no_trial_is_sent_to_a_program_that_plays_under_another_path(port: int, waits: bool) -> None:
-    """The program may be a rival's, whose address somebody has registered with another path or a question mark."""
+@pytest.mark.parametrize(("port", "playing"), [(8101, True), (8102, True), (9999, False)])
+def test_a_match_at_the_same_port_under_another_path_counts_as_in_play(port: int, playing: bool) -> None:
+    """The program may be a rival's, whose address somebody registered with another path or a question mark."""
     place = make.playing(players=2)
     assert sorted(player.agent.endpoint for player in place.players) == [
         f"http://localhost:{number}/mcp" for number in (8101, 8102)
     ]
     other = make.join("Other", endpoint=f"http://127.0.0.1:{port}/mcp?1").agent
-    assert mine.in_play(other) == ("R1M1" if waits else None)
+    assert mine.in_play(other) == ("R1M1" if playing else None)

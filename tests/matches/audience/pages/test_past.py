@@ -1,4 +1,4 @@
-"""Views of the past: table and matches are as they were at that event."""
+"""Views of the past: table and matches as they were after an event."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def states(view: View) -> dict[str, tuple[str, int]]:
 
 
 class RememberingMachine(LeagueMachine):
-    """Whatever happens: what was seen when an event was the last one is seen again when one goes back to it."""
+    """After any steps, a view of the past shows what was seen when its event was the last one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ class RememberingMachine(LeagueMachine):
         league = self.place.league
         last = sight.everything(league)
         assert sight.past(league, last.moment.seq).standings == last.standings
-        for seq, then in self.seen.items():
+        for seq, (standings, match_states) in self.seen.items():
             view = sight.past(league, seq)
             assert view.moment.seq == seq
-            assert view.standings == then[0]
+            assert view.standings == standings
             if not view.is_present:
-                assert states(view) == then[1]
+                assert states(view) == match_states
 
 
 @pytest.mark.parametrize("examples", [3, pytest.param(15, marks=pytest.mark.long)])
@@ -83,19 +83,19 @@ def test_a_past_view_shows_a_running_match_as_it_was_then() -> None:
     assert states(sight.past(place.league, place.league.event_seq - 1))["R1M1"] == ("PENDING", 0)
     make.open_current("fall")
 
-    def note(expected: tuple[str, int]) -> None:
+    def expect(expected: tuple[str, int]) -> None:
         record("fall", EventKind.SETTINGS_CHANGED)
         states_by_event[place.league.event_seq] = expected
 
     make.look()
-    note(("ASSIGNED", 1))
+    expect(("ASSIGNED", 1))
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
         make.progress(place.match("R1M1"), state=state)
-        note((state, 1))
+        expect((state, 1))
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
-    note(("READY", 1))
+    expect(("READY", 1))
     make.look()
-    note(("ASSIGNED", 2))
+    expect(("ASSIGNED", 2))
     match = place.match("R1M1")
     make.report(match, match.player_a.code)
     states_by_event[place.league.event_seq] = ("FINISHED", 2)
@@ -104,8 +104,8 @@ def test_a_past_view_shows_a_running_match_as_it_was_then() -> None:
     assert states(sight.past(place.league, max(states_by_event)))["R2M1"] == ("PENDING", 0)
 
 
-def then(match: Match, *, seconds: int, frozen: bool = False) -> str:
-    """The state of a match of a round that is on, so long after its start."""
+def state_then(match: Match, *, seconds: int, frozen: bool = False) -> str:
+    """The state of a match of a running round, so many seconds after the round's start."""
     league = League(league_id="fall", frozen_seq=1 if frozen else None)
     at = START + timedelta(seconds=seconds)
     moment = Moment(seq=1, at=at, rounds={1: RoundThen(1, "RUNNING", START)})
@@ -119,13 +119,13 @@ def steps(*states: tuple[str, int]) -> list[dict[str, str]]:
 def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:
     match = make.playing().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("READY", 5), ("ASSIGNED", 6), ("COLLECTING_CHOICES", 2), ("FINISHED", 9))
-    assert [then(match, seconds=second) for second in (0, 1, 4, 5, 6, 9)] == [
+    assert [state_then(match, seconds=second) for second in (0, 1, 4, 5, 6, 9)] == [
         "READY",
         "ASSIGNED",
         "ASSIGNED",
         "READY",
         "COLLECTING_CHOICES",
-        # It has no result in this view: it is to be played again.
+        # Finished, but without a result in this view: the match is to be played again.
         "READY",
     ]
 
@@ -133,20 +133,20 @@ def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:
 def test_a_frozen_view_uses_only_times_of_the_league_manager() -> None:
     match = make.playing().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("WAITING_FOR_PLAYERS", 2), ("COLLECTING_CHOICES", 3))
-    assert [then(match, seconds=second, frozen=True) for second in (0, 2, 4)] == ["READY", "ASSIGNED", "ASSIGNED"]
+    assert [state_then(match, seconds=second, frozen=True) for second in (0, 2, 4)] == ["READY", "ASSIGNED", "ASSIGNED"]
 
 
 def test_a_past_view_says_who_joined_only_if_it_is_certain() -> None:
-    from_row = make.playing().match("R1M1")
-    shown = {}
+    match = make.playing().match("R1M1")
+    seq_of = {}
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
-        make.progress(from_row, state=state, joined=["P01"], locked_in=["P01"])
+        make.progress(match, state=state, joined=["P01"], locked_in=["P01"])
         record("fall", EventKind.SETTINGS_CHANGED)
-        shown[state] = League.objects.get().event_seq
+        seq_of[state] = League.objects.get().event_seq
     record("fall", EventKind.SETTINGS_CHANGED)
     row = queries.matches_of(League.objects.get()).get(match_id="R1M1")
     marks = {}
-    for state, seq in shown.items():
+    for state, seq in seq_of.items():
         player = parts.match_row(row, sight.past(League.objects.get(), seq)).a
         marks[state] = (player.joined, player.locked_in)
     assert marks == {
@@ -166,12 +166,12 @@ def test_any_past_moment_is_folded_from_few_events(
     with django_capture_on_commit_callbacks(execute=True):
         sight.past(place.league, len(events) - 1)
         sight.everything(place.league)
-    longest = []
+    reads = []
     read = sight._read
-    monkeypatch.setattr(sight, "_read", lambda rows: longest.append(len(event_rows := read(rows))) or event_rows)
+    monkeypatch.setattr(sight, "_read", lambda rows: reads.append(len(event_rows := read(rows))) or event_rows)
     for seq in range(1, len(events) + 1):
         assert sight.moment(place.league, seq) == fold(Moment(), events[:seq])
-    assert max(longest) <= sight.EVENTS_PER_CACHED_MOMENT
+    assert max(reads) <= sight.EVENTS_PER_CACHED_MOMENT
 
 
 def test_a_restarted_demo_league_has_no_results_of_the_previous_one() -> None:

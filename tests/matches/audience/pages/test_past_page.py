@@ -28,7 +28,7 @@ PARTS = f"{PAGE}fragments/"
 
 @pytest.fixture
 def place() -> make.Setting:
-    """Four players; round 1 is played, round 2 is on."""
+    """Four players; round 1 is over, round 2 is being played."""
     place = make.playing(players=4)
     make.finish_round(place)
     make.playing_on(place)
@@ -49,24 +49,20 @@ def points(html: str) -> list[str]:
 
 def test_the_replay_of_every_event_shows_its_board_and_sentence(client: Client, place: make.Setting) -> None:
     events = list(place.league.events.order_by("seq"))
-    tables_shown = [shown(client, event.seq) for event in events]
-    assert [moment["at"] for moment in tables_shown] == [event.seq for event in events]
-    assert [moment["text"] for moment in tables_shown] == [
-        words_events.happened(event.kind, event.data) for event in events
-    ]
-    tables = [points(moment["fragments"]["standings"]) for moment in tables_shown]
+    moments = [shown(client, event.seq) for event in events]
+    assert [moment["at"] for moment in moments] == [event.seq for event in events]
+    assert [moment["text"] for moment in moments] == [words_events.happened(event.kind, event.data) for event in events]
+    tables = [points(moment["fragments"]["standings"]) for moment in moments]
     assert tables[0] == []
-    first = next(n for n, event in enumerate(events) if event.kind == "match_finished")
-    assert [tables[first - 1], tables[first], tables[first + 1]] == [
+    first_result = next(n for n, event in enumerate(events) if event.kind == "match_finished")
+    assert [tables[first_result - 1], tables[first_result], tables[first_result + 1]] == [
         ["0"] * 4,
         ["3", "0", "0", "0"],
         ["3", "3", "0", "0"],
     ]
     now = pages.fragments(PageKey("board", "fall"), "en")
     assert now is not None
-    assert {name: tables_shown[-1]["fragments"][name] for name in past.SHOWN} == {
-        name: now[name] for name in past.SHOWN
-    }
+    assert {name: moments[-1]["fragments"][name] for name in past.SHOWN} == {name: now[name] for name in past.SHOWN}
 
 
 def test_the_replay_page_without_javascript_shows_the_same_fragments(client: Client, place: make.Setting) -> None:
@@ -77,6 +73,7 @@ def test_the_replay_page_without_javascript_shows_the_same_fragments(client: Cli
         assert f'name="at" min="1" max="{place.league.event_seq}" value="{at}"' in text
 
 
+# For an event, the events to which the buttons beside the slider lead.
 STEPS = {
     1: {"next": 2, "next-round": 7},
     2: {"first": 1, "round-before": 1, "before": 1, "next": 3, "next-round": 7},
@@ -155,9 +152,9 @@ class Elements(HTMLParser):
         self.count += 1
 
 
-def test_a_long_history_costs_no_more_queries_and_elements_than_a_short_one(client: Client) -> None:
+def test_a_long_history_needs_no_more_queries_and_elements_than_a_short_one(client: Client) -> None:
     make.playing(players=4)
-    costs, sizes = [], []
+    query_counts, element_counts = [], []
     for count in (3, 300, 5000):
         seq = League.objects.get().event_seq
         now = timezone.now()
@@ -165,11 +162,11 @@ def test_a_long_history_costs_no_more_queries_and_elements_than_a_short_one(clie
             Event(league_id="fall", seq=seq + number, kind="paused", at=now) for number in range(1, count + 1)
         )
         League.objects.update(event_seq=seq + count)
-        with make.counting(costs):
+        with make.counting(query_counts):
             text = client.get(PAGE, {"at": seq + 2}).content.decode()
-        sizes.append(Elements(text[: text.index('class="board"')]).count)
-    assert len(set(costs)) == 1
-    assert len(set(sizes)) == 1
+        element_counts.append(Elements(text[: text.index('class="board"')]).count)
+    assert len(set(query_counts)) == 1
+    assert len(set(element_counts)) == 1
 
 
 def test_each_of_100_rounds_has_a_mark_and_12_have_a_label(client: Client) -> None:
@@ -179,8 +176,8 @@ def test_each_of_100_rounds_has_a_mark_and_12_have_a_label(client: Client) -> No
     marks = client.get(PAGE).context["replay"].marks
     assert (len(marks), marks[0].x, marks[-1].x) == (100, "1.00%", "100.00%")
     assert [mark.label for mark in marks if mark.label] == [1, 10, 19, 28, 37, 46, 55, 64, 73, 82, 91, 100]
-    turned = client.get(PAGE, headers={"Accept-Language": "he"}).context["replay"].marks
-    assert (turned[0].x, turned[-1].x) == ("99.00%", "0.00%")
+    hebrew_marks = client.get(PAGE, headers={"Accept-Language": "he"}).context["replay"].marks
+    assert (hebrew_marks[0].x, hebrew_marks[-1].x) == ("99.00%", "0.00%")
 
 
 def test_the_replay_of_a_league_without_events_is_shown(client: Client) -> None:
@@ -189,7 +186,7 @@ def test_the_replay_of_a_league_without_events_is_shown(client: Client) -> None:
     assert shown(client, 1)["at"] == 0
 
 
-def test_the_replay_does_not_tell_events_for_the_desk(client: Client) -> None:
+def test_the_replay_does_not_show_events_that_are_only_for_the_desk(client: Client) -> None:
     make.open_league("fall")
     record("fall", EventKind.ROLE_GIVEN, user="teacher@school.example", role="instructor")
     lifecycle.stop(league_id="fall")
@@ -212,7 +209,7 @@ def test_only_the_embedded_table_may_be_framed(client: Client, place: make.Setti
     assert client.get(PAGE).headers["X-Frame-Options"] == "DENY"
 
 
-def test_the_embedded_table_equals_the_boards_and_is_live(client: Client, place: make.Setting) -> None:
+def test_the_embedded_table_equals_that_of_the_board_and_is_live(client: Client, place: make.Setting) -> None:
     text = client.get("/leagues/fall/embed/").content.decode()
     board = pages.fragments(PageKey("board", "fall"), "en")
     assert board is not None

@@ -19,10 +19,10 @@ from matches.audience.pages.times import Dot, span
 from matches.league import lifecycle, opening
 from matches.models import Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_costs_the_same
-from tests.matches.correcting import do
+from tests.matches.audience.looking import HOSTILE, assert_same_query_count
+from tests.matches.correcting import make_correction
 from tests.matches.reports import clause
-from tests.matches.view.test_readiness_wall import checked
+from tests.matches.view.test_readiness_wall import store_check
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/players/P01/"
@@ -35,7 +35,7 @@ def shown(player_id: str = "P01", *, staff: bool = False) -> dict[str, Any]:
     return context
 
 
-def times(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
+def transcript(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
     """A transcript: sender, type, milliseconds taken and allowed, problem."""
     return [
         make.line(
@@ -45,52 +45,55 @@ def times(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[s
     ]
 
 
-def mine(place: make.Setting, round_number: int) -> Match:
+def match_of_p01(place: make.Setting, round_number: int) -> Match:
     """P01's match of a round."""
     matches = Match.objects.filter(league_id="fall", round__number=round_number)
     match_id = next(one.match_id for one in matches if "P01" in (one.player_a.code, one.player_b.code))
     return place.match(match_id)
 
 
-def opponent(match: Match) -> str:
+def opponent_of(match: Match) -> str:
     return match.player_b.code if match.player_a.code == "P01" else match.player_a.code
 
 
 def details(match: Match, choice: str) -> dict[str, Any]:
-    return {"drawn_number": 8, "number_parity": "even", "choices": {"P01": choice, opponent(match): "odd"}}
+    return {"drawn_number": 8, "number_parity": "even", "choices": {"P01": choice, opponent_of(match): "odd"}}
 
 
-def a_season() -> tuple[make.Setting, list[Match]]:
-    """P01 of four wins, loses by silence, and plays its third match now."""
+def three_rounds() -> tuple[make.Setting, list[Match]]:
+    """P01, of four players, wins its first match, loses the second by silence, and plays its third now."""
     place = make.playing(players=4)
-    first = mine(place, 1)
-    spoken = times(
+    first = match_of_p01(place, 1)
+    first_transcript = transcript(
         first,
         ("P01", "GAME_JOIN_ACK", 10, 5000, ""),
         ("player:P01", "CHOOSE_PARITY_RESPONSE", 30, 30_000, ""),
-        (opponent(first), "GAME_JOIN_ACK", 4000, 5000, ""),
+        (opponent_of(first), "GAME_JOIN_ACK", 4000, 5000, ""),
         ("P01", "GAME_JOIN_ACK", 1, 5000, "connection refused"),
         ("P01", "GAME_JOIN_ACK", HOSTILE, {}, ""),
         ("P01", "reply to GAME_OVER", 4999, 5000, ""),
         ("P01", HOSTILE, 4, 5000, ""),
     )
     make.report(
-        first, "P01", transcript=spoken, result={"winner": "P01", "score": {}, "details": details(first, "even")}
+        first,
+        "P01",
+        transcript=first_transcript,
+        result={"winner": "P01", "score": {}, "details": details(first, "even")},
     )
     make.finish_round(place)
     make.playing_on(place)
-    second = mine(place, 2)
+    second = match_of_p01(place, 2)
     changes = make.silent(second, "P01")
     changes["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
-    late = times(second, *[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
-    make.report(second, opponent(second), transcript=late, **changes)
+    late = transcript(second, *[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
+    make.report(second, opponent_of(second), transcript=late, **changes)
     make.finish_round(place)
     make.playing_on(place)
-    return place, [first, second, mine(place, 3)]
+    return place, [first, second, match_of_p01(place, 3)]
 
 
 def test_the_player_page_has_record_matches_choices_rivals_and_faults() -> None:
-    _, (first, second, third) = a_season()
+    _, (first, second, third) = three_rounds()
     context = shown()
     record = context["player"].record
     assert {name: getattr(record, name) for name in ("played", "wins", "technical_losses", "points", "form")} == {
@@ -102,21 +105,21 @@ def test_the_player_page_has_record_matches_choices_rivals_and_faults() -> None:
     }
     lines = [(line.match_id, line.opponent.player_id, line.choice, line.letter) for line in context["matches"]]
     assert lines == [
-        (first.match_id, opponent(first), "even", "W"),
-        (second.match_id, opponent(second), "", "T"),
-        (third.match_id, opponent(third), "", ""),
+        (first.match_id, opponent_of(first), "even", "W"),
+        (second.match_id, opponent_of(second), "", "T"),
+        (third.match_id, opponent_of(third), "", ""),
     ]
     assert (context["next"].match_id, context["next"].state) == (third.match_id, "ASSIGNED")
     assert context["choices"] == [("even", 1, 1, 1), ("odd", 0, 0, 1)]
     groups = [(one.letters, [player.player_id for player in one.opponents]) for one in context["rivals"].groups]
-    assert groups == [("W", [opponent(first)]), ("LT", [opponent(second)])]
+    assert groups == [("W", [opponent_of(first)]), ("LT", [opponent_of(second)])]
     assert [(one.match_id, one.cause, one.sentence) for one in context["faults"]] == [
         (second.match_id, "deadline", "P01 did not answer GAME_INVITATION in 5 s (tries: 4)")
     ]
 
 
 def test_the_player_page_times_only_the_players_own_answers() -> None:
-    a_season()
+    three_rounds()
     lanes = shown()["times"]
     assert [(one.name, len(one.answers), one.late, one.median, one.slowest, one.limit_label) for one in lanes] == [
         ("join", 3, 2, "10 ms", "10 ms", "5 s"),
@@ -127,12 +130,12 @@ def test_the_player_page_times_only_the_players_own_answers() -> None:
 
 
 def test_a_running_match_shows_neither_choices_nor_times(client: Client) -> None:
-    _, (_, _, third) = a_season()
-    entries = times(third, ("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
+    _, (_, _, third) = three_rounds()
+    entries = transcript(third, ("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
     make.progress(
         third,
         state="COLLECTING_CHOICES",
-        joined=["P01", opponent(third)],
+        joined=["P01", opponent_of(third)],
         locked_in=["P01"],
         transcript=entries,
     )
@@ -160,9 +163,9 @@ def test_many_different_choices_share_the_last_bar() -> None:
 
 
 def test_the_player_page_lists_corrections_of_its_matches(client: Client) -> None:
-    _, (first, _, _) = a_season()
-    do("void", match_id=first.match_id, reason="The referee was wrong", by="instructor")
-    for player_id, count in (("P01", 1), (opponent(first), 1)):
+    _, (first, _, _) = three_rounds()
+    make_correction("void", match_id=first.match_id, reason="The referee was wrong", by="instructor")
+    for player_id, count in (("P01", 1), (opponent_of(first), 1)):
         context = shown(player_id)
         assert [one["match_id"] for one in context["corrections"]] == [first.match_id] * count
     assert "The referee was wrong" in client.get(PATH).content.decode()
@@ -172,19 +175,21 @@ def test_the_player_page_lists_corrections_of_its_matches(client: Client) -> Non
 def test_only_the_staff_sees_the_report_of_a_players_check(client: Client) -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
-    done = checked(agent, passed=False, clauses=(clause("join.accepts", "fails"),), next_step=f"Mend {agent.endpoint}")
+    check = store_check(
+        agent, passed=False, clauses=(clause("join.accepts", "fails"),), next_step=f"Mend {agent.endpoint}"
+    )
     public = client.get(PATH).content.decode()
     assert 'data-ready="wrong_answers"' in public
-    assert [secret for secret in (str(done.pk), agent.endpoint, "8101") if secret in public] == []
+    assert [secret for secret in (str(check.pk), agent.endpoint, "8101") if secret in public] == []
     assert client.get(f"{PATH}?as=staff").status_code == 403
     client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
     staff = client.get(f"{PATH}?as=staff").content.decode()
-    assert f'href="/check/{done.pk}"' in staff
+    assert f'href="/check/{check.pk}"' in staff
     assert f"Mend {agent.endpoint}" in staff
 
 
 def test_the_player_page_does_not_name_the_owner(client: Client) -> None:
-    place, _ = a_season()
+    place, _ = three_rounds()
     entry = RosterEntry.objects.create(league_id="fall", name="Dana Real", email="dana@school.example", code="dana4711")
     Agent.objects.filter(pk=place.players[0].agent.pk).update(owner=entry)
     frames = pages.fragments(PageKey("player", "fall", "P01"), "en")
@@ -200,7 +205,7 @@ def test_the_player_page_of_a_frozen_board_does_not_change() -> None:
     before = pages.fragments(PageKey("player", "fall", "P01"), "en")
     make.open_current("fall")
     make.finish_round(place, 1)
-    checked(place.players[0].agent)
+    store_check(place.players[0].agent)
     Agent.objects.filter(code="P01").update(display_name="Renamed", state="SUSPENDED")
     assert pages.fragments(PageKey("player", "fall", "P01"), "en") == before
     context = shown()
@@ -211,21 +216,21 @@ def test_the_player_page_of_a_frozen_board_does_not_change() -> None:
 def test_a_player_that_was_left_out_has_a_page() -> None:
     place = make.setting(players=3, require_check=True)
     for member in place.players[:2]:
-        checked(member.agent)
+        store_check(member.agent)
     opening.close_registration(league_id="fall")
     context = shown("P03")
     assert (context["player"].left_out, context["player"].record, context["matches"]) == (True, None, [])
 
 
-def played(count: int) -> str:
+def league_with_matches(count: int) -> str:
     """A league whose first player has ``count`` matches with transcripts; the path of this player's page."""
     place = make.setting("many", players=2)
     now = timezone.now()
     others = make.crowd("many", count, letter="X")
     one = place.league.rounds.create(number=1, state="RUNNING", started_at=now)
-    me = place.players[0].agent
+    player = place.players[0].agent
     matches = Match.objects.bulk_create(
-        Match(league_id="many", round=one, match_id=f"R1M{n}", player_a=me, player_b=other, attempt=1)
+        Match(league_id="many", round=one, match_id=f"R1M{n}", player_a=player, player_b=other, attempt=1)
         for n, other in enumerate(others)
     )
     Message.objects.bulk_create(
@@ -235,12 +240,12 @@ def played(count: int) -> str:
     return "/leagues/many/players/P01/"
 
 
-def test_the_page_costs_the_same_for_3_matches_and_for_300(client: Client) -> None:
-    assert_costs_the_same(client, played)
+def test_the_page_makes_as_many_queries_for_3_matches_as_for_300(client: Client) -> None:
+    assert_same_query_count(client, league_with_matches)
 
 
 def test_the_player_page_reads_messages_with_one_query() -> None:
-    a_season()
+    three_rounds()
     with CaptureQueriesContext(connection) as captured:
         shown()
     assert len([query for query in captured if "matches_message" in query["sql"]]) == 1

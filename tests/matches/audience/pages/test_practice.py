@@ -24,13 +24,13 @@ pytestmark = pytest.mark.django_db
 
 def shown(report: dict[str, Any], **how: Any) -> dict[str, Any]:
     """The context of the page of an ended match."""
-    known = practice.context(str(practised(make.setting(players=2).players[0].agent, report, **how).pk))
-    assert known is not None
-    return known
+    context = practice.context(str(practised(make.setting(players=2).players[0].agent, report, **how).pk))
+    assert context is not None
+    return context
 
 
-def words(text: object) -> str:
-    """Without the characters that set names apart, and without tags."""
+def text_of(text: object) -> str:
+    """A text without its tags and without the direction marks around names."""
     return re.sub(r"<[^>]+>|[\u2066-\u2069]", "", str(text))
 
 
@@ -50,38 +50,41 @@ def words(text: object) -> str:
     ],
 )
 def test_the_result_comes_first_in_one_sentence(kind: str, headline: str, why: str, outcome: str) -> None:
-    known = shown(REPORTS[kind]())["practice"]
-    assert (words(known["headline"]), words(known["why"]), known["outcome"]) == (headline, why, outcome)
+    context = shown(REPORTS[kind]())["practice"]
+    assert (text_of(context["headline"]), text_of(context["why"]), context["outcome"]) == (headline, why, outcome)
 
 
 def test_what_the_agent_said_itself_comes_before_why_it_lost() -> None:
     text = render_to_string("practice/fragments/practice_head.html", shown(failed("KeyError: 'x'")))
-    assert words(text).index("Your agent said: KeyError: &#x27;x&#x27;") < words(text).index("P01 ")
+    assert text_of(text).index("Your agent said: KeyError: &#x27;x&#x27;") < text_of(text).index("P01 ")
 
 
 def test_the_board_and_the_house_agents_moves_stand_between_the_messages() -> None:
-    known = shown(played())
-    assert [cell.mark for cell in known["match"]["board"].rows[0]] == ["X", "X", "X"]
-    kinds = [words(one.text) if isinstance(one, practice.HouseMove) else one.kind for one in known["steps"]]
+    context = shown(played())
+    assert [cell.mark for cell in context["match"]["board"].rows[0]] == ["X", "X", "X"]
+    kinds = [text_of(step.text) if isinstance(step, practice.HouseMove) else step.kind for step in context["steps"]]
     move = "GAME_MOVE_CALL"
     assert kinds == ["GAME_INVITATION", move, "Move of P02: 3", move, "Move of P02: 4", move, "GAME_OVER"]
 
 
-def test_what_was_wrong_is_open_and_said_in_words() -> None:
+def test_the_failed_exchange_is_unfolded_and_its_problem_said_in_words() -> None:
     exchanges = [one for one in shown(failed())["steps"] if not isinstance(one, practice.HouseMove)]
-    assert [(one.opened, one.answers[0].problem) for one in exchanges] == [(False, ""), (True, "no answer within 30 s")]
+    assert [(one.opened, one.answers[0].problem) for one in exchanges] == [
+        (False, ""),
+        (True, "no answer within 30 s"),
+    ]
     assert not any(one.again for one in exchanges)
 
 
-def test_nobodys_words_become_html(client: Client) -> None:
+def test_hostile_texts_become_no_html(client: Client) -> None:
     report = failed(HOSTILE)
     report["steps"].append(step(report["steps"][0]["sent"] | {"match_id": HOSTILE}, {HOSTILE: HOSTILE}))
     report["view"] = {"board": [[HOSTILE]], "moves": [HOSTILE]}
-    one = practised(make.setting(players=2).players[0].agent, report)
-    assert_harmless(client.get(reverse("practice_report", args=[one.pk])).content.decode())
+    check = practised(make.setting(players=2).players[0].agent, report)
+    assert_harmless(client.get(reverse("practice_report", args=[check.pk])).content.decode())
 
 
-def test_it_says_how_far_it_is_while_it_waits_and_is_played(client: Client) -> None:
+def test_the_page_says_how_far_a_match_is_while_it_waits_and_is_played(client: Client) -> None:
     place = make.setting(players=2)
     first, second = (
         practising.ask(agent=player.agent, proven=True, asked_by="127.0.0.1", opponent="hard")
@@ -105,32 +108,32 @@ def test_it_says_how_far_it_is_while_it_waits_and_is_played(client: Client) -> N
 
 
 def test_an_ended_match_is_rendered_once(django_assert_num_queries: Any) -> None:
-    one = practised(make.setting(players=2).players[0].agent)
-    key = PageKey("practice", item=str(one.pk))
+    check = practised(make.setting(players=2).players[0].agent)
+    key = PageKey("practice", item=str(check.pk))
     before = pages.fragments(key, "en")
     with django_assert_num_queries(1):
         assert pages.fragments(key, "en") == before
 
 
-def test_a_match_that_cannot_be_found_has_no_page(client: Client) -> None:
+def test_an_unknown_match_has_no_page(client: Client) -> None:
     unknown = "80d93c06-b331-407f-b326-546a9336a18a"
     assert client.get(f"/practice/{unknown}").status_code == 404
     assert client.get(f"/practice/{unknown}.json").status_code == 404
     assert pages.fragments(PageKey("practice", item=unknown), "en") is None
 
 
-def test_the_report_stays_when_its_agent_is_gone(client: Client) -> None:
-    one = practised(make.setting(players=2).players[0].agent)
-    Check.practices.filter(pk=one.pk).update(agent=None)
-    assert client.get(f"/practice/{one.pk}").status_code == 200
-    assert client.get(f"/practice/{one.pk}.json").json()["report"]["status"] == "WIN"
+def test_the_report_stays_when_its_agent_is_deleted(client: Client) -> None:
+    check = practised(make.setting(players=2).players[0].agent)
+    Check.practices.filter(pk=check.pk).update(agent=None)
+    assert client.get(f"/practice/{check.pk}").status_code == 200
+    assert client.get(f"/practice/{check.pk}.json").json()["report"]["status"] == "WIN"
 
 
 @pytest.mark.parametrize("kind", REPORTS)
-def test_every_report_is_read_in_hebrew(kind: str) -> None:
-    one = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
+def test_the_result_of_every_report_is_in_hebrew(kind: str) -> None:
+    check = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
     with translation.override("he"):
-        known = practice.context(str(one.pk))
-    assert known is not None
-    text = f"{known['practice']['headline']} {known['practice']['why']}"
-    assert re.findall(r"[A-Za-z]{3,}", words(text).replace("GAME_MOVE_CALL", "")) == []
+        context = practice.context(str(check.pk))
+    assert context is not None
+    text = f"{context['practice']['headline']} {context['practice']['why']}"
+    assert re.findall(r"[A-Za-z]{3,}", text_of(text).replace("GAME_MOVE_CALL", "")) == []

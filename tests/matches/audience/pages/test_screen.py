@@ -18,11 +18,11 @@ from matches.league import freeze, lifecycle, opening, screens
 from matches.models import League, Match, Notice
 from matches.view import sight
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same
+from tests.matches.audience.looking import HOSTILE, Tags, assert_same_query_count
 from tests.matches.audience.test_pages import many_players
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 from tests.matches.reports import clause
-from tests.matches.view.test_readiness_wall import checked, many, student
+from tests.matches.view.test_readiness_wall import add_student, league_with_wall, store_check
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -40,7 +40,7 @@ def shown(key: PageKey = KEY) -> dict[str, Any]:
 
 
 def scenes(key: PageKey = KEY) -> list[str]:
-    """The scenes that are in turn, in order."""
+    """The scenes that the screen shows in turn, in order."""
     fragments = pages.fragments(key, "en")
     assert fragments is not None
     return re.findall(r'data-scene="([\w-]+)"', "".join(fragments.values()))
@@ -131,18 +131,18 @@ def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
     assert ("has locked in" in board, re.findall(r"\b(?:even|odd)\b", board)) == (True, [])
 
 
-def test_a_large_round_has_boards_and_the_others_in_words() -> None:
+def test_a_large_round_has_16_boards_and_lists_its_other_matches_in_words() -> None:
     many_playing(60)
     context = shown(PageKey("screen", "board"))
     assert (len(context["boards"]), [len(sheet) for sheet in context["match_sheets"]]) == (16, [14])
     drawn = {match.match_id for match in context["boards"]}
     in_sheets = {match.match_id for sheet in context["match_sheets"] for match in sheet}
     assert (len(drawn | in_sheets), drawn & in_sheets) == (30, set())
-    # All that are in play, the leaders large; one place is left for a match that is over.
+    # All 15 matches in play have a board; the last board is of a match that is over.
     assert [match.result is None for match in context["boards"]] == [True] * 15 + [False]
 
 
-def test_boards_stay_where_they_are_from_one_rendering_to_the_next() -> None:
+def test_boards_keep_their_order_when_a_match_has_more_moves() -> None:
     many_playing(60)
     key = PageKey("screen", "board")
     before = [match.match_id for match in shown(key)["boards"]]
@@ -160,7 +160,7 @@ def test_the_instructor_makes_a_match_large() -> None:
     assert len(shown(key)["boards"]) == 16
 
 
-def test_screens_follow_the_phone_also_in_front_of_a_frozen_board() -> None:
+def test_screens_follow_the_remote_control_also_while_the_board_is_frozen() -> None:
     make.veiled()
     screens.turn(league_id="fall", scenes=-2)
     screens.hold(league_id="fall")
@@ -180,10 +180,10 @@ def test_the_projectors_chart_shows_only_finished_rounds() -> None:
     make.playing_on(place)
     match = place.match("R3M1")
     make.report(match, match.player_b.code)
-    # A result of the round that is on is not in it, a correction of an earlier one is.
+    # A result of the round being played does not change the chart; a correction does.
     assert shown()["ranks"] == chart
     leader = chart.rows[0].player_id
-    do("disqualify", player_id=leader, reason="Two agents", by="x", matches_become="keep")
+    make_correction("disqualify", player_id=leader, reason="Two agents", by="x", matches_become="keep")
     assert shown()["ranks"].rows[-1].player_id == leader
     assert screen.ranks(sight.public(place.league), max_players=3) is None
 
@@ -207,19 +207,19 @@ def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> N
 # The wall ---------------------------------------------------------------------------------------
 
 
-def enrolled() -> make.Setting:
-    """Two agents, one of them a student's, and two students without."""
+def league_with_roster() -> make.Setting:
+    """Two agents, one of them a student's, and two students without an agent."""
     place = make.setting(players=2)
-    checked(place.players[0].agent, passed=False, clauses=(clause("http.reached", "fails", came=None),))
-    student(place.players[0].agent, "DanaReal")
-    student(None, "NoamReal")
-    student(None, "TalReal")
+    store_check(place.players[0].agent, passed=False, clauses=(clause("http.reached", "fails", came=None),))
+    add_student(place.players[0].agent, "DanaReal")
+    add_student(None, "NoamReal")
+    add_student(None, "TalReal")
     return place
 
 
 @override_settings(LEAGUE_PUBLIC_URL="http://192.168.7.7:8000")
 def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> None:
-    enrolled()
+    league_with_roster()
     wall = shown()["wall"]
     assert (wall.total, wall.able, wall.missing) == (4, 0, 2)
     assert wall.counts == [
@@ -235,7 +235,7 @@ def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> N
 
 
 def test_only_the_staffs_wall_shows_names_of_students(client: Client) -> None:
-    place = enrolled()
+    place = league_with_roster()
     text = public_text(client)
     private = [f"{name}Real" for name in ("Dana", "Noam", "Tal")] + [
         "@school.example",
@@ -254,7 +254,7 @@ def test_only_the_staffs_wall_shows_names_of_students(client: Client) -> None:
 
 
 def test_more_than_100_tiles_are_split_into_two_sheets() -> None:
-    many(100)
+    league_with_wall(100)
     wall = shown(PageKey("screen", "wall"))["wall"]
     assert [len(sheet) for sheet in wall.sheets] == [75, 75]
     RosterEntry.objects.filter(agents=None).delete()
@@ -265,7 +265,7 @@ def test_more_than_100_tiles_are_split_into_two_sheets() -> None:
 # Freeze and end ---------------------------------------------------------------------------------
 
 
-def frozen() -> make.Setting:
+def frozen_and_over() -> make.Setting:
     """Four players, frozen after round 1, played to the end."""
     place = make.veiled()
     for _ in range(2):
@@ -292,14 +292,14 @@ def test_a_league_frozen_from_round_1_shows_no_readiness_wall() -> None:
     freeze.plan(league_id="fall", from_round=1)
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
-    checked(place.players[0].agent)
+    store_check(place.players[0].agent)
     make.open_current("fall")
     make.finish_round(place)
     assert (shown()["mode"], pages.fragments(KEY, "en") == before) == ("play", True)
 
 
 def test_the_reveal_goes_from_the_last_place_up_to_the_champion() -> None:
-    frozen()
+    frozen_and_over()
     final = [line.row.player_id for sheet in shown(STAFF)["standings"] for line in sheet.columns[0]]
     shown_places = []
     for _ in range(3):
@@ -359,7 +359,7 @@ def test_the_reveal_shows_the_rows_around_the_newest() -> None:
     assert (reveal.rows[0].row.rank, reveal.veiled) == (17, 20)
 
 
-# What it costs, and hostile names ---------------------------------------------------------------
+# Queries and controls ----------------------------------------------------------------------------
 
 
 def many_playing(count: int) -> str:
@@ -368,13 +368,13 @@ def many_playing(count: int) -> str:
 
 
 def many_on_the_wall(count: int) -> str:
-    many(count)
+    league_with_wall(count)
     return "/leagues/wall/screen/"
 
 
 @pytest.mark.parametrize("fill", [many_playing, many_on_the_wall])
-def test_the_screen_costs_the_same_for_3_and_for_300(client: Client, fill: Any) -> None:
-    assert_costs_the_same(client, fill)
+def test_the_screen_makes_as_many_queries_for_3_players_as_for_300(client: Client, fill: Any) -> None:
+    assert_same_query_count(client, fill)
 
 
 def test_the_projector_has_no_controls(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The lines of the board's table are kept by everything that they show."""
+"""A line of the board's table is rendered once for all the values that it shows, and again if one changes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_a_line_that_shows_the_same_is_not_rendered_again(monkeypatch: pytest.Mo
     rendered: list[str] = []
     render = table.render_to_string
 
-    def counting(name: str, context: dict[str, object]) -> str:
+    def counting_render(name: str, context: dict[str, object]) -> str:
         rendered.append(name)
         return render(name, context)
 
-    monkeypatch.setattr(table, "render_to_string", counting)
+    monkeypatch.setattr(table, "render_to_string", counting_render)
     assert [line.drawn for line in lines()] == before
     assert rendered == []
     Agent.objects.filter(code="P01").update(display_name="Grace")
@@ -59,19 +59,21 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", sampled(one.name for one in fields(table.BoardRow) if one.name != "row"))
-def test_every_attribute_belongs_to_what_a_line_shows(name: str) -> None:
+def test_a_change_of_any_attribute_changes_the_line(name: str) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    # With a spark, a bar and given points everything else of a line is shown, too.
-    whole = replace(lines()[0], columns=table.Columns(True, True, "0 -6 3 6"), given="+1", why="once", spark="0,0 1,-1")
+    # Only a line with sparkline, bar and points from the instructor shows the values of all attributes.
+    full_line = replace(
+        lines()[0], columns=table.Columns(True, True, "0 -6 3 6"), given="+1", why="once", spark="0,0 1,-1"
+    )
     if name == "why":
-        whole = replace(whole, row=replace(whole.row, out="withdrawn"))
+        full_line = replace(full_line, row=replace(full_line.row, out="withdrawn"))
     if name == "spark":
-        assert "points" in whole.drawn
-    assert replace(whole, **{name: CHANGES[name]}).drawn != whole.drawn
+        assert "points" in full_line.drawn
+    assert replace(full_line, **{name: CHANGES[name]}).drawn != full_line.drawn
 
 
-def test_a_line_is_kept_in_each_language() -> None:
+def test_a_line_is_rendered_in_each_language() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     english = lines()[0].drawn
@@ -82,7 +84,7 @@ def test_a_line_is_kept_in_each_language() -> None:
     assert lines()[0].drawn == english
 
 
-def test_links_of_a_mounted_site_do_not_outlive_their_request() -> None:
+def test_links_have_the_path_prefix_of_their_own_request() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     set_script_prefix("/mounted/")

@@ -22,12 +22,13 @@ from tests.matches.audience.looking import HOSTILE, assert_harmless
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
-NOBODYS = "80d93c06-b331-407f-b326-546a9336a18a"
+UNKNOWN_ID = "80d93c06-b331-407f-b326-546a9336a18a"
 OWN = "http://127.0.0.1:8101/mcp"
 OTHER = "http://198.51.100.4:8101/mcp"
 
 
-def done(check: Check, **how: Any) -> Check:
+def finish(check: Check, **how: Any) -> Check:
+    """Carry out a check with such a report."""
     [job] = taking.take(now=timezone.now())
     runs.finish(check_id=job.check_id, run=job.run, report=report(**how))
     return Check.objects.get(pk=check.pk)
@@ -37,7 +38,7 @@ def new_check(endpoint: str = OWN) -> Check:
     return asking.ask(endpoint=endpoint, caller=Caller("127.0.0.1", instructor=True))
 
 
-def shown(answer: Any) -> str:
+def alerts(answer: Any) -> str:
     """The text of a page's alerts."""
     return " ".join(
         re.sub(
@@ -87,7 +88,7 @@ def test_a_refused_check_shows_the_reason_on_the_form(
 ) -> None:
     answer = client.post("/check", form, REMOTE_ADDR="192.0.2.7")
     assert (answer.status_code, Check.objects.count()) == (status, 0)
-    assert sentence in shown(answer).replace("&#x27;", "'")
+    assert sentence in alerts(answer).replace("&#x27;", "'")
 
 
 def test_the_sixth_check_within_a_minute_is_refused(client: Client) -> None:
@@ -97,9 +98,9 @@ def test_the_sixth_check_within_a_minute_is_refused(client: Client) -> None:
     assert [ask(number).status_code for number in range(5)] == [303] * 5
     refused = ask(5)
     assert refused.status_code == 429
-    assert shown(refused).startswith("You have asked for 5 checks within a minute: wait a moment")
-    others = client.post("/check", {"endpoint": "localhost:8101"}, REMOTE_ADDR="192.0.2.8")
-    assert others.status_code == 303
+    assert alerts(refused).startswith("You have asked for 5 checks within a minute: wait a moment")
+    other_caller = client.post("/check", {"endpoint": "localhost:8101"}, REMOTE_ADDR="192.0.2.8")
+    assert other_caller.status_code == 303
     for check in Check.objects.filter(asked_by="192.0.2.7"):
         Check.objects.filter(pk=check.pk).update(created_at=check.created_at - timedelta(minutes=1))
     assert ask(5).status_code == 303
@@ -107,8 +108,8 @@ def test_the_sixth_check_within_a_minute_is_refused(client: Client) -> None:
 
 def test_checks_with_a_token_are_limited_per_agent_and_not_per_address(client: Client) -> None:
     make.open_league("fall")
-    class_ = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
-    tokens = [member.token for member in class_]
+    members = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
+    tokens = [member.token for member in members]
 
     def ask(token: str) -> int:
         return client.post("/check", {"endpoint": "", "auth_token": token}, REMOTE_ADDR="192.0.2.7").status_code
@@ -132,9 +133,9 @@ def test_an_agents_token_allows_a_check_of_its_address_from_elsewhere(client: Cl
     member = make.join("Ada", "fall", endpoint=OTHER)
     answer = client.post("/check", {"endpoint": "", "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
     assert (answer.status_code, Check.objects.get().endpoint) == (303, OTHER)
-    wrong = client.post("/check", {"endpoint": OWN, "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
-    # Not the token's agent, and from 192.0.2.7 127.0.0.1 is 192.0.2.7: that one is the caller's own.
-    assert (wrong.status_code, Check.objects.count()) == (303, 2)
+    allowed = client.post("/check", {"endpoint": OWN, "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
+    # Not the address of the token's agent, but the caller's own: from 192.0.2.7, 127.0.0.1 means 192.0.2.7.
+    assert (allowed.status_code, Check.objects.count()) == (303, 2)
     foreign = client.post("/check", {"endpoint": "http://198.51.100.9/", "auth_token": member.token})
     assert foreign.status_code == 403
     assert member.token not in foreign.content.decode()
@@ -145,7 +146,7 @@ def test_the_instructor_may_check_any_address_from_the_page(client: Client) -> N
     assert "As the instructor you may check any address." in client.get("/check").content.decode()
     assert client.post("/check", {"endpoint": OTHER}, REMOTE_ADDR="192.0.2.7").status_code == 303
     assert Check.objects.get().asked_by == "instructor"
-    # Not by a cookie alone where no form of ours is asked for.
+    # In the API, which needs no form of the site, the session cookie alone is not enough.
     assert post(client, {"endpoint": "http://198.51.100.9:8101/mcp"}, REMOTE_ADDR="192.0.2.7").status_code == 403
 
 
@@ -185,11 +186,11 @@ def test_the_headline_of_a_report_follows_the_state_of_the_check(client: Client)
     seen.append(headline(client, check))
     runs.finish(check_id=check.pk, run=job.run, report=report(passed=False))
     seen.append(headline(client, check))
-    seen.append(headline(client, done(new_check())))
-    again = new_check()
+    seen.append(headline(client, finish(new_check())))
+    failed_check = new_check()
     [job] = taking.take(now=timezone.now())
-    runs.fail(check_id=again.pk, run=job.run, problem="The check did not end within 120 s.")
-    seen.append(headline(client, again))
+    runs.fail(check_id=failed_check.pk, run=job.run, problem="The check did not end within 120 s.")
+    seen.append(headline(client, failed_check))
     assert seen == [
         "Waiting for its turn: one check at a time per address, and none during a match.",
         "Running: 1 clause so far.",
@@ -197,14 +198,14 @@ def test_the_headline_of_a_report_follows_the_state_of_the_check(client: Client)
         "Ready: This agent can play here as it is.",
         "The check could not be carried out. That says nothing about the agent.",
     ]
-    assert "The check did not end within 120 s." in text_of(client, again)
+    assert "The check did not end within 120 s." in text_of(client, failed_check)
 
 
 def test_a_failed_report_names_what_to_mend_first_and_links_its_clause(client: Client) -> None:
     failed = clause(
         "choice.legal", "fails", why="parity_choice was maybe.", came={"result": {"parity_choice": "maybe"}}
     )
-    check = done(
+    check = finish(
         new_check(), passed=False, next_step="parity_choice was maybe. (004 4.5.2)", clauses=(clause(), failed)
     )
     text = text_of(client, check)
@@ -233,7 +234,7 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> N
     runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     seen.append(compare())
     runs.finish(check_id=check.pk, run=job.run, report=report())
-    # Rendered once and for good, so look twice.
+    # A finished report is rendered once and then stored, so compare twice.
     seen += [compare(), compare()]
     assert seen == [True, True, False, False]
 
@@ -242,7 +243,7 @@ def test_hostile_texts_do_not_break_out_of_a_report(client: Client) -> None:
     odd = clause(
         "x", "fails", title=HOSTILE, why=HOSTILE, expected=HOSTILE, source=HOSTILE, sent={HOSTILE: 1}, came=HOSTILE
     )
-    check = done(
+    check = finish(
         new_check(),
         passed=False,
         clauses=(odd,),
@@ -256,24 +257,24 @@ def test_hostile_texts_do_not_break_out_of_a_report(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [f"/check/{NOBODYS}", f"/check/{NOBODYS}.json", "/check/1", "/check/%00", "/check/x.json"]
+    "path", [f"/check/{UNKNOWN_ID}", f"/check/{UNKNOWN_ID}.json", "/check/1", "/check/%00", "/check/x.json"]
 )
 def test_an_unknown_check_page_is_a_404(client: Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_a_report_costs_the_same_for_3_clauses_and_for_150(client: Client) -> None:
-    costs = []
+def test_a_report_makes_as_many_queries_for_3_clauses_as_for_150(client: Client) -> None:
+    query_counts = []
     for count in (3, 3, 150):
         Check.objects.all().delete()
-        check = done(new_check(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
-        with make.counting(costs):
+        check = finish(new_check(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
+        with make.counting(query_counts):
             text_of(client, check)
-    assert costs == [2, 2, 2]
+    assert query_counts == [2, 2, 2]
 
 
 def test_the_json_of_a_report_equals_that_of_the_api(client: Client) -> None:
-    check = done(new_check(), passed=False)
+    check = finish(new_check(), passed=False)
     answer = client.get(f"/check/{check.pk}.json").json()
     assert answer["report"] == report(passed=False)
     assert (answer["state"], answer["passed"], answer["endpoint"], answer["url"]) == (
@@ -334,21 +335,21 @@ def test_the_api_refuses_the_sixth_check_within_a_minute(client: Client) -> None
     assert [post(client, {"endpoint": f"localhost:{8100 + n}"}).status_code for n in range(6)] == [201] * 5 + [429]
 
 
-@pytest.mark.parametrize("check_id", [NOBODYS, "1", "%00"])
+@pytest.mark.parametrize("check_id", [UNKNOWN_ID, "1", "%00"])
 def test_an_unknown_check_in_the_api_is_a_404(client: Client, check_id: str) -> None:
     assert client.get(f"/api/checks/{check_id}").status_code == 404
 
 
 def test_a_report_has_no_token(client: Client) -> None:
-    check = done(new_check(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
+    check = finish(new_check(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
     assert re.findall(r"tok_[0-9a-f]{8,}", text_of(client, check)) == []
     assert re.findall(r"tok_[0-9a-f]{8,}", str(check_pages.wire(check))) == []
 
 
-def test_the_report_of_a_player_leads_to_its_practice_matches(client: Client) -> None:
+def test_the_report_of_a_player_links_its_practice_matches(client: Client) -> None:
     place = make.setting(players=1)
-    mine = done(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
+    mine = finish(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
     text = client.get(f"/check/{mine.pk}").content.decode()
     assert '<a href="/leagues/fall/mine/?agent=P01#practice">Play a practice match</a>' in text
-    text = client.get(f"/check/{done(new_check(OTHER)).pk}").content.decode()
+    text = client.get(f"/check/{finish(new_check(OTHER)).pk}").content.decode()
     assert "#practice" not in text

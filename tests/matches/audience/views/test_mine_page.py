@@ -41,7 +41,7 @@ def _fresh() -> Iterator[None]:
     trials._trials.clear()
 
 
-def show(client: Client, secret: str, path: str = PATH) -> Any:
+def enter_secret(client: Client, secret: str, path: str = PATH) -> Any:
     return client.post(path, {"secret": secret})
 
 
@@ -70,8 +70,8 @@ CALL = {
 }
 
 
-def say(match: Any, number: int, **fields: Any) -> None:
-    """One line of a match's transcript."""
+def add_message(match: Any, number: int, **fields: Any) -> None:
+    """Add an entry to a match's transcript."""
     made = entry(n=number, at=timezone.now(), **fields)
     Message.objects.create(match=match, attempt=match.attempt, n=number, entry=dict(made))
 
@@ -80,11 +80,11 @@ def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
     """P01 is asked for its choice and answers."""
     match = place.match("R1M1")
     player = match.player_a.code
-    say(
+    add_message(
         match, 0, sender="REF01", recipient=player, message_type="CHOOSE_PARITY_CALL", method="choose_parity",
         body=CALL | {"player_id": player},
     )  # fmt: skip
-    say(
+    add_message(
         match, 1, sender=player, recipient="REF01", message_type="CHOOSE_PARITY_RESPONSE",
         elapsed_ms=12, limit_ms=30000, http_status=200, body=answer, **how,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
 
 def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
     place = make.setting()
-    answer = show(client, f"  {place.players[0].token} ")
+    answer = enter_secret(client, f"  {place.players[0].token} ")
     assert (answer.status_code, answer["Location"]) == (303, PATH)
     assert is_open(client) and "P01" in text_of(client)
     assert client.post(f"{PATH}close").status_code == 303
@@ -108,7 +108,7 @@ def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
 )
 def test_an_unknown_secret_does_not_open_my_agent(client: Client, secret: str) -> None:
     make.setting()
-    assert show(client, secret).status_code == 403
+    assert enter_secret(client, secret).status_code == 403
     assert not is_open(client)
 
 
@@ -117,58 +117,60 @@ def test_tokens_of_other_leagues_and_of_referees_do_not_open_my_agent(client: Cl
     make.open_league("spring")
     other = make.join("Stranger", "spring", port=8190)
     secrets = [other.token, place.referees[0].token, credentials.league_token(place.players[0].agent)]
-    assert [show(client, secret).status_code for secret in secrets] == [403] * 3
-    assert show(client, other.token, "/leagues/spring/mine/").status_code == 303
+    assert [enter_secret(client, secret).status_code for secret in secrets] == [403] * 3
+    assert enter_secret(client, other.token, "/leagues/spring/mine/").status_code == 303
     assert is_open(client, "/leagues/spring/mine/") and not is_open(client)
 
 
-def people(league_id: str = "fall") -> None:
+def import_roster(league_id: str = "fall") -> None:
     lines = "name,email,code\nDana,dana@example.org,dana-code\nEli,eli@example.org,eli-code\n"
     roster.import_csv(league_id=league_id, text=lines)
 
 
 def register(name: str, code: str, port: int) -> make.Member:
     params = wire.player_request(name, port=port, sender=f"player:{name}", code=code)
-    done = entering.register_player(request=read_request(params, kind=Kind.PLAYER, caller="127.0.0.1"), named="fall")
-    assert done.agent is not None, done.reason
-    return make.Member(done.agent, done.auth_token)
+    registered = entering.register_player(
+        request=read_request(params, kind=Kind.PLAYER, caller="127.0.0.1"), named="fall"
+    )
+    assert registered.agent is not None, registered.reason
+    return make.Member(registered.agent, registered.auth_token)
 
 
 def test_a_personal_code_opens_all_its_agents_and_no_others(client: Client) -> None:
     make.open_league()
-    people()
+    import_roster()
     register("One", "dana-code", 8101)
     register("Two", "dana-code", 8102)
     register("Other", "eli-code", 8103)
-    assert show(client, "DANA-code").status_code == 303
+    assert enter_secret(client, "DANA-code").status_code == 303
     text = text_of(client)
     assert re.findall(r'\?agent=(\w+)"', text) == ["P01", "P02"]
     assert "Two" in text and "Other" not in text
     assert '<span class="pid">P02</span> <bdi>Two</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P02")
-    # The id of somebody else's agent is ignored: their own first agent is shown.
+    # The id of somebody else's agent is ignored: the first of the person's own agents is shown.
     assert '<span class="pid">P01</span> <bdi>One</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P03")
-    shown = [word for word in ("dana", "Dana", "eli", "8103") if word in text]
-    assert shown == []
+    leaked = [word for word in ("dana", "Dana", "eli", "8103") if word in text]
+    assert leaked == []
 
 
 def test_a_person_without_an_agent_is_sent_to_the_join_page(client: Client) -> None:
     make.open_league()
-    people()
-    show(client, "dana-code")
+    import_roster()
+    enter_secret(client, "dana-code")
     text = text_of(client)
     assert "Not registered yet" in text and "/leagues/fall/join/" in text
     make.open_league("spring")
-    people("spring")
-    assert show(client, "dana-code", "/leagues/spring/mine/").status_code == 303
+    import_roster("spring")
+    assert enter_secret(client, "dana-code", "/leagues/spring/mine/").status_code == 303
 
 
 def test_a_revoked_token_or_a_replaced_code_ends_the_access(client: Client) -> None:
     place = make.setting()
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     credentials.revoke_tokens(agent_ids=[place.players[0].agent.pk])
     assert not is_open(client) and "not valid any more" in text_of(client)
-    people()
-    show(client, "dana-code")
+    import_roster()
+    enter_secret(client, "dana-code")
     roster.import_csv(league_id="fall", text="name,email,code\nDana,dana@example.org,another\n")
     assert not is_open(client)
 
@@ -177,17 +179,17 @@ def test_a_repeated_wrong_secret_is_limited_for_its_caller_alone(client: Client)
     place = make.setting()
     wrong = "tok_" + "0" * 32
     max_tries = SAME_SECRET.amount
-    assert [show(client, wrong).status_code for _ in range(max_tries + 1)] == [403] * max_tries + [429]
-    assert show(client, "another").status_code == 403
+    assert [enter_secret(client, wrong).status_code for _ in range(max_tries + 1)] == [403] * max_tries + [429]
+    assert enter_secret(client, "another").status_code == 403
     assert client.post(PATH, {"secret": wrong}, REMOTE_ADDR="192.0.2.9").status_code == 403
-    assert show(client, place.players[0].token).status_code == 303
+    assert enter_secret(client, place.players[0].token).status_code == 303
 
 
 def test_my_agent_needs_a_csrf_token_and_is_never_cached(client: Client) -> None:
     place = make.setting()
     strict = Client(enforce_csrf_checks=True)
     assert [strict.post(f"{PATH}{end}").status_code for end in ("", "close", "again")] == [403] * 3
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     answer = client.get(PATH)
     assert "no-store" in answer["Cache-Control"] and "Cookie" in answer["Vary"]
     assert [client.get(f"{PATH}{end}").status_code for end in ("close", "again")] == [405] * 2
@@ -196,10 +198,10 @@ def test_my_agent_needs_a_csrf_token_and_is_never_cached(client: Client) -> None
 
 def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
     place = make.setting()
-    people()
-    show(client, "dana-code")
+    import_roster()
+    enter_secret(client, "dana-code")
     before = client.session.session_key
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     assert client.session.session_key != before
 
 
@@ -208,8 +210,8 @@ def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
 
 def test_a_wrong_answer_is_compared_with_the_expected_one(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
-    show(client, who.token)
+    player = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
+    enter_secret(client, player.token)
     text = text_of(client)
     [exchange] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
     assert exchange == ("1.0", "wrong")
@@ -239,8 +241,8 @@ def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: C
         path="/secret-path/mcp", shape="legacy", method="PARITY", id=1007, session=False, status=200,
         content_type="application/json", request={"method": "PARITY", "payload": {"auth_token": "tok_" + "c" * 32}},
     )  # fmt: skip
-    who = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
-    show(client, who.token)
+    player = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
+    enter_secret(client, player.token)
     text = text_of(client)
     assert re.findall(r'class="exchange" id="\S+" data-mark="(\w+)"', text) == ["ok"]
     assert "POST /secret-path/mcp" in text and "&quot;PARITY&quot;" in text
@@ -252,12 +254,14 @@ def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: C
 
 def test_my_agent_shows_no_messages_of_the_opponent_and_no_token(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
     match = place.match("R1M1")
     other = match.player_b
-    say(match, 2, sender="REF01", recipient=other.code, message_type="X", method="x", body={"for": "the other"})
-    say(match, 3, sender=f"player:{other.code}", recipient="REF01", message_type="Y", body={"said": "a hidden choice"})
-    show(client, who.token)
+    add_message(match, 2, sender="REF01", recipient=other.code, message_type="X", method="x", body={"for": "the other"})
+    add_message(
+        match, 3, sender=f"player:{other.code}", recipient="REF01", message_type="Y", body={"said": "a hidden choice"}
+    )
+    enter_secret(client, player.token)
     text = text_of(client)
     assert [word for word in ("the other", "a hidden choice", other.endpoint) if word in text] == []
     assert re.findall(r"tok_[0-9a-f]{8,}", text) == []
@@ -267,9 +271,9 @@ def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
     place = make.setting()
     freeze.plan(league_id="fall", from_round=1)
     make.playing_on(place)
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)
-    show(client, who.token)
+    enter_secret(client, player.token)
     text = text_of(client)
     assert ">won<" in text and "parity_choice" in text
     assert "standings" not in re.sub(r"your_standings", "", text)
@@ -288,7 +292,7 @@ def test_my_agent_shows_notices_to_everybody_and_to_its_owner_only(client: Clien
         Notice.objects.create(
             league_id="fall", agent=agent, text=text, made_by="i", made_at=now, withdrawn_at=withdrawn_at
         )  # fmt: skip
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     text = text_of(client)
     assert "for the room" in text and "for you" in text
     assert "for another" not in text and "taken back" not in text
@@ -300,102 +304,108 @@ def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
     for _ in range(12):
         deep = {HOSTILE: [deep]}
     notes = [note(Code.LACKS, sentence=HOSTILE, names="x" * 10_000)]
-    who = exchange_of_a_choice(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
+    player = exchange_of_a_choice(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
     match = place.match("R1M1")
     for number, body in enumerate([None, [], "text", 5, {"cut": True, "beginning": "x"}, {"result": []}], 2):
-        say(match, number, sender=who.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
-    show(client, who.token)
+        add_message(match, number, sender=player.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
+    enter_secret(client, player.token)
     assert_harmless(text_of(client), shown=False)
 
 
-def test_the_page_costs_the_same_for_3_messages_and_for_300(client: Client) -> None:
+def test_the_page_makes_as_many_queries_for_3_messages_as_for_300(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    show(client, who.token)
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    enter_secret(client, player.token)
     text_of(client)
-    costs = []
+    query_counts = []
     for first, last in ((2, 5), (5, 302)):
         for number in range(first, last):
-            say(place.match("R1M1"), number, sender=who.agent.code, recipient="REF01", message_type="X", body={})
-        with make.counting(costs):
+            add_message(
+                place.match("R1M1"), number, sender=player.agent.code, recipient="REF01", message_type="X", body={}
+            )
+        with make.counting(query_counts):
             text_of(client)
-    assert costs[0] == costs[1]
+    assert query_counts[0] == query_counts[1]
 
 
-def test_the_page_costs_the_same_for_3_matches_and_for_19(client: Client) -> None:
-    costs = []
+def test_the_page_makes_as_many_queries_for_3_matches_as_for_19(client: Client) -> None:
+    query_counts = []
     for league_id, players in (("three", 4), ("nineteen", 20)):
-        place = make.playing(league_id, players=players, referees=0 if costs else 1)
+        place = make.playing(league_id, players=players, referees=0 if query_counts else 1)
         make.finish_round(place)
         path = f"/leagues/{league_id}/mine/"
-        show(client, place.players[0].token, path)
+        enter_secret(client, place.players[0].token, path)
         text = text_of(client, path)
         assert len(re.findall(r'<li data-how="', text)) == players - 1
-        with make.counting(costs):
+        with make.counting(query_counts):
             text_of(client, path)
-    assert costs[0] == costs[1]
+    assert query_counts[0] == query_counts[1]
 
 
 def test_the_partial_page_is_contained_in_the_whole_page(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    show(client, who.token)
-    part = text_of(client, f"{PATH}?part=1&agent={who.agent.code}&match=R1M1")
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    enter_secret(client, player.token)
+    part = text_of(client, f"{PATH}?part=1&agent={player.agent.code}&match=R1M1")
     assert part.startswith('<section id="fragment-mine"') and part.strip() in text_of(client)
 
 
 # Send it again --------------------------------------------------------------------------------------
 
 
-def again(client: Client, who: make.Member, **changes: str) -> Any:
-    return client.post(f"{PATH}again", {"agent": who.agent.code, "match": "R1M1", "entry": "1.0"} | changes)
+def send_again(client: Client, player: make.Member, **changes: str) -> Any:
+    return client.post(f"{PATH}again", {"agent": player.agent.code, "match": "R1M1", "entry": "1.0"} | changes)
 
 
 def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    show(client, who.token)
-    assert again(client, who).status_code == 409, "its match is on"
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    enter_secret(client, player.token)
+    assert send_again(client, player).status_code == 409, "the agent plays a match"
     make.finish_round(place)
-    answer = again(client, who)
-    assert (answer.status_code, answer["Location"]) == (303, f"{PATH}?agent={who.agent.code}&match=R1M1#trial")
-    trial = trials.of(who.agent.pk)
+    answer = send_again(client, player)
+    assert (answer.status_code, answer["Location"]) == (303, f"{PATH}?agent={player.agent.code}&match=R1M1#trial")
+    trial = trials.of(player.agent.pk)
     assert trial is not None and trial.message["conversation_id"].startswith("trial-")
     assert trial.message["auth_token"] == "tok_trial" and trial.message["deadline"] != CALL["deadline"]
-    assert (trial.endpoint, trial.choice_field, trial.limit_s) == (who.agent.endpoint, "parity_choice", 30)
-    assert again(client, who).status_code == 409, "one at a time"
+    assert (trial.endpoint, trial.choice_field, trial.limit_s) == (player.agent.endpoint, "parity_choice", 30)
+    assert send_again(client, player).status_code == 409, "one trial at a time"
     assert "On its way." in text_of(client)
 
 
 def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client) -> None:
     place = make.playing()
-    who = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)
     match = place.match("R1M1")
-    say(match, 9, sender="REF01", recipient=match.player_b.code, message_type="GAME_OVER", method="x", body=CALL)
-    say(match, 10, sender="REF01", recipient=who.agent.code, message_type="GAME_OVER", method="x", body="z" * 9000)
-    assert again(client, who).status_code == 403, "nothing was shown"
-    show(client, who.token)
+    add_message(
+        match, 9, sender="REF01", recipient=match.player_b.code, message_type="GAME_OVER", method="x", body=CALL
+    )
+    add_message(
+        match, 10, sender="REF01", recipient=player.agent.code, message_type="GAME_OVER", method="x", body="z" * 9000
+    )
+    assert send_again(client, player).status_code == 403, "no secret was entered"
+    enter_secret(client, player.token)
     wrong = ["1.1", "1.9", "1.10", "2.0", "", ".", "x.y", "1.99999999999999999999", "1.\x00", "١.٠"]
-    assert [again(client, who, entry=number).status_code for number in wrong] == [404] * len(wrong)
-    assert again(client, who, match="R9M9\x00").status_code == 404
-    other = next(one.agent.code for one in place.players if one.agent.pk != who.agent.pk)
-    assert again(client, who, agent=other).status_code == 404
-    assert trials.of(who.agent.pk) is None
+    assert [send_again(client, player, entry=number).status_code for number in wrong] == [404] * len(wrong)
+    assert send_again(client, player, match="R9M9\x00").status_code == 404
+    other = next(one.agent.code for one in place.players if one.agent.pk != player.agent.pk)
+    assert send_again(client, player, agent=other).status_code == 404
+    assert trials.of(player.agent.pk) is None
 
 
 # Practice matches ---------------------------------------------------------------------------------
 
 PRACTISE = f"{PATH}practice"
-WISH = {"agent": "P01", "game_type": "even_odd", "opponent": "hard", "begins": "house"}
+PRACTICE_FORM = {"agent": "P01", "game_type": "even_odd", "opponent": "hard", "begins": "house"}
 
 
 def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: Client) -> None:
     place = make.setting(players=2)
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     text = text_of(client)
     assert re.findall(r'<option value="(\w+)"', text) == ["even_odd", "easy", "medium", "hard", "agent", "house"]
-    sent = client.post(PRACTISE, WISH)
+    sent = client.post(PRACTISE, PRACTICE_FORM)
     practice = Check.practices.get()
     assert (sent.status_code, sent["Location"]) == (303, f"/practice/{practice.pk}")
     assert (practice.agent, practice.opponent, practice.second) == (place.players[0].agent, "hard", True)
@@ -404,34 +414,34 @@ def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: C
     assert f'<a href="/practice/{practice.pk}">A practice match is being played or waits for its turn.</a>' in text
 
 
-def test_an_owner_who_may_not_practise_now_is_told_from_when_on(client: Client) -> None:
+def test_an_owner_who_may_not_practise_now_is_told_when_the_next_match_may_be_asked_for(client: Client) -> None:
     place = make.setting(players=2)
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     for _ in range(practising.MAX_PER_WINDOW):
         practised(place.players[0].agent)
     assert "10 practice matches in 10 minutes are the most: ask for the next one at " in text_of(client)
-    refused = client.post(PRACTISE, WISH)
+    refused = client.post(PRACTISE, PRACTICE_FORM)
     assert refused.status_code == 429
     assert "10 practice matches in 10 minutes are the most" in refused.content.decode()
 
 
-def test_nobody_has_an_agent_practise_that_is_not_shown_to_be_theirs(client: Client) -> None:
+def test_only_who_has_proved_to_own_an_agent_has_it_practise(client: Client) -> None:
     place = make.setting(players=2)
-    assert client.post(PRACTISE, WISH).status_code == 403
-    show(client, place.players[0].token)
-    assert client.post(PRACTISE, WISH | {"agent": "P02"}).status_code == 404
+    assert client.post(PRACTISE, PRACTICE_FORM).status_code == 403
+    enter_secret(client, place.players[0].token)
+    assert client.post(PRACTISE, PRACTICE_FORM | {"agent": "P02"}).status_code == 404
     AgentToken.objects.filter(agent=place.players[0].agent).update(proven=False)
     assert 'name="opponent"' not in text_of(client)
-    assert client.post(PRACTISE, WISH).status_code == 403
+    assert client.post(PRACTISE, PRACTICE_FORM).status_code == 403
     assert client.get(PRACTISE).status_code == 405
     assert not Check.checks_and_practices.exists()
 
 
-def test_the_list_of_practice_matches_costs_the_same_for_any_number(
+def test_the_page_makes_as_many_queries_for_any_number_of_practice_matches(
     client: Client, django_assert_num_queries: Any
 ) -> None:
     place = make.setting(players=2)
-    show(client, place.players[0].token)
+    enter_secret(client, place.players[0].token)
     practised(place.players[0].agent)
     with CaptureQueriesContext(connection) as few:
         client.get(PATH)

@@ -36,7 +36,7 @@ def test_everybody_reads_the_common_table(client: Client) -> None:
     assert client.post(PAGE).status_code == 405
 
 
-def test_a_shared_place_has_the_sign_of_the_other_tables(client: Client) -> None:
+def test_a_shared_place_has_an_equals_sign(client: Client) -> None:
     place = make.playing(players=3)
     make.finish_round(place)
     series.put(league_id="fall", series_id="course")
@@ -61,8 +61,8 @@ def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None
     assert sum(points(stranger, f"{PAGE}?as=staff")) == 6
 
 
-def test_the_page_costs_the_same_for_many_people(desk: Client) -> None:
-    # The public page is cached and costs less the second time, so the page of the staff is measured.
+def test_the_page_makes_as_many_queries_for_many_people_as_for_few(desk: Client) -> None:
+    # The public page is cached and makes fewer queries the second time, so the page of the staff is measured.
     staff_page = f"{PAGE}?as=staff"
     make.setting(players=3)
     series.put(league_id="fall", series_id="course")

@@ -10,19 +10,23 @@ from django.test import Client, override_settings
 from matches.audience.views import story
 from matches.league import freeze, lifecycle
 from tests import factories as make
-from tests.matches.audience.looking import Tags, assert_costs_the_same
+from tests.matches.audience.looking import Tags, assert_same_query_count
 from tests.matches.audience.test_pages import many_players
-from tests.matches.correcting import do, over
+from tests.matches.correcting import make_correction, play_to_end
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
 PATH = "/leagues/fall/story/"
-ALL = (PATH, f"{PATH}picture.png", f"{PATH}league.html")
+PICTURE, FILE = f"{PATH}picture.png", f"{PATH}league.html"
 
 
 def statuses(client: Client) -> set[int]:
-    """How page, picture and file are answered, also to those who look behind a freeze."""
-    return {client.get(path + query).status_code for path in ALL for query in ("", "?as=staff", "?v=1&at=99")}
+    """The status codes of page, picture and file, also with the queries of the staff and of a past moment."""
+    return {
+        client.get(path + query).status_code
+        for path in (PATH, PICTURE, FILE)
+        for query in ("", "?as=staff", "?v=1&at=99")
+    }
 
 
 def test_there_is_no_page_before_the_league_is_over(client: Client) -> None:
@@ -32,11 +36,11 @@ def test_there_is_no_page_before_the_league_is_over(client: Client) -> None:
     make.playing_on(place)
     make.finish_round(place)
     assert statuses(client) == {404}
-    over(place)
+    play_to_end(place)
     assert statuses(client) == {200}
 
 
-def test_a_stopped_league_has_none(client: Client) -> None:
+def test_a_stopped_league_has_no_page_to_share(client: Client) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     lifecycle.stop(league_id="fall")
@@ -44,7 +48,7 @@ def test_a_stopped_league_has_none(client: Client) -> None:
 
 
 def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: Client, admin_client: Client) -> None:
-    over(make.veiled())
+    play_to_end(make.veiled())
     for _ in range(3):
         assert statuses(client) | statuses(admin_client) == {404}
         freeze.unveil(league_id="fall")
@@ -55,7 +59,7 @@ def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: C
 
 @override_settings(LEAGUE_PUBLIC_URL="https://league.example.org")
 def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> None:
-    over(make.playing(players=4))
+    play_to_end(make.playing(players=4))
     tags = Tags(client.get(PATH).content.decode()).found
     properties = {one["property"]: one["content"] for tag, one in tags if tag == "meta" and "property" in one}
     assert properties["og:title"] == "Fall"
@@ -67,29 +71,29 @@ def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> N
     assert (picture["Content-Type"], picture.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
 
 
-def test_no_cache_shows_a_picture_without_asking_and_a_correction_changes_it(client: Client) -> None:
-    over(make.playing(players=4))
-    first = client.get(ALL[1])
+def test_a_browser_asks_whether_its_cached_picture_is_current_and_a_correction_changes_it(client: Client) -> None:
+    play_to_end(make.playing(players=4))
+    first = client.get(PICTURE)
     assert first["Cache-Control"] == "no-cache"
-    again = client.get(ALL[1], headers={"If-None-Match": first["ETag"]})
+    again = client.get(PICTURE, headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
-    do("points", player_id="P04", points=50)
-    assert client.get(ALL[1], headers={"If-None-Match": first["ETag"]}).content != first.content
+    make_correction("points", player_id="P04", points=50)
+    assert client.get(PICTURE, headers={"If-None-Match": first["ETag"]}).content != first.content
 
 
-def test_a_picture_is_drawn_once_for_a_thousand_requests(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    over(make.playing(players=4))
+def test_a_picture_is_drawn_once_for_many_requests(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    play_to_end(make.playing(players=4))
     drawn: list[int] = []
     monkeypatch.setattr(story.shared, "png", lambda view, known: drawn.append(1) or b"png")
     for number in range(20):
-        client.get(f"{ALL[1]}?v={number}")
+        client.get(f"{PICTURE}?v={number}")
     assert len(drawn) == 1
     story.forget_all()
 
 
-def test_the_file_needs_nothing_else(client: Client) -> None:
-    over(make.playing(players=4))
-    answer = client.get(ALL[2])
+def test_the_file_loads_nothing_else(client: Client) -> None:
+    play_to_end(make.playing(players=4))
+    answer = client.get(FILE)
     text = answer.content.decode()
     assert answer["Content-Disposition"] == 'attachment; filename="league-fall.html"'
     tags = Tags(text).found
@@ -98,7 +102,7 @@ def test_the_file_needs_nothing_else(client: Client) -> None:
     assert "Player 1" in text
 
 
-def many_ended(count: int) -> str:
+def many_players_over(count: int) -> str:
     """A league of this many players that is over."""
     many_players(count)
     make.finished("board")
@@ -113,9 +117,9 @@ def many_ended(count: int) -> str:
         pytest.param("/leagues/board/", marks=pytest.mark.exhaustive),
     ],
 )
-def test_the_end_costs_the_same_for_4_and_for_300(client: Client, path: str) -> None:
+def test_pages_of_a_finished_league_make_as_many_queries_for_4_players_as_for_300(client: Client, path: str) -> None:
     def fill(count: int) -> str:
-        many_ended(count)
+        many_players_over(count)
         return path
 
-    assert_costs_the_same(client, fill)
+    assert_same_query_count(client, fill)

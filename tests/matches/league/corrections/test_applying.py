@@ -15,17 +15,17 @@ from matches.models import Correction
 from matches.view import sight
 from tests import factories as make
 from tests.matches.correcting import (
-    BACK,
+    UNDO_REASON,
     WHY,
-    agree,
-    do,
+    assert_results_agree,
     everything,
-    over,
+    make_correction,
+    play_to_end,
     points,
     rows,
     undo,
 )
-from tests.matches.races import before
+from tests.matches.races import call_before
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -51,11 +51,11 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize(
     "ended", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["running", "completed"]
 )
-def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
+def test_every_kind_does_what_its_preview_showed_and_is_undone_completely(
     place: make.Setting, kind: str, changes: dict[str, Any], ended: bool
 ) -> None:
     if ended:
-        over(place)
+        play_to_end(place)
     was = everything(place)
     plan = queries.plan_for(place.league, Wish(kind, WHY, **changes))
     shown = queries.preview(place.league, plan)
@@ -63,11 +63,11 @@ def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
     applying.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada", fingerprint=plan.fingerprint)
     assert [line.row for line in shown.after] == rows(place)
     assert [line.row for line in shown.before] == was[0]
-    agree(place)
+    assert_results_agree(place)
     json.dumps(list(place.league.events.values_list("data", flat=True)))
-    back = queries.preview(place.league, queries.plan_to_undo(place.league, 1, BACK))
+    undo_preview = queries.preview(place.league, queries.plan_to_undo(place.league, 1, UNDO_REASON))
     undo(1)
-    assert [line.row for line in back.after] == rows(place)
+    assert [line.row for line in undo_preview.after] == rows(place)
     now = everything(place)
     if place.match("R2M1").state == "FINISHED" or "matches_become" not in changes:
         assert now == was
@@ -75,11 +75,11 @@ def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
         # The match of the running round was decided, and is READY again.
         assert now[:2] == was[:2]
         assert (place.match("R2M1").state, place.match("R2M1").attempt) == ("READY", 1)
-    agree(place)
+    assert_results_agree(place)
     assert place.events().count("corrected") == place.events().count("correction_undone") == 1
 
 
-def test_what_each_kind_makes_of_the_table(place: make.Setting) -> None:
+def test_the_effect_of_each_kind_on_the_table(place: make.Setting) -> None:
     assert (place.match("R1M1").player_a.code, place.match("R1M1").player_b.code) == ("P01", "P02")
     assert points(place) == {"P01": 3, "P02": 0, "P03": 3, "P04": 0}
     for kind, changes, expected in [
@@ -94,23 +94,23 @@ def test_what_each_kind_makes_of_the_table(place: make.Setting) -> None:
         ("withdraw", {"player_id": "P01", "matches_become": "void"}, {"P01": 0}),
         ("disqualify", {"player_id": "P01", "matches_become": "lose"}, {"P01": 0, "P02": 3, "P03": 6}),
     ]:
-        made = do(kind, **changes)
+        correction = make_correction(kind, **changes)
         assert points(place) == {"P01": 3, "P02": 0, "P03": 3, "P04": 0} | expected, kind
-        undo(made.number)
+        undo(correction.number)
     assert [one.number for one in Correction.objects.order_by("pk")] == list(range(1, 10))
 
 
 def test_a_correction_keeps_the_earlier_result(place: make.Setting) -> None:
     old = place.match("R1M1")
-    made = do("set_result", match_id="R1M1", status="WIN", winner="P02")
+    correction = make_correction("set_result", match_id="R1M1", status="WIN", winner="P02")
     new = place.match("R1M1")
     assert (new.status, new.winner and new.winner.code, new.reason) == ("WIN", "P02", WHY)
     assert (new.details, new.finished_at, new.attempt) == (old.details, old.finished_at, 1)
-    assert made.before["matches"]["R1M1"]["outcome"]["winner_id"] == "P01"
-    assert made.after["matches"]["R1M1"]["winner_id"] == "P02"
-    assert (made.made_by, made.kind, made.reason) == ("ada", "set_result", WHY)
+    assert correction.before["matches"]["R1M1"]["outcome"]["winner_id"] == "P01"
+    assert correction.after["matches"]["R1M1"]["winner_id"] == "P02"
+    assert (correction.made_by, correction.kind, correction.reason) == ("ada", "set_result", WHY)
     undone = undo(1)
-    assert (undone.undone_by, undone.undone_reason, undone.reason) == ("bob", BACK, WHY)
+    assert (undone.undone_by, undone.undone_reason, undone.reason) == ("bob", UNDO_REASON, WHY)
     assert undone.after["taken_back"]["R1M1"]["winner_id"] == "P02"
     outcome = sight.everything(place.league).outcome("R1M1")
     assert outcome is not None
@@ -118,8 +118,8 @@ def test_a_correction_keeps_the_earlier_result(place: make.Setting) -> None:
 
 
 def test_undoing_the_second_correction_restores_the_first(place: make.Setting) -> None:
-    do("set_result", match_id="R1M1", status="DRAW")
-    do("void", match_id="R1M1")
+    make_correction("set_result", match_id="R1M1", status="DRAW")
+    make_correction("void", match_id="R1M1")
     with pytest.raises(ActionRefused, match="undo #2 first"):
         undo(1)
     undo(2)
@@ -145,22 +145,22 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "the same result": ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P01"}, "already"),
     "a strange winner": ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P03"}, "does not fit"),
     "a draw with a winner": ("set_result", {"match_id": "R1M1", "status": "DRAW", "winner": "P01"}, "does not fit"),
-    "a win without one": ("set_result", {"match_id": "R1M1", "status": "WIN"}, "does not fit"),
+    "a win without a winner": ("set_result", {"match_id": "R1M1", "status": "WIN"}, "does not fit"),
     "a strange status": ("set_result", {"match_id": "R1M1", "status": "CANCELLED"}, "WIN, DRAW or"),
     "no such player": ("withdraw", {"player_id": "P09", "matches_become": "keep"}, "no player P09"),
-    "no say": ("withdraw", {"player_id": "P01"}, "keep, void or lose"),
+    "nothing said of its matches": ("withdraw", {"player_id": "P01"}, "keep, void or lose"),
     "no points": ("points", {"player_id": "P01", "points": 0}, "1 to 1000"),
-    "too many": ("points", {"player_id": "P01", "points": 1001}, "1 to 1000"),
+    "too many points": ("points", {"player_id": "P01", "points": 1001}, "1 to 1000"),
 }
 
 
 @pytest.mark.parametrize(("kind", "changes", "sentence"), sampled(REFUSED.values()), ids=REFUSED)
-def test_what_cannot_be_done_is_refused_and_changes_nothing(
+def test_a_correction_that_is_refused_changes_nothing(
     place: make.Setting, kind: str, changes: dict[str, Any], sentence: str
 ) -> None:
     was = everything(place)
     with pytest.raises(ActionRefused, match=sentence):
-        do(kind, **changes)
+        make_correction(kind, **changes)
     assert everything(place) == was
     assert not Correction.objects.exists()
 
@@ -168,43 +168,43 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(
 @pytest.mark.parametrize("reason", ["", "  ", "no", "x" * 301, "nul \x00 here", "half \ud800 pair", None])
 def test_a_reason_that_cannot_be_used_is_refused(place: make.Setting, reason: Any) -> None:
     with pytest.raises(Invalid) as caught:
-        do("void", match_id="R1M1", reason=reason)
+        make_correction("void", match_id="R1M1", reason=reason)
     assert caught.value.field == "reason"
 
 
 def test_a_stopped_league_is_corrected_but_plays_nothing_again(place: make.Setting) -> None:
     lifecycle.stop(league_id="fall")
     with pytest.raises(ActionRefused, match="stopped for good"):
-        do("replay", match_id="R1M1")
-    do("void", match_id="R1M1")
+        make_correction("replay", match_id="R1M1")
+    make_correction("void", match_id="R1M1")
     undo(1)
-    agree(place)
+    assert_results_agree(place)
 
 
 def test_before_the_schedule_there_is_nothing_to_correct() -> None:
     make.setting(players=2)
     with pytest.raises(ActionRefused, match="no schedule yet"):
-        do("points", player_id="P01", points=1)
+        make_correction("points", player_id="P01", points=1)
     with pytest.raises(NotFound):
-        do("void", league_id="nowhere", match_id="R1M1", reason=WHY)
+        make_correction("void", league_id="nowhere", match_id="R1M1", reason=WHY)
 
 
 # Two at once -------------------------------------------------------------------------------------
 
 
 def test_of_two_corrections_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
-    before(monkeypatch, applying, "_before", lambda: do("points", player_id="P01", points=3))
+    call_before(monkeypatch, applying, "_before", lambda: make_correction("points", player_id="P01", points=3))
     with pytest.raises(applying.LookAgain):
-        do("points", player_id="P01", points=3)
-    # Here the other correction is inside the transaction that is rolled back.
+        make_correction("points", player_id="P01", points=3)
+    # In this test the other correction is made in the same transaction, which is rolled back.
     assert not Correction.objects.exists()
 
 
 def test_a_match_that_changes_meanwhile_is_not_corrected(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
     match = place.match("R2M1")
-    before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
+    call_before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
     with pytest.raises(applying.LookAgain):
-        do("set_result", match_id="R2M1", status="DRAW")
+        make_correction("set_result", match_id="R2M1", status="DRAW")
     assert not Correction.objects.exists()
 
 

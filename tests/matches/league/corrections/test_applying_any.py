@@ -1,4 +1,4 @@
-"""Any corrections and undoings in any order: preview and result are one, rows and history agree, undoing puts back."""
+"""Corrections and undoings in any order: results equal previews, rows and history agree, undoing restores the table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from matches.league.errors import ActionRefused
 from matches.models import Correction
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import agree
+from tests.matches.correcting import assert_results_agree
 from tests.matches.machine import RolledBack
 from tests.sizes import examples
 
@@ -85,9 +85,9 @@ class Corrections(RolledBack):
             assert self.rows() == before
             return
         shown = preview(self.place.league, plan)
-        made = applying.make(league_id="fall", wish=wish, by="ada", fingerprint=plan.fingerprint)
+        correction = applying.make(league_id="fall", wish=wish, by="ada", fingerprint=plan.fingerprint)
         assert self.rows() == [line.row for line in shown.after]
-        self.stack.append((made.number, before))
+        self.stack.append((correction.number, before))
 
     @precondition(lambda self: self.stack)
     @rule()
@@ -107,9 +107,9 @@ class Corrections(RolledBack):
             assert "first" in str(refusal)
             return
         self.undo(number)
-        # The tables that were kept for later corrections included this one: they are not comparable any more.
-        at = next(at for at, (one, _) in enumerate(self.stack) if one == number)
-        self.stack = self.stack[:at] + [(one, None) for one, _ in self.stack[at + 1 :]]
+        # The tables stored for later corrections included this one: they cannot be compared any more.
+        index = next(index for index, (one, _) in enumerate(self.stack) if one == number)
+        self.stack = self.stack[:index] + [(one, None) for one, _ in self.stack[index + 1 :]]
 
     def undo(self, number: int) -> None:
         plan = plan_to_undo(self.place.league, number, WHY)
@@ -133,12 +133,12 @@ class Corrections(RolledBack):
     def rows_and_history_agree(self) -> None:
         if not hasattr(self, "place"):
             return
-        agree(self.place)
+        assert_results_agree(self.place)
         moment = sight.everything(self.place.league).moment
         assert {code: entry["word"] for code, entry in self.place.league.out.items()} == moment.out
 
     @invariant()
-    def the_table_is_the_fold(self) -> None:
+    def the_table_equals_the_folded_events(self) -> None:
         if not hasattr(self, "place"):
             return
         league = self.place.league
@@ -150,7 +150,7 @@ class Corrections(RolledBack):
         assert self.rows() == table(names, moment.results, sight.scoring(league), points=points, out=moment.out)
 
     @invariant()
-    def the_end_is_the_end(self) -> None:
+    def rounds_and_league_end_once(self) -> None:
         """A league that runs has something left to do; a round is over once."""
         if not hasattr(self, "place"):
             return

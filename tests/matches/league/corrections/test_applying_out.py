@@ -12,8 +12,8 @@ from matches.models import Match
 from matches.view import sight
 from tests import factories as make
 from tests.matches.correcting import (
-    agree,
-    do,
+    assert_results_agree,
+    make_correction,
     rows,
     undo,
 )
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
     ("become", "status"), [("keep", "TECHNICAL_LOSS"), ("lose", "TECHNICAL_LOSS"), ("void", "CANCELLED")]
 )
 def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, become: str, status: str) -> None:
-    do("withdraw", player_id="P01", matches_become=become)
+    make_correction("withdraw", player_id="P01", matches_become=become)
     assert place.players[0].fresh().state == "SHUTDOWN"
     assert place.league.out == {"P01": {"word": "withdrawn", "matches": become}}
     make.finish_round(place)
@@ -42,11 +42,11 @@ def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, beco
     make.finish_round(place)
     assert place.league.state == "COMPLETED"
     assert next(row for row in rows(place) if row.player_id == "P01").out == "withdrawn"
-    agree(place)
+    assert_results_agree(place)
 
 
 def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -> None:
-    do("disqualify", player_id="P01", matches_become="keep")
+    make_correction("disqualify", player_id="P01", matches_become="keep")
     assert rows(place)[-1].player_id == "P01"
     with pytest.raises(AssertionError, match="P01 was disqualified from fall by the instructor"):
         make.join("Player 1", "fall", port=8101)
@@ -57,18 +57,18 @@ def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -
 
 def test_a_player_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
     registration.retire(agent_ids=[place.players[0].agent.pk])
-    do("withdraw", player_id="P01", matches_become="void")
+    make_correction("withdraw", player_id="P01", matches_become="void")
     undo(1)
-    # Except for the match that the correction had decided, which is played.
+    # Only the match that the correction had decided is played after all.
     make.report(place.match("R2M2"), None)
     assert place.match("R2M1").state in ("READY", "ASSIGNED")
 
 
 def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoing(place: make.Setting) -> None:
-    do("withdraw", player_id="P01", matches_become="keep")
+    make_correction("withdraw", player_id="P01", matches_become="keep")
     with pytest.raises(ActionRefused, match="out of the league already"):
-        do("withdraw", player_id="P01", matches_become="void")
-    do("disqualify", player_id="P01", matches_become="void")
+        make_correction("withdraw", player_id="P01", matches_become="void")
+    make_correction("disqualify", player_id="P01", matches_become="void")
     assert sight.everything(place.league).moment.out == {"P01": "disqualified"}
     undo(2)
     assert sight.everything(place.league).moment.out == {"P01": "withdrawn"}
@@ -78,11 +78,11 @@ def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoin
 def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_is_open_again(
     place: make.Setting,
 ) -> None:
-    do("set_result", match_id="R2M1", status="DRAW")
-    do("withdraw", player_id="P01", matches_become="keep")
+    make_correction("set_result", match_id="R2M1", status="DRAW")
+    make_correction("withdraw", player_id="P01", matches_become="keep")
     undo(1)
     assert place.match("R2M1").state == "READY"
-    do("disqualify", player_id="P01", matches_become="lose")
+    make_correction("disqualify", player_id="P01", matches_become="lose")
     undo(3)
     assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
     make.look()
@@ -90,17 +90,17 @@ def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_
 
 
 def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(place: make.Setting) -> None:
-    played, missed = (_of("P01", number) for number in (1, 2))
-    do("withdraw", player_id="P01", matches_become="keep")
+    played, missed = (_match_of("P01", number) for number in (1, 2))
+    make_correction("withdraw", player_id="P01", matches_become="keep")
     for match in (played, missed):
-        do("disqualify", player_id=_opponent(match, "P01"), matches_become="lose")
-    winners = [_of("P01", number).winner for number in (1, 2)]
+        make_correction("disqualify", player_id=_opponent(match, "P01"), matches_become="lose")
+    winners = [_match_of("P01", number).winner for number in (1, 2)]
     assert [winner and winner.code for winner in winners] == ["P01", None]
-    assert _of("P01", 2).status == "TECHNICAL_LOSS"
-    agree(place)
+    assert _match_of("P01", 2).status == "TECHNICAL_LOSS"
+    assert_results_agree(place)
 
 
-def _of(code: str, number: int) -> Match:
+def _match_of(code: str, number: int) -> Match:
     """The match of a player in a round."""
     mine = Q(player_a__code=code) | Q(player_b__code=code)
     return Match.objects.select_related("player_a", "player_b", "winner").get(mine, round__number=number)

@@ -1,4 +1,4 @@
-"""The agents that get a message about a correction, these messages, and their cost."""
+"""The agents that are told of a correction, the messages that they get, and the number of queries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from matches.words.corrections import corrections_of
 from matches.words.events import happened
 from tests import factories as make
 from tests.matches.correcting import (
-    BACK,
+    UNDO_REASON,
     WHY,
     assigned,
-    do,
-    over,
+    make_correction,
+    play_to_end,
     rows,
     undo,
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 def test_agents_are_told_the_new_table(place: make.Setting) -> None:
     Delivery.objects.all().delete()
-    do("disqualify", player_id="P01", matches_become="void")
+    make_correction("disqualify", player_id="P01", matches_become="void")
     broadcast = Broadcast.objects.latest("pk")
     assert (broadcast.message_type, broadcast.round_number) == ("LEAGUE_STANDINGS_UPDATE", 2)
     assert [row["player_id"] for row in broadcast.payload["standings"]][-1] == "P01"
@@ -43,8 +43,8 @@ def test_agents_are_told_the_new_table(place: make.Setting) -> None:
 
 
 def test_after_the_end_all_players_are_told_except_those_that_are_out(place: make.Setting) -> None:
-    over(place)
-    do("disqualify", player_id="P01", matches_become="lose")
+    play_to_end(place)
+    make_correction("disqualify", player_id="P01", matches_become="lose")
     broadcast = Broadcast.objects.latest("pk")
     receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
     assert (broadcast.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
@@ -58,9 +58,9 @@ def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
     paths = ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall", "/api/leagues/fall/standings")
     shown = [client.get(path).content for path in paths]
     table, sent = sight.public(place.league).standings, Broadcast.objects.count()
-    do("void", match_id="R1M1")
-    do("points", player_id="P03", points=9)
-    do("withdraw", player_id="P02", matches_become="lose")
+    make_correction("void", match_id="R1M1")
+    make_correction("points", player_id="P03", points=9)
+    make_correction("withdraw", player_id="P02", matches_become="lose")
     undo(3)
     assert [client.get(path).content for path in paths] == shown
     assert sight.public(place.league).standings == table
@@ -75,8 +75,8 @@ def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
 def test_a_replay_of_a_frozen_league_is_finished_after_the_freeze() -> None:
     place = make.playing(players=4)
     freeze.plan(league_id="fall", from_round=2)
-    over(place)
-    do("replay", match_id="R1M1")
+    play_to_end(place)
+    make_correction("replay", match_id="R1M1")
     freeze.lift(league_id="fall")
     # The players of the replayed match are not shut down yet.
     assert sorted(one.fresh().state for one in place.players) == ["ACTIVE", "ACTIVE", "SHUTDOWN", "SHUTDOWN"]
@@ -125,17 +125,17 @@ def test_a_replay_of_a_frozen_league_is_finished_after_the_freeze() -> None:
 def test_corrections_and_their_undoing_are_told_in_sentences(
     place: make.Setting, kind: str, changes: dict[str, Any], done: str, undone: str
 ) -> None:
-    do(kind, **changes)
+    make_correction(kind, **changes)
     undo(1)
     events = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
     assert [happened(one.kind, one.data) for one in events] == [done, undone]
     [line] = corrections_of(sight.everything(place.league))
-    assert (line["sentence"], line["undone"], line["undone_reason"]) == (done, True, BACK)
+    assert (line["sentence"], line["undone"], line["undone_reason"]) == (done, True, UNDO_REASON)
 
 
-def test_corrections_of_one_match_and_of_one_player(place: make.Setting) -> None:
-    do("void", match_id="R1M1")
-    do("points", player_id="P02", points=1)
+def test_corrections_are_listed_by_match_and_by_player(place: make.Setting) -> None:
+    make_correction("void", match_id="R1M1")
+    make_correction("points", player_id="P02", points=1)
     view = sight.everything(place.league)
     assert [one["number"] for one in corrections_of(view, match_id="R1M1")] == [1]
     assert [one["number"] for one in corrections_of(view, player_id="P01")] == [1]
@@ -144,13 +144,13 @@ def test_corrections_of_one_match_and_of_one_player(place: make.Setting) -> None
 
 def test_a_hostile_reason_is_escaped(client: Any, place: make.Setting) -> None:
     reason = "<script>alert(1)</script> %(player)s %s {0}"
-    do("void", match_id="R1M1", reason=reason)
+    make_correction("void", match_id="R1M1", reason=reason)
     page = client.get("/leagues/fall/").content.decode()
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; %(player)s %s {0}." in page
 
 
-def test_the_warnings_of_a_preview(place: make.Setting) -> None:
+def test_a_preview_warns_of_what_the_correction_would_cause(place: make.Setting) -> None:
     def warnings(kind: str, **changes: Any) -> str:
         plan = queries.plan_for(place.league, Wish(kind, WHY, **changes))
         return " ".join(queries.preview(place.league, plan).warnings)
@@ -159,7 +159,7 @@ def test_the_warnings_of_a_preview(place: make.Setting) -> None:
     assert "1 match to come is lost without a call" in warnings("withdraw", player_id="P01", matches_become="keep")
     assert "1 match to come is cancelled" in warnings("withdraw", player_id="P01", matches_become="void")
     assert "does not count: R1M1" in warnings("replay", match_id="R1M1")
-    over(place)
+    play_to_end(place)
     last = rows(place)[-1].player_id
     assert f"{last} would be champion instead of" in warnings("points", player_id=last, points=500)
 
@@ -170,8 +170,8 @@ def count_queries(work: Callable[[], Any]) -> int:
     return len(seen)
 
 
-def test_a_preview_and_a_correction_cost_the_same_for_many_matches() -> None:
-    costs = []
+def test_a_preview_makes_as_many_queries_for_many_matches_as_for_few() -> None:
+    query_counts = []
     for players in (4, 10):
         league_id = f"of{players}"
         place = make.setting(league_id, players=players)
@@ -183,6 +183,6 @@ def test_a_preview_and_a_correction_cost_the_same_for_many_matches() -> None:
         def shown(league: League = place.league, wish: Wish = wish) -> None:
             queries.preview(league, queries.plan_for(league, wish))
 
-        costs.append(count_queries(shown))
+        query_counts.append(count_queries(shown))
         League.objects.update(state="STOPPED")
-    assert costs[0] == costs[1]
+    assert query_counts[0] == query_counts[1]

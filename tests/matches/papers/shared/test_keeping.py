@@ -1,4 +1,4 @@
-"""When SHARED is written: woken by a nudge, never too often, and on through every failure."""
+"""When SHARED is written: woken by a nudge, never too often, and again after each failure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from matches.papers.shared.projection import Interrupted
 from matches.push import nudge
 
 
-class Fake:
-    """A projection whose passes do what a list says: take so long, or fail."""
+class FakeProjection:
+    """A projection whose passes do what a list says: take so many seconds, or fail."""
 
     def __init__(self, *steps: float | Exception) -> None:
         self.steps = list(steps)
@@ -33,8 +33,8 @@ class Fake:
         self.stopped = True
 
 
-async def pauses(fake: Fake, leads: Callable[[], bool] = lambda: True) -> list[float]:
-    """Keep until nothing is left to do; the pauses that were made."""
+async def pauses(fake: FakeProjection, leads: Callable[[], bool] = lambda: True) -> list[float]:
+    """Run the keeper until no step is left; the pauses that it made, in seconds."""
     made: list[float] = []
     all_done = asyncio.Event()
 
@@ -55,8 +55,8 @@ async def pauses(fake: Fake, leads: Callable[[], bool] = lambda: True) -> list[f
     return made
 
 
-async def test_the_pause_is_many_times_as_long_as_a_pass() -> None:
-    fake = Fake(0.01, 0.5, 60.0)
+async def test_the_pause_after_a_pass_is_many_times_as_long_as_the_pass() -> None:
+    fake = FakeProjection(0.01, 0.5, 60.0)
     assert await pauses(fake) == [PAUSE_S, 5.0, MAX_PAUSE_S]
     assert fake.stopped
 
@@ -64,7 +64,7 @@ async def test_the_pause_is_many_times_as_long_as_a_pass() -> None:
 async def test_a_failure_is_logged_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     full = OSError(28, "No space left on device")
     with caplog.at_level(logging.WARNING):
-        made = await pauses(Fake(full, full, full, 0.01, 0.01))
+        made = await pauses(FakeProjection(full, full, full, 0.01, 0.01))
     assert made == [RETRY_S, RETRY_S, RETRY_S, PAUSE_S, PAUSE_S]
     assert [record.getMessage() for record in caplog.records] == [
         "SHARED is not up to date, and is tried again (OSError: [Errno 28] No space left on device)",
@@ -73,19 +73,19 @@ async def test_a_failure_is_logged_once_and_tried_again(caplog: pytest.LogCaptur
     assert caplog.records[0].exc_info in (None, False)
 
 
-async def test_a_mistake_of_ours_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_in_the_sites_code_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert await pauses(Fake(KeyError("x"))) == [RETRY_S]
+        assert await pauses(FakeProjection(KeyError("x"))) == [RETRY_S]
     assert caplog.records[0].exc_info
 
 
 async def test_an_interrupted_pass_does_not_count_as_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert await pauses(Fake(Interrupted())) == [PAUSE_S]
+        assert await pauses(FakeProjection(Interrupted())) == [PAUSE_S]
     assert caplog.records == []
 
 
 async def test_only_the_conductor_with_the_lead_writes() -> None:
-    fake = Fake(0.01)
+    fake = FakeProjection(0.01)
     assert await pauses(fake, leads=lambda: False) == [PAUSE_S] * 10
     assert fake.steps == [0.01]

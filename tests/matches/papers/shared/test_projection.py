@@ -27,7 +27,7 @@ from matches.papers.shared.tree import Tree
 from matches.view import queries, sight
 from tests import factories as make
 from tests import rich
-from tests.matches.correcting import do
+from tests.matches.correcting import make_correction
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def projection(root: Path, **options: Any) -> Projection:
 
 
 def content(root: Path) -> dict[str, bytes]:
-    """Every file but the mark of how far they are, by its path."""
+    """Every file by its path, but the record of how far they are written."""
     files = [path for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")]
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(files)}
 
@@ -65,7 +65,7 @@ def assert_like_new(root: Path) -> None:
     assert content(root) == content(fresh)
 
 
-def with_transcripts(place: make.Setting, match_id: str, winner: int = 0) -> None:
+def report_with_transcript(place: make.Setting, match_id: str, winner: int = 0) -> None:
     """Report a match with two messages."""
     match = place.match(match_id)
     codes = match.player_ids
@@ -76,7 +76,7 @@ def with_transcripts(place: make.Setting, match_id: str, winner: int = 0) -> Non
     make.report(match, codes[winner], transcript=lines)
 
 
-# What is in them --------------------------------------------------------------------------------
+# Contents --------------------------------------------------------------------------------------
 
 
 def test_the_kit_of_the_course_reads_every_file(root: Path) -> None:
@@ -118,7 +118,7 @@ def test_every_file_has_a_version_and_a_time(root: Path) -> None:
 
 def test_logs_have_the_fields_and_levels_of_the_documents(root: Path) -> None:
     place = make.playing(players=4)
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     projection(root).update()
     player = place.match("R1M1").player_a.code
     sent, received = entries(root, f"agents/{player}.log.jsonl")[::-1]
@@ -155,7 +155,7 @@ def test_nothing_secret_is_in_any_file(root: Path, frozen: bool) -> None:
     assert "tok_" not in everything.replace("tok_…", "")
 
 
-def test_the_words_of_an_announcement_are_not_in_a_log_that_cannot_be_changed(root: Path) -> None:
+def test_the_text_of_a_notice_is_not_in_a_log_that_cannot_be_changed(root: Path) -> None:
     make.open_league("fall")
     notice = notices.say(league_id="fall", text="We begin at six", by="ada")
     written = projection(root)
@@ -181,7 +181,7 @@ def test_a_match_has_a_file_when_it_has_a_result(root: Path) -> None:
     written.update()
     matches = MatchRepository("fall", root / "data")
     assert matches.list_matches() == []
-    with_transcripts(place, "R1M2")
+    report_with_transcript(place, "R1M2")
     written.update()
     assert matches.list_matches() == ["R1M2"]
     assert_like_new(root)
@@ -193,17 +193,17 @@ def test_after_every_step_the_files_are_as_if_written_anew(root: Path) -> None:
     written.update()
     make.playing_on(place)
     written.update()
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     written.update()
-    do("points", player_id="P01", points=-2, reason="late", by="ada")
+    make_correction("points", player_id="P01", points=-2, reason="late", by="ada")
     make.finish_round(place)
     written.update()
-    do("void", match_id="R1M1", reason="wrong game", by="ada")
+    make_correction("void", match_id="R1M1", reason="wrong game", by="ada")
     written.update()
     applying.undo(league_id="fall", number=2, reason="it was right", by="ada")
     written.update()
     make.playing_on(place)
-    with_transcripts(place, "R2M1", winner=1)
+    report_with_transcript(place, "R2M1", winner=1)
     written.update()
     assert_like_new(root)
     assert seqs(root) == list(range(1, place.league.event_seq + 1))
@@ -211,17 +211,17 @@ def test_after_every_step_the_files_are_as_if_written_anew(root: Path) -> None:
 
 def test_a_replayed_match_loses_its_file_until_it_is_played(root: Path) -> None:
     place = make.playing(players=4)
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     make.finish_round(place)
     written = projection(root)
     written.update()
     player = place.match("R1M1").player_a.code
     before = entries(root, f"agents/{player}.log.jsonl")
-    do("replay", match_id="R1M1", reason="the network was down", by="ada")
+    make_correction("replay", match_id="R1M1", reason="the network was down", by="ada")
     written.update()
     assert MatchRepository("fall", root / "data").list_matches() == ["R1M2"]
     make.look()
-    with_transcripts(place, "R1M1", winner=1)
+    report_with_transcript(place, "R1M1", winner=1)
     written.update()
     after = entries(root, f"agents/{player}.log.jsonl")
     assert after[: len(before)] == before
@@ -229,7 +229,7 @@ def test_a_replayed_match_loses_its_file_until_it_is_played(root: Path) -> None:
     assert_like_new(root)
 
 
-def test_nothing_changed_means_nothing_written(root: Path) -> None:
+def test_without_a_change_nothing_is_written(root: Path) -> None:
     rich.over()
     written = projection(root)
     assert written.update()
@@ -251,14 +251,14 @@ def test_without_a_change_a_pass_makes_one_query_for_any_number_of_leagues(root:
     assert counts == [1, 1]
 
 
-def test_a_pass_costs_as_many_queries_for_many_matches_as_for_few(root: Path) -> None:
+def test_a_pass_makes_as_many_queries_for_many_matches_as_for_few(root: Path) -> None:
     counts: list[int] = []
     written = projection(root)
     place = make.playing(players=8)
     written.update()
     for match_ids in (["R1M1"], ["R1M2", "R1M3"]):
         for match_id in match_ids:
-            with_transcripts(place, match_id)
+            report_with_transcript(place, match_id)
         with make.counting(counts):
             written.update()
     assert counts[0] == counts[1]
@@ -267,7 +267,7 @@ def test_a_pass_costs_as_many_queries_for_many_matches_as_for_few(root: Path) ->
 # Frozen boards ----------------------------------------------------------------------------------
 
 
-def test_a_freeze_hides_and_the_unveiling_shows(root: Path) -> None:
+def test_files_do_not_change_during_a_freeze_and_follow_the_unveiling(root: Path) -> None:
     place = make.playing(players=4)
     freeze.plan(league_id="fall", from_round=2)
     make.finish_round(place)
@@ -278,7 +278,7 @@ def test_a_freeze_hides_and_the_unveiling_shows(root: Path) -> None:
     assert json.loads(before["data/leagues/fall/standings.json"])["frozen_after_round"] == 1
     for _ in range(2):
         make.finish_round(place)
-        do("points", player_id="P01", points=-1, reason="late", by="ada")
+        make_correction("points", player_id="P01", points=-1, reason="late", by="ada")
         if place.league.state == "RUNNING":
             make.playing_on(place)
         assert not written.update()
@@ -304,15 +304,15 @@ def test_a_freeze_hides_and_the_unveiling_shows(root: Path) -> None:
 def test_a_match_played_again_behind_a_freeze_keeps_its_public_file(root: Path) -> None:
     place = make.playing(players=4)
     freeze.plan(league_id="fall", from_round=2)
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     make.finish_round(place)
     make.playing_on(place)
     written = projection(root)
     written.update()
     before = content(root)
-    do("replay", match_id="R1M1", reason="the network was down", by="ada")
+    make_correction("replay", match_id="R1M1", reason="the network was down", by="ada")
     make.look()
-    with_transcripts(place, "R1M1", winner=1)
+    report_with_transcript(place, "R1M1", winner=1)
     assert not written.update()
     assert content(root) == before
     assert_like_new(root)
@@ -343,7 +343,7 @@ def test_an_id_of_two_leagues_has_one_file_whose_rows_name_the_league(root: Path
     assert_like_new(root)
 
 
-def test_what_is_left_of_a_deleted_league_goes(root: Path) -> None:
+def test_the_files_of_a_deleted_league_are_deleted(root: Path) -> None:
     rich.over()
     make.open_league("spring")
     written = projection(root)
@@ -371,8 +371,8 @@ class Killed(BaseException):
     """Raised in place of the death of the process."""
 
 
-def interrupted_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Have the n-th change of a file fail; what was written before stays."""
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Have the n-th change of a file raise :class:`Killed`; returns a function that ends this."""
     left = [step]
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -393,9 +393,9 @@ def interrupted_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], N
 def test_a_pass_that_was_killed_anywhere_is_made_again(root: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     place = make.playing(players=4)
     projection(root).update()
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     make.finish_round(place)
-    restore = interrupted_at(step, monkeypatch)
+    restore = kill_at(step, monkeypatch)
     try:
         projection(root).update()
     except Killed:
@@ -407,7 +407,7 @@ def test_a_pass_that_was_killed_anywhere_is_made_again(root: Path, monkeypatch: 
     assert_like_new(root)
 
 
-def test_half_a_line_is_cut_off(root: Path) -> None:
+def test_half_a_line_at_the_end_of_a_log_is_cut_off(root: Path) -> None:
     place = make.playing(players=4)
     projection(root).update()
     with (root / "logs/league/fall/league.log.jsonl").open("a") as log:
@@ -417,12 +417,12 @@ def test_half_a_line_is_cut_off(root: Path) -> None:
     assert_like_new(root)
 
 
-@pytest.mark.parametrize("gone", ["logs/league/fall/league.log.jsonl", ".written.json", "logs"])
-def test_what_somebody_deleted_is_written_anew(root: Path, gone: str) -> None:
+@pytest.mark.parametrize("deleted", ["logs/league/fall/league.log.jsonl", ".written.json", "logs"])
+def test_what_somebody_deleted_is_written_anew(root: Path, deleted: str) -> None:
     place = make.playing(players=4)
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     projection(root).update()
-    path = root / gone
+    path = root / deleted
     if path.is_dir():
         path.rename(root.with_name("gone"))
     else:
@@ -433,7 +433,7 @@ def test_what_somebody_deleted_is_written_anew(root: Path, gone: str) -> None:
 
 
 @pytest.mark.parametrize("mark", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "whole": true, "logs": {"../x": 1}}'])
-def test_a_damaged_mark_has_everything_written_anew(root: Path, mark: str) -> None:
+def test_with_a_damaged_record_everything_is_written_anew(root: Path, mark: str) -> None:
     place = make.playing(players=4)
     projection(root).update()
     (root / ".written.json").write_text(mark)
@@ -467,7 +467,7 @@ def test_a_process_that_ends_interrupts_a_pass(root: Path) -> None:
 
 def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
     place = make.playing(players=4)
-    with_transcripts(place, "R1M1")
+    report_with_transcript(place, "R1M1")
     site = projection(root)
     site.update()
     projection(root).rebuild()
@@ -479,13 +479,13 @@ def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
 # Hostile ----------------------------------------------------------------------------------------
 
 
-def test_what_was_said_in_a_match_that_is_being_played_is_in_no_file(root: Path) -> None:
+def test_messages_of_a_match_that_is_being_played_are_in_no_file(root: Path) -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     line = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
     assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(line,)) == "ok"
     assert match.messages.filter(entry__body__parity_choice="geheim").exists()
-    with_transcripts(place, "R1M2")
+    report_with_transcript(place, "R1M2")
     projection(root).update()
     assert b"geheim" not in b"".join(content(root).values())
     assert f"logs/agents/{match.player_a.code}.log.jsonl" not in content(root)
@@ -494,7 +494,7 @@ def test_what_was_said_in_a_match_that_is_being_played_is_in_no_file(root: Path)
 @pytest.mark.parametrize(
     "named", ["../../evil", "player:../../evil", "player:P99", "referee:REF99", "evil", "", "a:b:c"]
 )
-def test_whom_a_referee_names_in_a_transcript_gets_no_file_by_that(root: Path, named: str) -> None:
+def test_an_unknown_id_in_a_transcript_gets_no_file(root: Path, named: str) -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     lines = [make.line(0, sender=named, recipient=named), make.line(1, sender="REF01", recipient=match.player_a.code)]

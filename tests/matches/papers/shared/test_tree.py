@@ -115,7 +115,7 @@ def test_a_log_that_became_a_link_is_written_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".lock", ".written.json"])
-def test_our_own_files_are_not_links(tmp_path: Path, name: str) -> None:
+def test_the_sites_own_files_are_not_read_or_written_through_links(tmp_path: Path, name: str) -> None:
     root, victim = tmp_path / "SHARED", tmp_path / "victim"
     victim.write_text(json.dumps({"format": 1, "whole": True, "written": {"fall": {}}, "logs": {}}))
     before = victim.read_text()
