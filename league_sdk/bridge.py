@@ -135,10 +135,11 @@ class Connection:
 
     Args:
         url: scheme, host and port of it are used.
+        connect_s: the limit in seconds for opening it.
     """
 
-    def __init__(self, url: SplitResult) -> None:
-        self._url = url
+    def __init__(self, url: SplitResult, *, connect_s: float = CONNECT_S) -> None:
+        self._url, self._connect_s = url, connect_s
         self._lock = threading.Lock()
         self._open: HTTPConnection | None = None
         self._socket: socket.socket | None = None
@@ -200,7 +201,7 @@ class Connection:
     def _connection(self, limit_s: float) -> HTTPConnection:
         if self._open is None:
             kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
-            self._open = kind(self._url.hostname or "", self._url.port, timeout=min(limit_s, CONNECT_S))
+            self._open = kind(self._url.hostname or "", self._url.port, timeout=min(limit_s, self._connect_s))
         return self._open
 
     def drop(self) -> None:

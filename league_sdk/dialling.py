@@ -141,6 +141,7 @@ class DialledLine:
         ways: ``websocket`` and ``poll``, or one of them. Of both the socket is tried first.
         say: is told in a few words when the line opens, breaks and opens again.
         first_backoff_s: seconds before the second attempt to open it; they double up to :data:`MAX_BACKOFF_S`.
+        max_remembered: how many answers are kept, for messages that are offered again.
     """
 
     def __init__(
@@ -151,7 +152,9 @@ class DialledLine:
         ways: tuple[str, ...] = ("websocket", "poll"),
         say: Callable[[str], None] = logger.info,
         first_backoff_s: float = MIN_BACKOFF_S,
+        max_remembered: int = MAX_REMEMBERED,
     ) -> None:
+        self._max_remembered = max_remembered
         self._inbox = inbox
         self._answer = answer
         self._ways = ways
@@ -352,7 +355,7 @@ class DialledLine:
 
     def _forget(self) -> None:
         """Forget the oldest answers, except those that are still being made."""
-        for number in list(self._answers)[: max(0, len(self._answers) - MAX_REMEMBERED)]:
+        for number in list(self._answers)[: max(0, len(self._answers) - self._max_remembered)]:
             if self._answers[number].done():
                 del self._answers[number]
 

@@ -17,7 +17,7 @@ from agents_registry.requests.reading import read_request
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
-from matches.league import entry, freeze, lifecycle, opening, reporting
+from matches.league import entry, freeze, lifecycle, making, opening, reporting
 from matches.league import progress as heartbeat
 from matches.league.effects import record
 from matches.league.progress_reading import MatchProgress
@@ -173,6 +173,15 @@ def veiled() -> Setting:
     freeze.plan(league_id=place.league_id, from_round=2)
     finish_round(place)
     return place
+
+
+def start(league_id: str) -> None:
+    """Start a league, with the parts of a long schedule that a conductor would write."""
+    lifecycle.start_league(league_id=league_id)
+    if making.write_pieces():
+        while making.write_pieces():
+            continue
+        lifecycle.start_league(league_id=league_id)
 
 
 def open_current(league_id: str) -> None:

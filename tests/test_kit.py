@@ -90,6 +90,12 @@ def test_the_kit_recognises_a_call_of_the_league_by_its_token() -> None:
         assert player.CALLED.is_set() is called
 
 
+def calling(monkeypatch: pytest.MonkeyPatch, player: Any, call: Any, waited: list[float]) -> None:
+    """The league is called by ``call``, and instead of waiting the seconds are noted."""
+    monkeypatch.setattr(player, "call", call)
+    monkeypatch.setattr(player.time, "sleep", waited.append)
+
+
 @pytest.mark.parametrize(("status", "says"), [(401, "does not know our auth_token"), (409, "Another program")])
 def test_the_kit_stops_when_its_token_is_refused_or_another_program_has_its_place(
     monkeypatch: pytest.MonkeyPatch, status: int, says: str, capsys: pytest.CaptureFixture[str]
@@ -101,8 +107,7 @@ def test_the_kit_stops_when_its_token_is_refused_or_another_program_has_its_plac
     def call(*_: Any, **__: Any) -> None:
         raise replies.pop(0)
 
-    monkeypatch.setattr(player, "call", call)
-    monkeypatch.setattr(player.time, "sleep", waited.append)
+    calling(monkeypatch, player, call, waited)
     with pytest.raises(SystemExit, match=says):
         player.fetch("http://league/inbox")
     # A league that cannot be reached is asked again, each time after a pause.
@@ -125,8 +130,7 @@ def test_an_answer_that_could_not_be_delivered_is_sent_again(monkeypatch: pytest
             raise HTTPError(address, 409, "taken over", Message(), None)
         return {"messages": [{"request": request}], "next": "c1"}
 
-    monkeypatch.setattr(player, "call", call)
-    monkeypatch.setattr(player.time, "sleep", lambda _: None)
+    calling(monkeypatch, player, call, [])
     with pytest.raises(SystemExit):
         player.fetch("http://league/inbox")
     # The cursor tells the league what was answered, so it stays the same until the answer has been delivered.

@@ -34,13 +34,21 @@ class KeptSessions:
     """The open sessions of one caller.
 
     Args:
-        delete: sends DELETE within :data:`END_S` seconds.
+        delete: sends DELETE.
         idle_s: seconds without a call after which a session is ended.
+        end_s: the limit in seconds for ending all of them.
         now: monotonic seconds.
     """
 
-    def __init__(self, delete: Delete, *, idle_s: float = IDLE_S, now: Callable[[], float] = time.monotonic) -> None:
-        self._delete, self._idle_s, self._now = delete, idle_s, now
+    def __init__(
+        self,
+        delete: Delete,
+        *,
+        idle_s: float = IDLE_S,
+        end_s: float = END_S,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._delete, self._idle_s, self._end_s, self._now = delete, idle_s, end_s, now
         self._kept: dict[int, _Kept] = {}
         self._tending: asyncio.Task[None] | None = None
 
@@ -70,12 +78,12 @@ class KeptSessions:
         await self._end([one for one in self._kept.values() if one.used_at <= before])
 
     async def aclose(self) -> None:
-        """End all sessions, within :data:`END_S` seconds."""
+        """End all sessions, within ``end_s`` seconds."""
         if self._tending is not None:
             self._tending.cancel()
             await asyncio.gather(self._tending, return_exceptions=True)
         try:
-            async with asyncio.timeout(END_S):
+            async with asyncio.timeout(self._end_s):
                 await self._end(list(self._kept.values()))
         except TimeoutError:
             # Servers end them by themselves after a while.

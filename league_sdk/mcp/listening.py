@@ -83,9 +83,14 @@ class Listener:
 
 
 class Listeners:
-    """All listeners of this process."""
+    """All listeners of this process.
 
-    def __init__(self) -> None:
+    Args:
+        max_listeners: at the same time.
+    """
+
+    def __init__(self, *, max_listeners: int = MAX_LISTENERS) -> None:
+        self._max = max_listeners
         self._all: dict[Listener, None] = {}
         self._by_caller: Counter[str] = Counter()
 
@@ -100,7 +105,7 @@ class Listeners:
         """
         if self._by_caller[caller] >= MAX_LISTENERS_PER_CALLER:
             raise Busy("Too many streams are open: close some of them.")
-        if len(self._all) >= MAX_LISTENERS:
+        if len(self._all) >= self._max:
             self._make_room()
         listener = Listener(wanted, caller, tell, close)
         self._all[listener] = None

@@ -72,6 +72,7 @@ class McpServer:
         states: signs what clients of the stateless era bring back.
         sessions: the sessions of clients of the handshake era.
         origins: which pages of browsers may call.
+        listeners: the clients that are told of changes; none at first.
     """
 
     def __init__(
@@ -81,9 +82,10 @@ class McpServer:
         states: States,
         sessions: Sessions,
         origins: PageRule,
+        listeners: Listeners | None = None,
     ) -> None:
         self.registry = registry
-        self.listeners = Listeners()
+        self.listeners = Listeners() if listeners is None else listeners
         self.sessions = sessions
         self._origins = origins
         self._handshake = HandshakeEra(registry, sessions, self.listeners)

@@ -91,10 +91,11 @@ class Sessions:
 
     Args:
         now: seconds of a clock that does not go back.
+        max_sessions: open at the same time.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
+    def __init__(self, now: Callable[[], float], *, max_sessions: int = MAX_SESSIONS) -> None:
+        self._now, self._max = now, max_sessions
         self._lock = threading.Lock()
         self._all: dict[str, Session] = {}
 
@@ -112,7 +113,7 @@ class Sessions:
         session = Session(secrets.token_urlsafe(24), caller, version, capabilities, self._now())
         with self._lock:
             ended = [self._all.pop(session_id) for session_id in self._idle()]
-            if len(self._all) >= MAX_SESSIONS:
+            if len(self._all) >= self._max:
                 ended.append(self._all.pop(self._least_needed()))
             self._all[session.id] = session
         for one in ended:

@@ -24,10 +24,11 @@ class Journal:
 
     Args:
         folder: the player's data folder; None keeps no log.
+        max_bytes: a log of this size is full.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None = None, *, max_bytes: int = MAX_BYTES) -> None:
+        self._folder, self._max_bytes = folder, max_bytes
         self._log: JsonLogger | None = None
         self._failed = False
 
@@ -36,7 +37,7 @@ class Journal:
         if self._folder is None or not player_id:
             return
         try:
-            self._log = JsonLogger(f"player:{player_id}", log_root=self._folder / "logs", max_bytes=MAX_BYTES)
+            self._log = JsonLogger(f"player:{player_id}", log_root=self._folder / "logs", max_bytes=self._max_bytes)
         except OSError as error:
             self._warn_once(error)
 

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from agents_registry.rate_limits.attempts import CALLS, Wait, attempts
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import LeagueError, NotJson, TooOften
-from leaguesite.inbox.admission import DOORSTEP, SEATS, owner_of
+from leaguesite.inbox.admission import DOORSTEP, SEATS, Seats, owner_of
 from leaguesite.serving.known_tokens import known_tokens
 from leaguesite.serving.threads import AGENTS, THREADS
 from matches.inbox.hub import hub
@@ -35,10 +35,14 @@ class Inbox:
 
     Args:
         executor: looks tokens up.
+        seats: of agents.
+        doorstep: of sockets until it is known whose they are.
     """
 
-    def __init__(self, executor: Executor = THREADS[AGENTS]) -> None:
-        self._executor = executor
+    def __init__(
+        self, executor: Executor = THREADS[AGENTS], *, seats: Seats = SEATS, doorstep: Seats = DOORSTEP
+    ) -> None:
+        self._executor, self._seats, self._doorstep = executor, seats, doorstep
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket until it is closed or taken over."""
@@ -54,7 +58,7 @@ class Inbox:
         address, token = scope["caller"], _bearer(scope)
         try:
             # A caller without a token that was valid before waits in a separate queue, and takes no agent's seat.
-            with nullcontext() if known_tokens.owner(token) is not None else DOORSTEP.taken(address):
+            with nullcontext() if known_tokens.owner(token) is not None else self._doorstep.taken(address):
                 await send({"type": "websocket.accept"})
                 token = token or await _first_frame(ahead.receive)
                 ahead.watch()
@@ -63,7 +67,7 @@ class Inbox:
                 return GONE
             if agent is None:
                 return NOT_ALLOWED
-            with SEATS.taken(address), hub.line(agent, "websocket", token=tokens.digest(token)) as line:
+            with self._seats.taken(address), hub.line(agent, "websocket", token=tokens.digest(token)) as line:
                 return await _serve(line, partial(attempts.count_call, CALLS, token), ahead.receive, send)
         except TooOften:
             return TRY_LATER

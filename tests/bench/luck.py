@@ -178,15 +178,17 @@ def played(
     return results, known
 
 
-def estimate_luck(scenario: Scenario, results: list[Result], known: list[Chances | None], seed: str) -> Luck:
+def estimate_luck(
+    scenario: Scenario, results: list[Result], known: list[Chances | None], seed: str, **how: int
+) -> Luck:
     players = tuple(f"P{seat:02d}" for seat in range(scenario.players))
-    luck = play_again(Question(players, tuple(results), SCORING, tuple(known), seed=seed))
+    luck = play_again(Question(players, tuple(results), SCORING, tuple(known), seed=seed), **how)
     assert luck is not None
     return luck
 
 
-def run(scenario: Scenario, leagues: int, seed: int) -> Figures:
-    """Play this many leagues of a kind, each of them twice."""
+def run(scenario: Scenario, leagues: int, seed: int, **how: int) -> Figures:
+    """Play this many leagues of a kind, each of them twice; ``how`` they are played again."""
     found = Figures()
     for league in range(leagues):
         rng = random.Random(f"{scenario.name} {scenario.players} {seed} {league}")
@@ -198,7 +200,7 @@ def run(scenario: Scenario, leagues: int, seed: int) -> Figures:
             if rng.random() < scenario.lost
         }
         started = time.process_time()
-        luck = estimate_luck(scenario, *played(scenario, play, rng, lost), seed=str(league))
+        luck = estimate_luck(scenario, *played(scenario, play, rng, lost), seed=str(league), **how)
         found.cpu_s.append(time.process_time() - started)
         results, _ = played(scenario, play, rng, lost)
         rows = table({player_id: player_id for player_id in luck.players}, results, SCORING)

@@ -34,12 +34,22 @@ class Cutter:
         seed: the seed of the run.
         numbers: gives each connection of a run its number.
         on_cut: called with the point of each cut.
+        cut_of: the fault of a connection, by the seed and its number.
 
     Attributes:
         cuts: whether faults happen now.
     """
 
-    def __init__(self, site: str, seed: int, numbers: itertools.count[int], on_cut: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        site: str,
+        seed: int,
+        numbers: itertools.count[int],
+        on_cut: Callable[[str], None],
+        *,
+        cut_of: Callable[[int, int], plan.Fault] = plan.cut_of,
+    ) -> None:
+        self._cut_of = cut_of
         self._site, self._seed, self._numbers, self._on_cut = urlsplit(site), seed, numbers, on_cut
         self.cuts = False
         self._server: asyncio.Server | None = None
@@ -69,7 +79,7 @@ class Cutter:
         try:
             site_reader, site_writer = await asyncio.open_connection(self._site.hostname, self._site.port)
             sides.append(site_writer)
-            line = _Connection(plan.cut_of(self._seed, next(self._numbers)), self._strike)
+            line = _Connection(self._cut_of(self._seed, next(self._numbers)), self._strike)
             pumps = [
                 asyncio.create_task(line.carry_up(reader, site_writer)),
                 asyncio.create_task(line.carry_down(site_reader, writer)),

@@ -51,10 +51,10 @@ class Inbox:
 
 @pytest.mark.parametrize("way", [POLL, SOCKET])
 @pytest.mark.parametrize("point", plan.LINE_POINTS)
-async def test_an_answer_arrives_wherever_connections_are_cut(
-    way: str, point: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plan, "cut_of", lambda seed, number: plan.Fault(plan.CUT, point, 1 if number < CUTS else 10**6))
+async def test_an_answer_arrives_wherever_connections_are_cut(way: str, point: str) -> None:
+    def cut_of(seed: int, number: int) -> plan.Fault:
+        return plan.Fault(plan.CUT, point, 1 if number < CUTS else 10**6)
+
     inbox, points, requests = Inbox(), list[str](), list[Any]()
 
     async def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
         return {"jsonrpc": "2.0", "result": "even"}
 
     async with listening({"/inbox": inbox.poll, "/ws/inbox": inbox.socket}) as site:
-        cutter = Cutter(site, 1, itertools.count(), points.append)
+        cutter = Cutter(site, 1, itertools.count(), points.append, cut_of=cut_of)
         cutter.cuts = True
         await cutter.open()
         line = Line(way, "tok", [cutter.address], random.Random(1), answer)
@@ -81,15 +81,17 @@ async def test_an_answer_arrives_wherever_connections_are_cut(
     assert line.odd == []
 
 
-async def test_no_connection_is_cut_while_faults_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "cut_of", lambda seed, number: plan.Fault(plan.CUT, plan.TAKING, 1))
+async def test_no_connection_is_cut_while_faults_are_off() -> None:
+    def cut_of(seed: int, number: int) -> plan.Fault:
+        return plan.Fault(plan.CUT, plan.TAKING, 1)
+
     inbox, points = Inbox(), list[str]()
 
     async def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "result": "odd"}
 
     async with listening({"/inbox": inbox.poll}) as site:
-        cutter = Cutter(site, 1, itertools.count(), points.append)
+        cutter = Cutter(site, 1, itertools.count(), points.append, cut_of=cut_of)
         await cutter.open()
         keeping = asyncio.create_task(Line(POLL, "tok", [cutter.address], random.Random(1), answer).keep())
         try:

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, Route
 from agents_registry.models import Agent
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import get_game
-from matches.league import lifecycle, opening
+from matches.league import opening
 from matches.models import Match
 from tests import factories as make
 
@@ -45,7 +45,7 @@ def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: i
     for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
         if names:
             Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)][:64])
-    lifecycle.start_league(league_id="wall")
+    make.start("wall")
     make.open_current("wall")
     make.look()
     play(game_type, moves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import json
 import threading
@@ -126,15 +127,13 @@ def test_a_bridge_prints_no_secret(capsys: pytest.CaptureFixture[str], secret: s
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
-def test_a_line_that_a_terminal_cannot_show_does_not_end_the_bridge(
-    monkeypatch: pytest.MonkeyPatch, encoding: str
-) -> None:
+def test_a_line_that_a_terminal_cannot_show_does_not_end_the_bridge(encoding: str) -> None:
     out = io.BytesIO()
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding=encoding))
-    bridge.say("שלום… a")
-    assert out.getvalue().endswith(b" a\n")
-    out.close()
-    bridge.say("nobody reads this")
+    with contextlib.redirect_stdout(io.TextIOWrapper(out, encoding=encoding)):
+        bridge.say("שלום… a")
+        assert out.getvalue().endswith(b" a\n")
+        out.close()
+        bridge.say("nobody reads this")
 
 
 def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,36 +153,36 @@ def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
     assert [call.json["id"] for call in agent.calls] == list(range(1, 31))
 
 
-def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(
-    places: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bridge, "MAX_AT_ONCE", 3)
-    three_calls, release, calls_now, max_calls = threading.Event(), threading.Event(), 0, 0
+def test_a_league_cannot_make_a_bridge_exceed_its_limit_of_calls_at_once(places: Any) -> None:
+    all_calls, release, calls_now, max_calls = threading.Event(), threading.Event(), 0, 0
+    counting = threading.Lock()
+    messages = 3 * bridge.MAX_AT_ONCE
 
     def agent(call: Call) -> Answer:
         nonlocal calls_now, max_calls
-        calls_now += 1
+        with counting:
+            calls_now += 1
         max_calls = max(max_calls, calls_now)
-        if calls_now == 3:
-            three_calls.set()
+        if calls_now == bridge.MAX_AT_ONCE:
+            all_calls.set()
         release.wait(PATIENCE_S)
-        calls_now -= 1
+        with counting:
+            calls_now -= 1
         return ok({})
 
-    league, listening = League([message(number) for number in range(1, 41)], wants=40), places(agent)
+    league, listening = League([message(number) for number in range(1, messages + 1)], wants=messages), places(agent)
     running = threading.Thread(target=run_relay, args=(places(league), listening.url), daemon=True)
     running.start()
-    assert three_calls.wait(PATIENCE_S)
-    assert len(listening.calls) == 3
+    assert all_calls.wait(PATIENCE_S)
+    assert len(listening.calls) == bridge.MAX_AT_ONCE
     release.set()
     running.join(PATIENCE_S)
-    assert max_calls <= 3
-    assert {one["id"] for one in league.delivered} == set(range(1, 41))
+    assert max_calls <= bridge.MAX_AT_ONCE
+    assert {one["id"] for one in league.delivered} == set(range(1, messages + 1))
 
 
-def test_a_poll_that_is_too_large_is_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
-    agent, league = places(lambda call: ok({})), League((200, b" " * 100_000), [message()])
+def test_a_poll_that_is_too_large_is_not_read(places: Any) -> None:
+    agent, league = places(lambda call: ok({})), League((200, b" " * (bridge.MAX_NEWS_BYTES + 1)), [message()])
     assert run_relay(places(league), agent.url) == TAKEN_OVER
     assert len(league.delivered) == 1
 
@@ -219,8 +218,7 @@ def test_an_answer_does_not_wait_behind_a_slow_one(places: Any) -> None:
     assert not slow.is_alive()
 
 
-def test_a_single_slow_answer_is_sent_once_more(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "SLOW_S", 0.01)
+def test_a_single_slow_answer_is_sent_once_more(places: Any) -> None:
     sent_again, delivered = threading.Event(), list[int]()
 
     def league(call: Call) -> tuple[int, bytes]:
@@ -243,3 +241,20 @@ def test_an_answer_whose_time_is_over_is_not_sent(places: Any) -> None:
 
 def test_the_bridge_has_only_syntax_of_python_3_9() -> None:
     ast.parse(Path(bridge.__file__).read_text(encoding="utf-8"), feature_version=(3, 9))
+
+
+def test_the_waits_grow_to_a_limit_and_differ() -> None:
+    waited: list[float] = []
+
+    class Wake(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            waited.append(timeout)
+            return False
+
+    for failures in range(1, 12):
+        bridge.pause(failures, Wake())
+    for failures, seconds in enumerate(waited, 1):
+        whole = min(bridge.MAX_BACKOFF_S, bridge.BACKOFF_S * 2**failures)
+        assert whole / 2 <= seconds <= whole
+    assert len(set(waited)) == len(waited)

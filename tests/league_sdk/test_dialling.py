@@ -131,9 +131,10 @@ class Agent:
 
 
 @contextmanager
-def dialling(site: Site, agent: Agent, *ways: str, lines: list[str] | None = None) -> Iterator[asyncio.Task[None]]:
-    say = (lines if lines is not None else []).append
-    line = DialledLine(site.inbox, agent.answer, ways=ways or ("websocket", "poll"), say=say, first_backoff_s=0.001)
+def dialling(site: Site, agent: Agent, *ways: str, **how: Any) -> Iterator[asyncio.Task[None]]:
+    say = how.pop("lines", []).append
+    ways = ways or ("websocket", "poll")
+    line = DialledLine(site.inbox, agent.answer, ways=ways, say=say, first_backoff_s=0.001, **how)
     keeping = asyncio.get_running_loop().create_task(line.keep())
     try:
         yield keeping
@@ -292,11 +293,10 @@ async def test_a_socket_that_is_taken_over_or_not_allowed_ends_the_line(
     assert site.queries == []
 
 
-async def test_a_limited_number_of_answers_is_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dialling_out, "MAX_REMEMBERED", 40)
+async def test_a_limited_number_of_answers_is_remembered(site: Site) -> None:
     numbers = [list(range(first, first + 5)) for first in range(1, 51, 5)]
     site.polls, agent = [*(new_messages(*some) for some in numbers), new_messages(1), nothing_new], Agent()
-    with dialling(site, agent, "poll"):
+    with dialling(site, agent, "poll", max_remembered=40):
         for _ in range(51):
             await site.next_response()
     assert agent.seen.count(1) == 2

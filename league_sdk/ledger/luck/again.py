@@ -55,8 +55,13 @@ def enough(players: int, matches: int) -> bool:
     return players >= MIN_PLAYERS and 2 * matches >= players * MIN_MATCHES_EACH
 
 
-def play_again(question: Question) -> Luck | None:
-    """How much of a table is luck; None if too few matches were played."""
+def play_again(question: Question, *, max_replays: int = MAX_REPLAYS) -> Luck | None:
+    """How much of a table is luck; None if too few matches were played.
+
+    Args:
+        question: the league.
+        max_replays: how often it is played again at most.
+    """
     index = {player_id: number for number, player_id in enumerate(question.players)}
     played = [
         (result, chances)
@@ -74,7 +79,7 @@ def play_again(question: Question) -> Luck | None:
         if chances is not None
     ]
     skill_matches = [_played_match(result, index) for result, chances in replayable if chances is None]
-    replays = max(MIN_REPLAYS, min(MAX_REPLAYS, MAX_PLAYED_AGAIN // len(replayable)))
+    replays = max(MIN_REPLAYS, min(max_replays, MAX_PLAYED_AGAIN // len(replayable)))
     strengths = estimate(len(index), skill_matches) if skill_matches else None
     replayed = _replay(question, _fixed_keys(question, index), chance_matches, (skill_matches, strengths), replays, rng)
     chance = not skill_matches

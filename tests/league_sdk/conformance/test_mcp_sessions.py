@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from league_sdk.conformance.mcp import sessions
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.dialects.discovery import LIMIT_S
 from tests.league_sdk.conformance.agents import SHORT_LIMITS, Wrong, checked, clause, found, having
@@ -117,8 +116,7 @@ class Hangs(Noted):
         return await super().call(method, params)
 
 
-async def test_a_session_whose_next_call_is_not_answered_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "LIMIT_S", 0.5)
+async def test_a_session_whose_next_call_is_not_answered_is_reported() -> None:
     why = session_found(await checked(Hangs()))
     assert why.startswith("It answered one call of its session, and not the next: ")
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-import pytest
-
-from league_sdk.dialects import kept as kept_module
 from league_sdk.dialects.kept import KeptSessions
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.session import STATELESS_VERSION, Session, open_session
@@ -103,12 +100,11 @@ async def test_a_session_that_its_server_has_forgotten_is_forgotten_here() -> No
     assert deleted == [(URL, "new")]
 
 
-async def test_a_server_that_never_answers_delete_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_never_answers_delete_holds_nobody_up() -> None:
     async def silent(url: str, headers: Mapping[str, str]) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(kept_module, "END_S", 0.01)
-    sessions = KeptSessions(silent)
+    sessions = KeptSessions(silent, end_s=0.01)
     sessions.use(Memory(session=Session("s1")), URL)
     await sessions.aclose()
     assert len(sessions) == 0

@@ -10,10 +10,11 @@ from typing import Any
 from league_sdk.mcp.asking import elicitation
 from league_sdk.mcp.context import Context
 from league_sdk.mcp.errors import ToolError
+from league_sdk.mcp.listening import Listeners
 from league_sdk.mcp.registry import Prompt, PromptArgument, Registry, Resource, Tool, ToolResult, text
 from league_sdk.mcp.requests import HttpRequest
 from league_sdk.mcp.server import McpServer, Origins
-from league_sdk.mcp.sessions import Sessions
+from league_sdk.mcp.sessions import MAX_SESSIONS, Sessions
 from league_sdk.mcp.states import States
 from league_sdk.mcp.versions import META, STATELESS_VERSIONS
 
@@ -126,14 +127,17 @@ class Talk:
     clock: Clock = field(default_factory=Clock)
     principal: str = "P01"
     caller: str = "10.0.0.1"
+    max_sessions: int = MAX_SESSIONS
+    listeners: Listeners = field(default_factory=Listeners)
 
     def __post_init__(self) -> None:
-        self.sessions = Sessions(self.clock)
+        self.sessions = Sessions(self.clock, max_sessions=self.max_sessions)
         self.server = McpServer(
             registry(),
             states=States(b"key", self.clock),
             sessions=self.sessions,
             origins=Origins(["league.example"]),
+            listeners=self.listeners,
         )
 
     async def send(self, body: Any, *, method: str = "POST", **headers: str) -> Answer:

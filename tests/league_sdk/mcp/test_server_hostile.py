@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.mcp import listening, sessions
+from league_sdk.mcp import listening
 from league_sdk.mcp.errors import SessionGone
 from league_sdk.mcp.registry import MAX_URI_CHARS
 from league_sdk.mcp.requests import MAX_ID_CHARS, HttpRequest, run_at_once
@@ -54,11 +54,8 @@ async def _open_stream(talk: Talk, session: str) -> Any:
     return reply.body
 
 
-async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without_a_stream_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sessions, "MAX_SESSIONS", 4)
-    talk = Talk(caller="other")
+async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without_a_stream_first() -> None:
+    talk = Talk(caller="other", max_sessions=4)
     other = await talk.session()
     talk.caller = "crowd"
     streaming, oldest = await talk.session(), await talk.session()
@@ -72,9 +69,8 @@ async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without
     talk.server.close()
 
 
-async def test_the_caller_with_the_most_streams_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "MAX_LISTENERS", 3)
-    talk = Talk(caller="other")
+async def test_the_caller_with_the_most_streams_loses_its_own_oldest() -> None:
+    talk = Talk(caller="other", listeners=listening.Listeners(max_listeners=3))
     streams = [await _open_stream(talk, await talk.session())]
     talk.caller = "crowd"
     streams += [await _open_stream(talk, await talk.session()) for _ in range(2)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from league_sdk.player import journal as journal_module
 from league_sdk.player.agent import Player
 from league_sdk.player.journal import Journal
 from league_sdk.player.memory import Memory
@@ -124,11 +123,11 @@ async def test_a_hostile_id_from_a_server_writes_no_file_outside_the_folder(tmp_
     assert names_in(folder) == {"data", "logs"}
 
 
-async def test_strangers_cannot_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "MAX_BYTES", 5000)
-    alpha = player(tmp_path)
-    for _ in range(50):
-        await alpha.call("handle_game_invitation", message("GAME_INVITATION", junk="x" * 3000))
+def test_strangers_cannot_fill_the_disk(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, max_bytes=5000)
+    journal.open("P01")
+    for _ in range(51):
+        journal.received(message("GAME_INVITATION", junk="x" * 3000))
     logs = tmp_path / "logs" / "agents"
     assert names_in(logs) == {"P01.log.jsonl", "P01.log.jsonl.1"}
     assert (logs / "P01.log.jsonl.1").stat().st_size < 10_000

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from agents_registry.models import Kind
-from agents_registry.rate_limits import attempts as counting
 from league_sdk.protocol import rpc, tokens
-from leaguesite.inbox import socket
 from leaguesite.inbox.admission import Seats
-from leaguesite.inbox.socket import TRY_LATER, Inbox
-from leaguesite.serving.known_tokens import Bearer, KnownTokens
+from leaguesite.inbox.socket import MAX_WRONG_FRAMES, NOT_A_RESPONSE, TRY_LATER, Inbox
+from leaguesite.serving.known_tokens import Bearer, known_tokens
 from matches.inbox.hub import hub
 
 TOKEN, ADA = "tok_" + "a" * 32, 7
@@ -29,13 +27,13 @@ class Agents(Inbox):
 class Socket:
     """One socket from the address of a school."""
 
-    def __init__(self, token: str = "") -> None:
+    def __init__(self, site: Agents, token: str = "") -> None:
         headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
         self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.received: list[dict[str, Any]] = []
         self.sent.put_nowait({"type": "websocket.connect"})
         scope = {"caller": "203.0.113.5", "headers": headers}
-        self.task = asyncio.create_task(Agents()(scope, self.sent.get, self._hear))
+        self.task = asyncio.create_task(site(scope, self.sent.get, self._hear))
 
     async def _hear(self, message: dict[str, Any]) -> None:
         self.received.append(message)
@@ -54,25 +52,22 @@ async def let_tasks_run() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.fixture(autouse=True)
-def site(monkeypatch: pytest.MonkeyPatch) -> KnownTokens:
-    known = KnownTokens()
-    monkeypatch.setattr(socket, "known_tokens", known)
-    monkeypatch.setattr(socket, "SEATS", Seats(max_lines=2))
-    monkeypatch.setattr(socket, "DOORSTEP", Seats(max_lines=2))
-    return known
+@pytest.fixture
+def site() -> Agents:
+    """Two agents have a seat, and two strangers wait to be known."""
+    return Agents(seats=Seats(max_lines=2), doorstep=Seats(max_lines=2))
 
 
-def know_the_token_of_ada(known: KnownTokens) -> None:
-    known._bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
+def know_the_token_of_ada() -> None:
+    known_tokens._bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
 
 
-async def test_strangers_that_say_nothing_keep_no_agent_out(site: KnownTokens) -> None:
-    strangers = [Socket() for _ in range(3)]
+async def test_strangers_that_say_nothing_keep_no_agent_out(site: Agents) -> None:
+    strangers = [Socket(site) for _ in range(3)]
     await let_tasks_run()
     assert await strangers[2].code() == TRY_LATER
-    know_the_token_of_ada(site)
-    agent = Socket(TOKEN)
+    know_the_token_of_ada()
+    agent = Socket(site, TOKEN)
     await let_tasks_run()
     assert [line.agent for line in hub.lines()] == [ADA]
     for one in (*strangers[:2], agent):
@@ -80,32 +75,29 @@ async def test_strangers_that_say_nothing_keep_no_agent_out(site: KnownTokens) -
     await asyncio.gather(*(one.task for one in (*strangers[:2], agent)))
 
 
-async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep() -> None:
-    agents = [Socket() for _ in range(2)]
+async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep(site: Agents) -> None:
+    agents = [Socket(site) for _ in range(2)]
     for one in agents:
         one.say({"auth_token": TOKEN})
         await let_tasks_run()
-    newest = Socket(TOKEN)
+    newest = Socket(site, TOKEN)
     await let_tasks_run()
     assert [one.task.done() for one in (*agents, newest)] == [True, True, False]
     newest.sent.put_nowait({"type": "websocket.disconnect"})
     await newest.task
 
 
-async def test_a_socket_with_more_frames_than_calls_are_allowed_is_closed(
-    monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+async def test_a_socket_with_more_frames_than_calls_are_allowed_is_closed(site: Agents, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_TOKEN = "5 per 60 second"
-    monkeypatch.setattr(socket, "attempts", counting.Attempts())
-    agent = Socket(TOKEN)
+    agent = Socket(site, TOKEN)
     for number in range(6):
         agent.say({"id": number, "result": {}})
     assert await agent.code() == TRY_LATER
 
 
-async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(site: KnownTokens) -> None:
-    know_the_token_of_ada(site)
-    stale = Socket(TOKEN)
+async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(site: Agents) -> None:
+    know_the_token_of_ada()
+    stale = Socket(site, TOKEN)
     stale.sent.put_nowait({"type": "websocket.disconnect"})
     with hub.line(ADA, "websocket", token="of the newer line") as newer:
         await asyncio.wait_for(stale.task, 5)
@@ -114,10 +106,10 @@ async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(
     assert [message["type"] for message in stale.received] == ["websocket.accept"]
 
 
-async def test_frames_that_come_while_the_token_is_looked_up_are_not_lost(site: KnownTokens) -> None:
-    know_the_token_of_ada(site)
-    agent = Socket(TOKEN)
-    for _ in range(socket.MAX_WRONG_FRAMES + 1):
+async def test_frames_that_come_while_the_token_is_looked_up_are_not_lost(site: Agents) -> None:
+    know_the_token_of_ada()
+    agent = Socket(site, TOKEN)
+    for _ in range(MAX_WRONG_FRAMES + 1):
         agent.say("no response")
-    assert await agent.code() == socket.NOT_A_RESPONSE
+    assert await agent.code() == NOT_A_RESPONSE
     assert hub.lines() == []

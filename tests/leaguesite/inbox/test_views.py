@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -12,8 +13,7 @@ from asgiref.testing import ApplicationCommunicator
 from league_sdk.protocol import rpc
 from league_sdk.protocol.inbox import GRACE_HEADER, KEY_HEADER, LIMIT_HEADER, OUTCOME_HEADER
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_JSON_DEPTH
-from leaguesite.inbox import answering
-from leaguesite.inbox.admission import Seats
+from leaguesite.inbox import admission
 from matches.inbox.hub import hub
 from matches.inbox.keys import SeatKey
 from matches.models import Match
@@ -183,12 +183,12 @@ async def test_a_key_is_valid_for_its_seat_and_attempt_only(here: Agents) -> Non
     assert (await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)).status == 404
 
 
-async def test_polls_beyond_the_limit_are_refused_with_retry_after(
-    here: Agents, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_polls_beyond_the_limit_are_refused_with_retry_after(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
-    monkeypatch.setattr(answering, "SEATS", Seats(max_lines=0))
-    answer = await poll(token)
+    with ExitStack() as lines:
+        for number in range(admission.MAX_LINES):
+            lines.enter_context(admission.SEATS.taken(f"198.51.{number // 250}.{number % 250}"))
+        answer = await poll(token)
     assert (answer.status, answer.all("retry-after")) == (429, ["5"])
     assert hub.lines() == []
 

@@ -10,7 +10,9 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from agents_registry.rate_limits.attempts import STRANGERS, attempts
+from league_sdk.mcp.sessions import MAX_SESSIONS
 from league_sdk.mcp.versions import META
+from leaguesite.mcp import mounting
 from tests import factories as make
 from tests import wire
 from tests.league_sdk.mcp.talking import handshake, stateless
@@ -36,6 +38,13 @@ def ask(client: Client, method: str, token: str = "", path: str = "/mcp", **para
     if method == "tools/call":
         assert_fits(params["name"], result["structuredContent"])
     return result
+
+
+def leave_room(number: int) -> None:
+    """Open sessions, each of another caller, until so many more may be open."""
+    opened = mounting.server.sessions
+    for caller in range(MAX_SESSIONS - number - len(opened)):
+        opened.open(f"caller {caller}", "2025-11-25", {})
 
 
 def call(client: Client, name: str, token: str = "", **arguments: Any) -> dict[str, Any]:

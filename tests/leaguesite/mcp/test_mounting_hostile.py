@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from agents_registry.rate_limits.attempts import STRANGERS, attempts
-from league_sdk.mcp import sessions
 from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.mcp.listening import Filter
 from leaguesite.inbox import answering
@@ -19,7 +18,7 @@ from leaguesite.serving.known_tokens import known_tokens
 from matches.view import lists, queries
 from tests import factories as make
 from tests.league_sdk.mcp.talking import handshake, stateless
-from tests.leaguesite.mcp.test_mounting import ask, call, post, read
+from tests.leaguesite.mcp.test_mounting import ask, call, leave_room, post, read
 
 pytestmark = pytest.mark.django_db
 HERE = "127.0.0.1"
@@ -55,10 +54,8 @@ def test_calls_of_unknown_tools_are_limited_as_well(client: Client) -> None:
     assert status_of(client, "tools/call") == 429
 
 
-def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3 + len(mounting.server.sessions))
+def test_an_agent_keeps_its_session_when_others_behind_its_address_open_more(client: Client) -> None:
+    leave_room(3)
     token = make.setting(players=2).players[0].token
     hello = handshake("initialize", protocolVersion="2025-11-25", capabilities={})
     own = post(client, hello, token).headers["Mcp-Session-Id"]
@@ -104,8 +101,7 @@ def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: 
     assert (found["total"], found["next_cursor"] is None) == (6, False)
 
 
-async def test_many_changes_of_a_league_are_told_to_listeners_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounting, "TELL_INTERVAL_S", 0)
+async def test_many_changes_of_a_league_are_told_to_listeners_at_once() -> None:
     uris, telling, others = [], mounting.Telling(), asyncio.Event()
     uri_filter = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
     ways = [(lambda method, params: uris.append(params["uri"])), (lambda method, params: others.set())]

@@ -21,7 +21,7 @@ from matches.models import Event, League, Match, Message
 from tests import factories as make
 from tests.matches.audience.looking import Tags, assert_same_query_count
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 
 def many_leagues(count: int) -> str:
@@ -36,7 +36,7 @@ def many_players(count: int) -> str:
     make.hire(room=1000, progress=False)
     now = timezone.now()
     make.crowd("board", count)
-    lifecycle.start_league(league_id="board")
+    make.start("board")
     finish_half(now)
     Event.objects.bulk_create(
         Event(league_id="board", seq=1000 + number, kind="paused", at=now) for number in range(count)

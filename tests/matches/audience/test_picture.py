@@ -11,11 +11,16 @@ from matches.audience import picture
 from matches.audience.picture import Place, Shown, Text, can_draw, drawable, png
 
 
+def only_bundled_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine has no fonts of its own."""
+    monkeypatch.setattr(picture, "FONTS", {True: (), False: ()})
+
+
 @pytest.fixture(params=["system", "bundled"], autouse=True)
 def fonts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Once with the fonts of this machine, once with Pillow's own only."""
     if request.param == "bundled":
-        monkeypatch.setattr(picture, "FONTS", {True: (), False: ()})
+        only_bundled_fonts(monkeypatch)
     picture.font_of.cache_clear()
     picture._has_glyph.cache_clear()
     return str(request.param)
@@ -81,7 +86,7 @@ def test_hebrew_is_drawn_only_with_a_library_that_orders_right_to_left_letters(m
 
 
 def test_a_pillow_without_freetype_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "FONTS", {True: (), False: ()})
+    only_bundled_fonts(monkeypatch)
     monkeypatch.setattr(ImageFont, "load_default", lambda size: ImageFont.ImageFont())
     with pytest.raises(TypeError, match="without FreeType"):
         picture.font_of.__wrapped__(20)

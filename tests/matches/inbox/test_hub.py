@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from matches.inbox import hub as hubs
 from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAYS, Hub
 from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, Terms
 
@@ -80,10 +79,9 @@ async def test_a_message_that_was_taken_and_not_answered_has_its_own_error() -> 
     [("the line stays", False), ("the line is gone", True), ("the next line names it, and is gone, too", False)],
 )
 async def test_an_unanswered_message_counts_as_lost_only_if_its_line_closed_and_no_other_named_it(
-    monkeypatch: pytest.MonkeyPatch, afterwards: str, *, lost: bool, elsewhere: bool
+    afterwards: str, *, lost: bool, elsewhere: bool
 ) -> None:
     """A line may be cut, or its process killed, when the message was handed over and has not arrived."""
-    monkeypatch.setattr(hubs, "CONFIRM_S", 0.05)
     wire, alone = Wire(), Hub()
     hub, lines = (wire.here, wire.there) if elsewhere else (alone, alone)
     with ExitStack() as open_lines:

@@ -79,8 +79,10 @@ def test_nobody_adds_to_the_series_of_another_instructor() -> None:
     assert order("course") == ["one", "two"]
 
 
-def test_a_series_has_a_limit_of_leagues(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series, "MAX_LEAGUES", 1)
+def test_a_series_has_a_limit_of_leagues() -> None:
+    for number in range(1, series.MAX_LEAGUES):
+        make.open_league(f"league_{number}")
+        series.put(league_id=f"league_{number}", series_id="course")
     series.put(league_id="one", series_id="course")
     series.put(league_id="one", series_id="course")
     with pytest.raises(ActionRefused, match="This series is full"):

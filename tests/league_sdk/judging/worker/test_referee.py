@@ -351,9 +351,7 @@ async def test_a_referee_gives_up_a_report_that_the_league_manager_always_fails_
     assert (len(waits), waits[0], waits[-1]) == (league_link.MAX_REPORT_FAILURES - 1, 0.2, 3.0)
 
 
-async def test_a_match_is_traced_with_the_calls_in_it(
-    referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_match_is_traced_with_the_calls_in_it(referee: Referee, stage: Stage) -> None:
     ended: list[str] = []
 
     @contextmanager
@@ -361,9 +359,10 @@ async def test_a_match_is_traced_with_the_calls_in_it(
         yield
         ended.append(f"{name} {about.get('match_id')} {about.get('message_type')} {about.get('peer')}")
 
-    monkeypatch.setattr(records, "_tracers", [span])
+    remove = records.add_tracer(span)
     await begin(referee)
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
     await stage.end_and_settle(WIN)
+    remove()
     # The test makes the call, not the match, so the call has no match id.
     assert ended == ["player call None CHOOSE_PARITY_CALL player:P01", "match R1M1 None None"]

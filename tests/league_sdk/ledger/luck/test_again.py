@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league_sdk.ledger.luck import again, strengths
+from league_sdk.ledger.luck import strengths
 from league_sdk.ledger.luck.again import enough, play_again
 from league_sdk.ledger.luck.figures import Luck, Question
 from league_sdk.ledger.standings import Result, Scoring, table
@@ -168,18 +168,14 @@ SAMPLED = ("all equal, half are draws", "middling differences")
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLED else pytest.param(name, marks=pytest.mark.exhaustive) for name in TESTED]
 )
-def test_intervals_cover_the_places_of_a_league_that_is_played_again(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(again, "MAX_REPLAYS", 300)
-    found = bench.run(TESTED[name], leagues=25, seed=1)
+def test_intervals_cover_the_places_of_a_league_that_is_played_again(name: str) -> None:
+    found = bench.run(TESTED[name], leagues=25, seed=1, max_replays=300)
     assert found.covered >= bench.MIN_COVERED
 
 
 def test_intervals_are_too_narrow_if_strengths_are_taken_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shows that the test above can fail: the uncertainty of the strengths and their prior matter."""
-    monkeypatch.setattr(again, "MAX_REPLAYS", 300)
     monkeypatch.setattr(strengths, "SPREADS", (3.2, 4.5))
     monkeypatch.setattr(strengths, "solve_upper", lambda columns, right: [0.0] * len(right))
     equal = TESTED["all equal, no draws"]
-    assert bench.run(equal, leagues=25, seed=1).covered < 0.8
+    assert bench.run(equal, leagues=25, seed=1, max_replays=300).covered < 0.8

@@ -10,7 +10,7 @@ from matches.audience import pages
 from matches.audience.pages import PageKey, board
 from tests import factories as make
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 PLAYERS = 2 * (board.RECENT + 2)
 

@@ -14,7 +14,7 @@ from tests import factories as make
 from tests.matches.audience.looking import assert_same_query_count
 from tests.matches.audience.test_pages import many_players
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 
 MAX_LOADED_BYTES = 150_000

@@ -24,7 +24,7 @@ from tests.matches.correcting import make_correction
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import add_student, league_with_wall, store_check
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 
 PATH = "/leagues/fall/screen/"

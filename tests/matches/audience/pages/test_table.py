@@ -17,7 +17,7 @@ from matches.view.readiness import Readiness, Ready
 from tests import factories as make
 from tests.sizes import sampled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 
 def lines() -> list[table.BoardRow]:

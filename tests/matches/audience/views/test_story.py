@@ -14,7 +14,7 @@ from tests.matches.audience.looking import Tags, assert_same_query_count
 from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import make_correction, play_to_end
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
+pytestmark = pytest.mark.django_db
 
 PATH = "/leagues/fall/story/"
 PICTURE, FILE = f"{PATH}picture.png", f"{PATH}league.html"
