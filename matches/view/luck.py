@@ -83,6 +83,7 @@ class Keeper:
         run: computes the answer to a question.
         start: runs a function in the background; None if this process computes no figures.
         clock: monotonic seconds.
+        max_kept: the number of leagues whose figures are kept.
     """
 
     def __init__(
@@ -90,12 +91,14 @@ class Keeper:
         run: Run,
         start: Callable[[Callable[[], None]], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        max_kept: int = MAX_KEPT,
     ) -> None:
         self.run = run
         self.start = start
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: Recent[Hashable, _Kept] = Recent(MAX_KEPT)
+        self._kept: Recent[Hashable, _Kept] = Recent(max_kept)
         self._busy = False
 
     def known(self, view: View) -> Known | None:

@@ -51,11 +51,13 @@ class Judge:
     Attributes:
         deviation: called with a sentence and facts for everything that chapter 8 does not allow.
         note: called with what is odd but allowed.
+        now: the time.
         always_in_time: False when choices are delayed on purpose, so that ours may count as missing.
     """
 
     deviation: Callable[..., None]
     note: Callable[..., None]
+    now: Callable[[], datetime] = now
     always_in_time: bool = True
     player_id: str = ""
     league_id: str = ""
@@ -76,7 +78,7 @@ class Judge:
             self.deviation(wrong.pop("deviation"), method=method, **wrong)
         if is_stamp(params.get("timestamp")):
             sent = datetime.fromisoformat(params["timestamp"])
-            if abs(sent - now()) > CLOCK_SLACK:
+            if abs(sent - self.now()) > CLOCK_SLACK:
                 self.deviation("timestamp is not the time", method=method, seen=params["timestamp"])
         if self.finished:
             self.deviation("a call after LEAGUE_COMPLETED", method=method)
@@ -149,7 +151,7 @@ class Judge:
         self._same(p["context"], announced, "the announcement")
         self._same(p, {"player_id": self.player_id}, "our registration")
         deadline = datetime.fromisoformat(p["deadline"])
-        if deadline < now() or p["deadline"] < p["timestamp"]:
+        if deadline < self.now() or p["deadline"] < p["timestamp"]:
             self.deviation("the deadline is not in the future", seen=p["deadline"], timestamp=p["timestamp"])
         if match.over:
             self.deviation("a choice is asked for after GAME_OVER", match_id=p["match_id"])

@@ -6,6 +6,7 @@ End-to-end tests rely on it; here it checks our samples, right and changed.
 import copy
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def samples_of_one_round() -> dict[str, dict[str, Any]]:
 NORMAL_ORDER = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
 
 
-def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def deviations_in(calls: list[Call]) -> list[str]:
     """The deviations that the strict player, as P01 who chooses even, reports for these calls."""
     deviations: list[str] = []
 
@@ -49,7 +50,7 @@ def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[st
     judge = chapter8_judge.Judge(deviation, deviation, player_id="P01", league_id="league_2025_even_odd")
     times = {method: datetime.fromisoformat(params["timestamp"]) for method, params in samples_of_one_round().items()}
     for method, params in calls:
-        monkeypatch.setattr(chapter8_judge, "now", lambda moment=times[method]: moment)
+        judge.now = partial(times.__getitem__, method)
         judge.check(method, params)
         match = judge.matches.get(str(params.get("match_id")))
         if method == CALLED and match is not None:
@@ -57,11 +58,11 @@ def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[st
     return deviations
 
 
-def test_our_samples_have_no_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_samples_have_no_deviation() -> None:
     messages = samples_of_one_round()
-    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER], monkeypatch) == []
+    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER]) == []
     with_errors_and_retries = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
-    assert deviations_in([(method, messages[method]) for method in with_errors_and_retries], monkeypatch) == []
+    assert deviations_in([(method, messages[method]) for method in with_errors_and_retries]) == []
 
 
 def put(method: str, path: str, value: Any) -> Change:
@@ -136,10 +137,10 @@ def put(method: str, path: str, value: Any) -> Change:
         (put(DONE, "final_standings.1.points", 2), "final_standings are not the last table"),
     ],
 )
-def test_the_judge_notices_one_wrong_field(monkeypatch: pytest.MonkeyPatch, change: Change, first: str) -> None:
+def test_the_judge_notices_one_wrong_field(change: Change, first: str) -> None:
     messages = samples_of_one_round()
     change(messages)
-    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER], monkeypatch)[:1] == [first]
+    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER])[:1] == [first]
 
 
 @pytest.mark.parametrize(
@@ -165,18 +166,16 @@ def test_the_judge_notices_one_wrong_field(monkeypatch: pytest.MonkeyPatch, chan
         ((*NORMAL_ORDER, INVITED), "a call after LEAGUE_COMPLETED"),
     ],
 )
-def test_the_judge_notices_a_wrong_order_of_messages(
-    monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...], first: str
-) -> None:
+def test_the_judge_notices_a_wrong_order_of_messages(order: tuple[str, ...], first: str) -> None:
     messages = samples_of_one_round()
     calls = [(method, copy.deepcopy(messages[method])) for method in order]
-    assert deviations_in(calls, monkeypatch)[:1] == [first]
+    assert deviations_in(calls)[:1] == [first]
 
 
-def test_the_judge_notices_a_round_without_our_game_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_judge_notices_a_round_without_our_game_over() -> None:
     messages = samples_of_one_round()
     order = (ANNOUNCED, INVITED, CALLED, TABLE, ENDED)
-    deviations = deviations_in([(method, messages[method]) for method in order], monkeypatch)
+    deviations = deviations_in([(method, messages[method]) for method in order])
     assert deviations == ["our row is not our record", "the round ended and no GAME_OVER came"]
 
 
@@ -192,10 +191,8 @@ def test_the_judge_notices_a_round_without_our_game_over(monkeypatch: pytest.Mon
         ("action_required", "ANSWER", "field is wrong: action_required"),
     ],
 )
-def test_the_judge_notices_a_wrong_game_error(
-    monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str
-) -> None:
+def test_the_judge_notices_a_wrong_game_error(path: str, value: Any, first: str) -> None:
     messages = samples_of_one_round()
     put(ERROR, path, value)(messages)
     calls = [(method, messages[method]) for method in (ANNOUNCED, INVITED, CALLED, ERROR)]
-    assert deviations_in(calls, monkeypatch)[:1] == [first]
+    assert deviations_in(calls)[:1] == [first]

@@ -41,10 +41,12 @@ class DoorHandlers:
     Args:
         judging: answers what is passed on.
         budgets: who may send how much.
+        body_timeout_s: how long a body may take to arrive.
     """
 
-    def __init__(self, judging: Judging, budgets: Budgets) -> None:
+    def __init__(self, judging: Judging, budgets: Budgets, *, body_timeout_s: float = BODY_TIMEOUT_S) -> None:
         self._judging = judging
+        self._body_timeout_s = body_timeout_s
         self._budgets = budgets
         self._mcp = mounting.make_server()
         self._answered: Counter[tuple[str, str]] = Counter()
@@ -71,7 +73,7 @@ class DoorHandlers:
             with self._budgets.pending_request(call.caller, call.address) as within:
                 if not within:
                     raise _too_often()
-                post = await _read(request)
+                post = await _read(request, self._body_timeout_s)
                 with self._budgets.pending_body(call.caller, len(post.body)) as room:
                     if not room:
                         raise _too_often()
@@ -170,16 +172,16 @@ def _outcome_of(exchange: Answering, mcp_reply: Reply | None) -> str:
     return exchange.error.error_code if exchange.error else metrics.OK
 
 
-async def _read(request: web.Request) -> Post:
+async def _read(request: web.Request, timeout_s: float) -> Post:
     """The request with its body, decoded if possible. If not, the protocol that the request speaks refuses it later."""
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             post = post_of(request, await request.read())
     except TimeoutError:
         # The sender may go on like this for hours, and does not read an answer meanwhile.
         if request.transport is not None:
             request.transport.abort()
-        expected = f"all of it in {BODY_TIMEOUT_S:g} s"
+        expected = f"all of it in {timeout_s:g} s"
         raise NotARequest("The body took too long.", field="body", seen="not all of it", expected=expected) from None
     except web.HTTPRequestEntityTooLarge:
         raise too_large() from None
@@ -191,14 +193,15 @@ async def _read(request: web.Request) -> Post:
 _SEAT = r"{seat:[tT][oO][kK]_[0-9a-fA-F]{32}}"
 
 
-def application(judging: Judging, budgets: Budgets) -> web.Application:
+def application(judging: Judging, budgets: Budgets, *, body_timeout_s: float = BODY_TIMEOUT_S) -> web.Application:
     """The routes of a referee.
 
     Args:
         judging: answers what is passed on.
         budgets: who may send how much; they know the league manager's token.
+        body_timeout_s: how long a body may take to arrive.
     """
-    handlers = DoorHandlers(judging, budgets)
+    handlers = DoorHandlers(judging, budgets, body_timeout_s=body_timeout_s)
     app = web.Application(client_max_size=MAX_BODY_BYTES + 1)
     app.router.add_get("/health", handlers.health)
     app.router.add_get("/metrics", handlers.metrics)

@@ -14,10 +14,10 @@ from league_sdk.judging.worker.referee import Referee
 
 
 def application(
-    referee: Referee, link: LeagueLink, keys: Collection[str] = (), budgets: Budgets | None = None
+    referee: Referee, link: LeagueLink, keys: Collection[str] = (), budgets: Budgets | None = None, **how: float
 ) -> web.Application:
     """The web application of a referee's door; it adds the league manager's token to ``budgets``."""
     server = RefereeServer(referee, link, keys)
     door_budgets = budgets or Budgets()
     door_budgets.expect_league(server.league_digest)
-    return door_http.application(server, door_budgets)
+    return door_http.application(server, door_budgets, **how)

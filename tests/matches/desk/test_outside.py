@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,6 @@ from django.utils import timezone
 from agents_registry.addresses import seen as sightings
 from agents_registry.addresses.seen import Seen
 from agents_registry.models import Agent
-from matches.desk import outside
 from matches.desk.outside import Reach
 from matches.league import opening
 from tests import factories as make
@@ -23,15 +23,13 @@ STUDENT = "192.0.2.7"
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Seen:
+def fresh(settings: Any) -> Iterator[Seen]:
     """A process that has seen nobody yet, for a class at home."""
-    seen = Seen()
-    for module in (sightings, outside):
-        monkeypatch.setattr(module, "seen", seen)
-    monkeypatch.setattr("leaguesite.serving.callers.seen", seen)
+    sightings.seen.latest = None
     settings.LEAGUE_PUBLIC_URL = "https://league.example.org"
     make.open_league()
-    return seen
+    yield sightings.seen
+    sightings.seen.latest = None
 
 
 def reach(desk: Client) -> Reach:

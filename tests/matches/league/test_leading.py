@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -114,11 +114,23 @@ def test_a_delivery_by_two_conductors_is_settled_once() -> None:
     assert set(outcomes) <= {("SETTLED", ""), ("FAILED", "it did not answer")}
 
 
+class Watched(Conductor):
+    """Wakes a waiting test after each look, also without the lead."""
+
+    def __init__(self, executor: Executor, agents: Agents) -> None:
+        super().__init__(executor, patience=Patience(retry_s=0))
+        self._agents = agents
+
+    async def look(self) -> None:
+        await super().look()
+        self._agents.news.set()
+
+
 @asynccontextmanager
-async def running_conductor() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
+async def running_conductor(agents: Agents) -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
     """Run one of several conductors."""
     with ThreadPoolExecutor(1) as thread:
-        conductor = Conductor(thread, patience=Patience(retry_s=0))
+        conductor = Watched(thread, agents)
         task = asyncio.create_task(conductor.run())
         try:
             yield conductor, task
@@ -127,24 +139,11 @@ async def running_conductor() -> AsyncIterator[tuple[Conductor, asyncio.Task[Non
             await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.fixture
-async def agents(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
-    """Wake a waiting test also after the look of a conductor without the lead."""
-    look = Conductor.look
-
-    async def watched(self: Conductor) -> None:
-        await look(self)
-        agents.news.set()
-
-    monkeypatch.setattr(Conductor, "look", watched)
-    return agents
-
-
 async def test_of_two_conductors_only_the_one_with_the_lead_sends(agents: Agents) -> None:
     league = await agents.in_db(lambda: make_league(agents))
-    async with running_conductor() as (first, _):
+    async with running_conductor(agents) as (first, _):
         await agents.until(lambda: first.leads)
-        async with running_conductor() as (second, _):
+        async with running_conductor(agents) as (second, _):
             await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
             await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
             await agents.until_in_db(lambda: pending_deliveries() == 0)
@@ -162,7 +161,7 @@ async def test_of_two_conductors_only_the_one_with_the_lead_sends(agents: Agents
 
 
 async def test_a_conductor_that_ends_gives_up_the_lead(agents: Agents) -> None:
-    async with running_conductor() as (conductor, task):
+    async with running_conductor(agents) as (conductor, task):
         await agents.until(lambda: conductor.leads)
         assert await agents.in_db(is_led)
         task.cancel()
@@ -174,7 +173,7 @@ async def test_a_conductor_that_leaves_waits_until_its_messages_are_answered(age
     go_on = asyncio.Event()
     agents.gates["P01"] = go_on
     await agents.in_db(lambda: make_league(agents))
-    async with running_conductor() as (conductor, task):
+    async with running_conductor(agents) as (conductor, task):
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await agents.until(lambda: "ROUND_ANNOUNCEMENT" in agents.types("P01"))
         leaving = asyncio.create_task(conductor.leave(LONG_S))
@@ -189,7 +188,7 @@ async def test_a_conductor_that_leaves_waits_until_its_messages_are_answered(age
 
 
 async def test_a_conductor_notices_that_it_lost_the_lead(agents: Agents) -> None:
-    async with running_conductor() as (conductor, _):
+    async with running_conductor(agents) as (conductor, _):
         await agents.until(lambda: conductor.leads)
         await agents.in_db(lambda: take_lead(holder="another", force=True))
         await agents.until(lambda: not conductor.leads)

@@ -138,9 +138,8 @@ def test_a_list_that_is_too_large_is_cut_at_a_row_and_says_so(
 
 
 @pytest.mark.django_db
-def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    make.playing(players=10)
-    monkeypatch.setattr(lists, "MAX_BYTES", 20_000)
+def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client) -> None:
+    make.playing(players=60)
     assert "next_cursor" not in ask(client, "get_schedule")
     called = wire.ask(client, "tools/call", {"name": "get_schedule", "arguments": {"league_id": "fall"}})
     assert called["data"]["next_cursor"]

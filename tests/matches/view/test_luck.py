@@ -26,8 +26,8 @@ class Work:
         self.questions: list[Question] = []
         self.now = 0.0
 
-    def keeper(self) -> Keeper:
-        return Keeper(self.answer, self.waiting.append, lambda: self.now)
+    def keeper(self, **how: int) -> Keeper:
+        return Keeper(self.answer, self.waiting.append, lambda: self.now, **how)
 
     def answer(self, question: Question) -> Luck | None:
         self.questions.append(question)
@@ -195,10 +195,9 @@ def test_a_game_that_fails_is_taken_for_one_of_skill(
     assert "cannot say the chances" in caplog.text
 
 
-def test_the_number_of_kept_leagues_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(luck, "MAX_KEPT", 1)
+def test_the_number_of_kept_leagues_is_limited() -> None:
     work = Work()
-    keeper = work.keeper()
+    keeper = work.keeper(max_kept=1)
     place = played(3)
     keeper.known(sight.everything(place.league))
     work.run_waiting()

@@ -19,7 +19,6 @@ from matches.league import entry
 from matches.models import Check, League
 from matches.view import readiness
 from matches.view.readiness import Ready
-from matches.view.recent import Recent
 from matches.view.wall import NotRegistered, wall
 from tests import factories as make
 from tests import wire
@@ -198,13 +197,19 @@ def test_the_wall_makes_as_many_queries_for_3_agents_as_for_300() -> None:
     assert query_counts == [5, 5]
 
 
-def test_the_cache_of_findings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "_findings", Recent(2))
+def test_the_cache_of_findings_is_limited() -> None:
     place = make.setting(players=4)
     for member in place.players:
         store_check(member.agent)
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
-    assert len(readiness._findings) == 2
+    now = timezone.now()
+    others = [
+        Check(state="DONE", report=report(), passed=True, due_at=now, created_at=now)
+        for _ in range(readiness.MAX_CACHED_FINDINGS)
+    ]
+    Check.objects.bulk_create(others)
+    assert len(readiness.load_findings([other.pk for other in others])) == len(others)
+    assert len(readiness._findings) == readiness.MAX_CACHED_FINDINGS
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
 
 

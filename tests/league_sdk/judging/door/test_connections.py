@@ -11,7 +11,6 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from league_sdk.judging.door import http as door_http
 from league_sdk.judging.door.budgets import STRANGER, Budgets
 from league_sdk.judging.door.connections import MAX_CONNECTIONS_PER_SEAT, Listener
 from league_sdk.judging.worker.referee import Referee
@@ -33,10 +32,17 @@ Connect = Callable[[], Awaitable[Connection]]
 
 @asynccontextmanager
 async def referee_at(
-    referee: Referee, link: Link, *, max_connections: int, keepalive_s: float = LONG_S, budgets: Budgets | None = None
+    referee: Referee,
+    link: Link,
+    *,
+    max_connections: int,
+    keepalive_s: float = LONG_S,
+    body_timeout_s: float = LONG_S,
+    budgets: Budgets | None = None,
 ) -> AsyncIterator[Connect]:
     budgets = budgets or Budgets()
-    runner = web.AppRunner(application(referee, link, budgets=budgets), access_log=None, shutdown_timeout=AT_ONCE_S)  # type: ignore[arg-type]
+    app = application(referee, link, budgets=budgets, body_timeout_s=body_timeout_s)  # type: ignore[arg-type]
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=AT_ONCE_S)
     await runner.setup()
     assert runner.server is not None
     doors = Listener(runner.server, max_connections=max_connections, keepalive_s=keepalive_s, budgets=budgets)
@@ -114,11 +120,8 @@ async def test_a_silent_connection_is_closed(referee: Referee, link: Link, data:
         assert (await ended(connection)).partition(b"\r\n")[0] == (b"HTTP/1.1 200 OK" if data == WHOLE_PING else b"")
 
 
-async def test_a_door_closes_the_connection_when_a_body_times_out(
-    referee: Referee, link: Link, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(door_http, "BODY_TIMEOUT_S", 0.05)
-    async with referee_at(referee, link, max_connections=10) as connect:
+async def test_a_door_closes_the_connection_when_a_body_times_out(referee: Referee, link: Link) -> None:
+    async with referee_at(referee, link, max_connections=10, body_timeout_s=0.05) as connect:
         connection = await connect()
         connection[1].write(HEAD + b"Content-Length: 1000\r\n\r\n{")
         assert await ended(connection) == b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,15 +107,16 @@ async def test_a_caller_that_only_named_an_address_does_not_see_the_end_of_a_mat
     assert referee.shown.ended_match(REQUEST_OF_P01).attempt == 2
 
 
-async def test_only_the_matches_that_ended_last_are_shown(
-    referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shown, "MAX_ENDED", 2)
-    for number in (1, 2, 3):
-        key = (KEY[0], f"R{number}M1", 1)
-        await begin(referee, with_tokens(match_id=key[1]))
-        await stage.end_and_settle(WIN, key)
-    assert [key[1] for key in referee.shown._ended] == ["R2M1", "R3M1"]
+async def test_only_the_matches_that_ended_last_are_shown(referee: Referee, stage: Stage) -> None:
+    await begin(referee, with_tokens())
+    await stage.end_and_settle(WIN)
+    first = referee.shown.ended_match(REQUEST_OF_P01)
+    for number in range(shown.MAX_ENDED - 1):
+        referee.shown.remember(replace(first, match_id=f"R9M{number}"))
+    assert referee.shown.ended_match(REQUEST_OF_P01) == first
+    key = (KEY[0], "R2M1", 1)
+    await begin(referee, with_tokens(match_id=key[1]))
+    await stage.end_and_settle(WIN, key)
     with pytest.raises(InvalidFormat):
         referee.shown.ended_match(REQUEST_OF_P01)
     assert referee.shown.ended_match(REQUEST_OF_P01 | {"match_id": "R2M1"}).match_id == "R2M1"
