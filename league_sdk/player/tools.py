@@ -15,7 +15,10 @@ _ENVELOPE = {
     "protocol": {"type": "string", "const": "league.v2"},
     "sender": {"type": "string", "description": "type:id, such as referee:REF01"},
     "timestamp": {"type": "string", "description": "YYYY-MM-DDTHH:MM:SSZ, in UTC"},
-    "conversation_id": {"type": "string", "description": "the answer repeats it; left out, one of the match"},
+    "conversation_id": {
+        "type": "string",
+        "description": "the answer repeats it; if it is left out, one is made from the match_id",
+    },
     "auth_token": {"type": "string", "description": "of the caller; or send it as Authorization: Bearer"},
 }
 _MATCH = {

@@ -27,7 +27,7 @@ from matches.push import notify
 STOP_TIMEOUT_S = 4.8
 """A process that was told to stop ends after this time in any case: docs/deployment.md promises five seconds."""
 SIDECAR_INTERVAL_S = 1.0
-"""How often the host checks whether the sidecar runs."""
+"""How often this process checks whether its sidecar runs."""
 DRAIN_TIMEOUT_S = 4.0
 """How long requests under way may take when the process is told to stop; sockets are closed at once."""
 
@@ -39,7 +39,7 @@ class Web:
         host: the address to listen at.
         port: 1 to 65535.
         public_url: the address students use; behind a proxy, that of the proxy.
-        keep_shared: whether SHARED is kept up to date beside it.
+        keep_shared: whether the sidecar also keeps the folder SHARED, the files of the leagues, up to date.
     """
 
     _server: CappedServer

@@ -1,4 +1,4 @@
-"""How wide a name is, so that the wall can show every name whole: the filter ``breadth``."""
+"""How wide a name is, so that a screen can show every name whole: the filter ``breadth``."""
 
 from __future__ import annotations
 

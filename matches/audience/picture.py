@@ -49,7 +49,7 @@ class Shown(NamedTuple):
     """What the picture says, from top to bottom."""
 
     title: Text
-    word: Text
+    headline: Text
     places: Sequence[Place]
     foot: Text
 
@@ -69,7 +69,7 @@ def png(shown: Shown) -> bytes:
     draw.rectangle((0, 0, SIZE[0], 12), fill=ACCENT)
     middle, width = SIZE[0] / 2, SIZE[0] - 2 * MARGIN
     _write(draw, (middle, 72), shown.title, width, Pen(46, bold=True))
-    _write(draw, (middle, 124), shown.word, width, Pen(28, colour=QUIET))
+    _write(draw, (middle, 124), shown.headline, width, Pen(28, colour=QUIET))
     # Second, first, third, as they stand on a podium.
     order = [place for place in (1, 0, 2) if place < len(shown.places)]
     left = (SIZE[0] - STEP_WIDTH * len(order)) / 2

@@ -51,17 +51,17 @@ class Start:
     """A match to be started at its referee.
 
     Attributes:
-        message: for a referee of ours, what ``start_match`` says, encoded.
-        tries: for a student's referee, the spellings in the order to try them.
-        limit_s: seconds for all tries together; for a referee of ours counted from the assignment.
+        message: for a referee that calls ``report_progress``, what ``start_match`` says, encoded.
+        tries: for other referees, the spellings in the order to try them.
+        limit_s: seconds for all tries together; counted from the assignment for a referee that calls ``report_progress``.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
-        foreign: the referee is a student's, which does not call ``report_progress``.
+        foreign: the referee does not call ``report_progress``.
         of_site: the referee has the site's key: it takes several starts in one call.
         sent_before: an earlier start of this attempt may have arrived.
         announced: the referee has accepted the ROUND_ANNOUNCEMENT that names it for this match.
         about: fields for the log record.
-        bearer: the league_token for the Authorization header, for a referee of ours; empty for others.
+        bearer: the league_token for the Authorization header, for a referee that calls ``report_progress``; else empty.
     """
 
     match_pk: int
@@ -109,7 +109,7 @@ class Chosen:
 
 
 def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
-    """Make the starts of matches, for the site's referees and for students'."""
+    """Make the starts of matches, for referees that call ``report_progress`` and for others."""
     if not chosen:
         return []
     ours = [one.match for one in chosen if one.referee.sends_progress]
@@ -188,11 +188,12 @@ def _start_match(
     table: dict[str, dict[str, int]],
     policy: dict[str, Any],
 ) -> dict[str, Any]:
-    """Make ``start_match`` for a referee of ours (ruling, section 10)."""
+    """Make ``start_match`` for a referee that calls ``report_progress`` (ruling, section 10)."""
     seats = {}
     for side, player in (("A", match.player_a), ("B", match.player_b)):
         known = digests.get(player.pk, {})
         unproven = [digest for digest, proven in known.items() if not proven]
+        # Behind a gateway another path is another program: the referee tries no other path.
         stays = programs.is_behind_gateway(player.program.split())
         seats[f"player_{side}"] = {
             "id": player.code,

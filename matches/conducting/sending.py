@@ -68,7 +68,7 @@ async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) 
     """Start matches at their referee within ``limit_s`` seconds (ruling, section 10); the outcome of each, in order.
 
     Args:
-        starts: one start for a student's referee, in as many spellings as needed; any number for a referee of ours.
+        starts: one start for a foreign referee, in as many spellings as needed; any number for one that reports progress.
     """
     first = starts[0]
     if first.foreign:
@@ -79,7 +79,7 @@ async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) 
 
 
 def _bearer(token: str) -> dict[str, Any]:
-    """The Authorization header for a referee of ours, whose door serves the league manager before all others."""
+    """The Authorization header for a referee of the site, whose door serves the league manager before all others."""
     return {"headers": {"authorization": f"Bearer {token}"}} if token else {}
 
 

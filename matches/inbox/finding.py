@@ -28,7 +28,7 @@ def found_by(outcome: Reply | CallFailed, *, rpc: bool = True) -> Note | str | N
     if isinstance(outcome, CallFailed):
         return None if outcome.cause in OWN_SIDE else _failed(outcome)
     if not outcome.problem and isinstance(outcome.body, dict | list):
-        # An agent need not know pings: an error is a reply, too. Any other answer is only reported.
+        # An agent need not know pings: an error is a reply, too.
         return "" if not rpc or _is_reply(outcome.body) else note(Code.OTHER_JSON, status=outcome.status)
     is_page = outcome.headers.get("content-type", "").lower().startswith(_PAGE)
     return note(Code.WEB_PAGE if is_page else Code.NO_AGENT, status=outcome.status)

@@ -42,7 +42,7 @@ def solve_upper(columns: Matrix, right: Sequence[float]) -> list[float]:
         columns: L as :func:`transposed` has it.
         right: the right side.
     """
-    # Built from its end, so that each row's known part is a list that begins with its newest number.
+    # x is found from its last number to its first, and kept in that order.
     reversed_x: list[float] = []
     for j in range(len(columns) - 1, -1, -1):
         column = columns[j]

@@ -52,7 +52,7 @@ def league(*makers: type[Strategy], game: str = "even_odd", seed: int = 1, **set
     return LocalLeague(entrants, games()[game], LeagueSettings(**settings), random.Random(seed))
 
 
-async def test_everyone_meets_everyone_in_every_round_and_each_match_is_counted() -> None:
+async def test_every_two_players_meet_once_in_each_of_the_round_robins_and_each_match_is_counted() -> None:
     played = league(Random, AlwaysEven, AlwaysOdd)
     counted = list[int]()
     await played.play(4, counted.append)

@@ -153,7 +153,7 @@ async def resolve(*addresses: str, name: str = "name", port: int = 8000) -> list
     return [result["host"] for result in await resolver.resolve(name, port)]
 
 
-async def test_a_name_is_called_at_all_its_addresses() -> None:
+async def test_a_name_is_called_at_all_its_addresses_but_link_local_ones() -> None:
     assert await resolve("192.168.1.20", "2001:db8::1") == ["192.168.1.20", "2001:db8::1"]
     # Machines in a local network: their names also lead to link-local and loopback addresses.
     assert await resolve("fe80::1%eth0", "192.168.1.20", name="alice.local") == ["192.168.1.20"]
@@ -169,7 +169,7 @@ async def test_a_name_is_called_at_all_its_addresses() -> None:
         ("169.254.169.254",),
         ("127.0.0.1", "::1"),
         ("fe80::1%eth0",),
-        # If one address is forbidden, wherever it is in the list, none is called.
+        # If an address is forbidden, wherever it is in the list, none is called. Only a link-local one is left out.
         ("192.168.1.20", "169.254.169.254"),
         ("169.254.169.254", "192.168.1.20"),
         ("192.168.1.20", "::"),

@@ -11,7 +11,10 @@ from tests.matches.agent_server import Agents
 
 @pytest.fixture
 async def db_thread(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """A thread for database work; its ``news`` is set when a page was rendered anew. Pushes use the test's loop."""
+    """The thread for database work of a fake server of agents, of which nothing else is used.
+
+    Its ``news`` is set when a page was rendered anew. Pushes use the test's loop.
+    """
     agents = Agents()
     update = hubs.Page.update
 

@@ -166,7 +166,9 @@ def test_screens_follow_the_remote_control_also_while_the_board_is_frozen() -> N
     screens.hold(league_id="fall")
     fragments = pages.fragments(KEY, "en")
     assert fragments is not None
-    assert re.findall(r'data-turned="(\d+)" data-held-there', fragments["screen_remote"]) == ["999998"]
+    assert re.findall(r'data-turned="(\d+)" data-held-there', fragments["screen_remote"]) == [
+        str(screens.MAX_TURNS - 2)
+    ]
 
 
 def test_the_projectors_chart_shows_only_finished_rounds() -> None:
