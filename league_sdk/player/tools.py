@@ -17,7 +17,7 @@ _ENVELOPE = {
     "timestamp": {"type": "string", "description": "YYYY-MM-DDTHH:MM:SSZ, in UTC"},
     "conversation_id": {
         "type": "string",
-        "description": "the answer repeats it; if it is left out, one is made from the match_id",
+        "description": "the answer repeats it; default: made from the match_id",
     },
     "auth_token": {"type": "string", "description": "of the caller; or send it as Authorization: Bearer"},
 }

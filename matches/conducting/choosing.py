@@ -120,7 +120,7 @@ def _least_loaded(candidates: Sequence[Agent], load: Counter[int]) -> Agent | No
 
 
 def assigned_before() -> list[Start]:
-    """Starts of matches that are ASSIGNED to referees that report progress, of which none came yet; renews their leases."""
+    """Starts of matches ASSIGNED to referees that report progress, and have not reported any; renews their leases."""
     assigned = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
     chosen = []
     for match in assigned.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk"):

@@ -53,7 +53,7 @@ class Start:
     Attributes:
         message: for a referee that calls ``report_progress``, what ``start_match`` says, encoded.
         tries: for other referees, the spellings in the order to try them.
-        limit_s: seconds for all tries together; counted from the assignment for a referee that calls ``report_progress``.
+        limit_s: seconds for all tries together; for a referee that calls ``report_progress``, from the assignment on.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
         foreign: the referee does not call ``report_progress``.

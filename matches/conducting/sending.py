@@ -68,7 +68,7 @@ async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) 
     """Start matches at their referee within ``limit_s`` seconds (ruling, section 10); the outcome of each, in order.
 
     Args:
-        starts: one start for a foreign referee, in as many spellings as needed; any number for one that reports progress.
+        starts: any number for a referee that reports progress; one for any other, in as many spellings as needed.
     """
     first = starts[0]
     if first.foreign:

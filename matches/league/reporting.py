@@ -195,9 +195,9 @@ def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
     """Store what the referee found out about the players: their dialects, paths and tokens. Usually nothing is new.
 
     Args:
-        believed: whether the referee is one of the site's. From others only each player's dialect is stored and the names of its
-            own tools (``own``), because a wrong dialect costs only some requests. Not stored are where a player listens, whether every call is one of
-            MCP, and who may read its answers.
+        believed: whether the referee is one of the site's. From others only each player's dialect is stored and the
+            names of its own tools (``own``), because a wrong dialect costs only some requests. Not stored are where a
+            player listens, whether every call is one of MCP, and who may read its answers.
     """
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     learned_of, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))
