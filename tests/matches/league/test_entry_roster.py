@@ -292,7 +292,7 @@ def test_import_list_remove_and_download_in_the_admin(desk: Client) -> None:
         ("Dana Levi", 1),
         ("Noa Cohen", 0),
     ]
-    assert page.context["here"] == 1
+    assert page.context["people_with_agent"] == 1
     html = page.content.decode()
     assert (html.count("<code>dana-7</code>"), html.count("P01 <bdi>Alpha</bdi>")) == (1, 1)
     download = desk.get("/admin/matches/league/fall/roster.csv")
