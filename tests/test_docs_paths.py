@@ -114,9 +114,9 @@ def headings_of(page: Path) -> set[str]:
 def test_every_command_in_a_page_exists(page: Path) -> None:
     code = "\n".join(code_of(page))
     commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")} | {"check"}
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     missing = [f"manage.py {name}" for name in re.findall(r"manage\.py ([a-z_]+)", code) if name not in commands]
-    missing += [f"make {name}" for name in re.findall(r"\bmake ([a-z]+)", code) if name not in targets]
+    missing += [f"make {name}" for name in re.findall(r"\bmake ([a-z0-9]+)", code) if name not in targets]
     modules = set(re.findall(r"python3? -m ([\w.]*\w)", code)) | set(re.findall(r"… (tests\.[\w.]*\w)", code))
     modules -= {"venv", "pip"}
     missing += [f"python -m {name}" for name in modules if importlib.util.find_spec(name) is None]
