@@ -212,7 +212,7 @@ def test_the_check_of_even_odd_numbers_decides_by_the_sum(client: Client) -> Non
         )
         verdicts = check_draw(page)
         assert verdicts == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte", "parity"], "computed")
-        expect(page.locator('[data-step="winner"] .step-value')).to_have_text(f"sum {total}: {parity} → {winner}")
+        expect(page.locator('[data-step="winner"] .step-value')).to_have_text(f"the sum {total} is {parity} → {winner}")
         assert errors == []
 
 
