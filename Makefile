@@ -7,7 +7,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 TESTS = tests
-# Looking for them in all tests would take each worker a quarter of a minute.
+# The end-to-end tests are looked for in their folder: in all tests that would take each worker a quarter of a minute.
 E2E_TESTS = $(if $(filter tests,$(TESTS)),tests/e2e,$(TESTS))
 
 # Some machines forbid Python to keep compiled modules. Then each of the processes that a target starts would compile
@@ -40,15 +40,16 @@ run: setup-run  ## run the whole site in one command: web, conductor, referees
 
 # In a fresh clone every worker would compile all tests anew, so they are compiled once, beside mypy, which keeps only one
 # processor busy. The run itself reports errors in them.
-test: setup  ## check the style, the types and the import arrows, then run all tests but the long ones
+test: setup  ## check the style, the types and the import arrows, then run all tests but the long and the exhaustive ones
 	[ -d tests/__pycache__ ] || $(BIN)/python -m pytest --collect-only -qq $(TESTS) >/dev/null 2>&1 & \
 	    $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
 	$(MAKE) --no-print-directory -j2 unit e2e
 
-# A whole file goes to one worker: its tests share what they look at.
+# worksteal: neighbouring tests, which share what they look at, go to one worker; one that has finished takes over some of
+# another's, so that no processor is idle at the end.
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those with real processes.
 unit: setup
-	.ci/pytest -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile \
+	.ci/pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal \
 	    -m "not long and not exhaustive and not e2e" $(TESTS) || [ $$? = 5 ]
 
 # Tests with real processes often wait, so they run beside the others. What they print is shown in one piece at their end.
@@ -92,7 +93,7 @@ wheels: docs  ## build the site and league_sdk as wheels in dist/: pip install d
 chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
 	$(BIN)/python -m tests.chaos
 
-fuzz: setup  ## send 100,000 inputs that nobody should send; LEAGUE_FUZZ_SEED=7 draws others
+fuzz: setup  ## send 200,000 inputs that nobody should send; LEAGUE_FUZZ_SEED=7 draws others
 	$(BIN)/python -m pytest -n 2 -m "long" tests/fuzz tests/matches/conducting/test_due_deliveries.py
 
 messages: setup  ## find texts to translate (needs gettext) and compile the translations

@@ -1,9 +1,9 @@
 """Names in sentences: set apart by Unicode's isolates, so that neither changes the other's order of words.
 
-In a Hebrew sentence "Fall: 0" would be laid out with the 0 before the name, as it would after a Hebrew name in an
-English sentence. Isolates are invisible. They belong to texts that a person reads on a page: what leaves as
-JSON, as a file or in a log goes through :func:`plain`. Templates have the filter ``isolated``, and ``<bdi>`` where a
-name may be an element.
+Without isolates the 0 of "Fall: 0" would stand before the name in a Hebrew sentence; in an English one, a number would
+stand before a Hebrew name that it follows. Isolates are invisible. They belong to texts that a person reads on a page:
+what leaves as JSON, as a file or in a log goes through :func:`plain`. Templates have the filter ``isolated``, and
+``<bdi>`` where a name may be an element.
 """
 
 from __future__ import annotations

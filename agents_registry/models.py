@@ -32,7 +32,7 @@ class Kind(models.TextChoices):
 class RosterEntry(models.Model):
     """One person who may bring agents to a league, known by a personal code (our choice).
 
-    Name, e-mail and code are for the instructor only: no page, query or message of the league shows them.
+    Name, e-mail and code are for the staff only: no public page, query or message of the league shows them.
     """
 
     league = models.ForeignKey(
@@ -66,7 +66,7 @@ class ReachedBy(models.TextChoices):
 
 
 class Agent(QuickLoad, models.Model):
-    """A player of one league (or of the lobby: no league yet), or a referee (of the site, or of one league)."""
+    """A player of one league (or of the lobby: no league yet), or a referee of one league (or of all: no league)."""
 
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     code = models.CharField(_("id"), max_length=MAX_ID_CHARS)
@@ -222,7 +222,10 @@ class Agent(QuickLoad, models.Model):
 
     @property
     def was_called(self) -> bool:
-        """Whether it was called since it registered; the registration itself, which it sent unasked, is no answer."""
+        """Whether it was called since it first registered, as far as is known.
+
+        Its first registration, which it sent unasked, is no answer; a later one, or a line that it opens, is one.
+        """
         has_answered = self.heard_at is not None and self.heard_at > self.registered_at
         return has_answered or self.checked_at is not None or bool(self.call_found)
 
@@ -257,7 +260,7 @@ class NameRefused(models.Model):
     """A registration that was refused because its name looks like that of another agent.
 
     Attributes:
-        league: the league that it was for; None for a referee of the site.
+        league: the league that it was for; None for a referee of all leagues.
         let_in: the instructor let it in: its next registration is taken, and the row is deleted.
     """
 

@@ -62,7 +62,7 @@ def remarks(agent: Agent) -> list[str]:
 
 
 def answers(agent: Agent) -> str:
-    """Whether an agent answers, as far as it is known, and since when."""
+    """Whether an agent answers, as far as it is known, and when it last did."""
     if agent.check_wanted:
         return _("being asked …")
     if agent.problem:
@@ -111,9 +111,10 @@ def reach_for_all(agent: Agent, *, proven: bool) -> Reach:
     """Like :func:`reach`, without the agent's address and quotations, for people who may not be its owner.
 
     Args:
-        proven: whether its tokens are proven. Only then is anything said of what is at its address, and only if the
-            agent has shown to be there (a personal code shows only whose it is) or the instructor has added it:
-            otherwise anybody could make the site look at the addresses of other machines.
+        proven: whether all its tokens were given to the agent itself, none to somebody who only named its address.
+            Only then is anything said of what is at its address, and only if the agent has shown to be there (a
+            personal code shows only whose it is) or the instructor has added it: otherwise anybody could make the site
+            look at the addresses of other machines.
     """
     note = notes.read(notes.public("" if _has_shown_itself(agent) else agent.call_found))
     shown = reach(agent)._replace(text=str(agent.reached_by.label))

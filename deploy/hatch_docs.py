@@ -28,5 +28,6 @@ class Documentation(BuildHookInterface[Any]):
         if mark.is_file() and mark.read_text(encoding="ascii") == sources.digest(root):
             build_data["force_include"][str(built)] = f"{INSIDE}/docs-site"
             return
+        # pyproject.toml includes protocol.md, with built pages and without.
         files = {*sources.pages(root).values(), *sources.pictures(root).values()} - {root / "docs" / "protocol.md"}
         build_data["force_include"] |= {str(file): f"{INSIDE}/{file.relative_to(root)}" for file in sorted(files)}

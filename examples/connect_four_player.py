@@ -38,7 +38,7 @@ def dropped(board: Board, column: int, mark: str) -> Board:
 
 
 def four_in_a_row(board: Board, mark: str) -> bool:
-    """Whether someone has four in a row, a column or a diagonal."""
+    """Whether a mark stands four times side by side in a row, a column or a diagonal."""
     rows, columns = len(board), len(board[0])
     for row in range(rows):
         for column in range(columns):

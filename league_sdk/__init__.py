@@ -1,8 +1,9 @@
 """league_sdk: the protocol of the league and everything that uses it without Django.
 
-Layers, lowest first: ``protocol`` (messages, envelope, errors), ``dialects`` (ways of
-speaking), ``transport`` (the one HTTP client), ``rules`` (games as pure functions),
-``judging`` (referee) and ``player`` (what a student starts from).
+Its largest parts, lowest first: ``protocol`` (messages, envelope, errors), ``dialects`` (ways of speaking),
+``transport`` (the HTTP clients), ``rules`` (games as pure functions), ``asking`` (one request to one player),
+``conformance`` (the check), ``judging`` (the referee), ``player`` (what a student starts from) and ``cli`` (the command
+``league``). docs/architecture.md shows which imports which.
 """
 
 from league_sdk.config_loader import ConfigLoader

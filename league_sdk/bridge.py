@@ -58,8 +58,10 @@ MAX_KNOWN, MAX_AT_ONCE = 500, 64
 MCP = "mcp-"
 """The prefix of MCP's headers, which are passed on in both directions."""
 REPLY_HEADERS = ("content-type", "content-encoding", "retry-after", "allow")
+"""The headers of the agent's replies that the league gets."""
 PASSED_HEADERS = ("content-type", "accept", "authorization")
 ANSWER_HEADERS = ("content-type", "retry-after", "www-authenticate")
+"""The headers that are passed on when the agent calls its league manager: of its calls, and of the league's answers."""
 TAKEN_OVER = (
     "Another program fetches this agent's messages now, with the same auth_token, so this one stops. If that was not "
     "you, register again with your personal code, or ask your instructor to revoke the token."
@@ -205,7 +207,7 @@ class Connection:
         return self._open
 
     def drop(self) -> None:
-        """Close the connection; a call that is under way ends without a reply."""
+        """Close the connection; a call that is under way ends without a reply, unless it is still connecting."""
         connection, self._open = self._open, None
         sock, self._socket = self._socket, None
         with contextlib.suppress(OSError):
@@ -418,7 +420,10 @@ class Outbox:
             self._carry(number)
 
     def _carry(self, number: int) -> bool:
-        """Carry an answer to the league, and as many others as fit; returns whether the league has answered."""
+        """Carry an answer to the league, and as many others as fit; returns whether that is settled.
+
+        It is not if the league did not answer, or answered with HTTP 429 or 5xx: then it is tried again.
+        """
         try:
             line = self._free.get(timeout=self._seconds_left(number))
         except queue.Empty:
@@ -458,14 +463,15 @@ class Outbox:
 
 
 class Relay:
-    """Fetches the messages of one agent and delivers its answers, until it is stopped or taken over.
+    """Fetches the messages of one agent and delivers its answers, until it is stopped or taken over, or
+    until the league does not know its token any more.
 
     Args:
         name: the name of the agent, for the lines that are printed.
         league: the league's address; the inbox is at the same host.
         inbox: path of the inbox.
         token: the agent's auth_token.
-        server: answers.
+        server: the agent's own, which answers the messages.
     """
 
     def __init__(self, name: str, league: SplitResult, inbox: str, token: str, server: Server) -> None:
@@ -590,10 +596,10 @@ def outward_address() -> str:
             return ""
 
 
-def moved(sights: Iterator[tuple[float, str]]) -> Iterator[bool]:
-    """For each sight of clock and address after the first: whether the machine slept or its network changed."""
-    before, old_address = next(sights)
-    for now, address in sights:
+def moved(readings: Iterator[tuple[float, str]]) -> Iterator[bool]:
+    """For each reading of clock and address after the first: whether the machine slept or its network changed."""
+    before, old_address = next(readings)
+    for now, address in readings:
         yield now - before > SLEPT_S or address != old_address
         before, old_address = now, address
 
@@ -764,6 +770,22 @@ class Tokens:
 # -- the bridge -----------------------------------------------------------------------------------------------
 
 
+def read_address(text: str) -> SplitResult:
+    """Read an address of the command line, ``http://`` may be left out.
+
+    Raises:
+        ValueError: it is none.
+    """
+    is_usable = False
+    with contextlib.suppress(ValueError):
+        # A port that is none raises ValueError when it is read.
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    if not is_usable or not text.isprintable() or " " in text:
+        raise ValueError(f"{text!r:.100} is not an address such as http://127.0.0.1:8000/mcp")
+    return parts
+
+
 class Bridge:
     """The relays of one program, and how its agents come into the league.
 
@@ -773,7 +795,7 @@ class Bridge:
     """
 
     def __init__(self, league: str, tokens: Tokens) -> None:
-        parts = urlsplit(league if "://" in league else f"http://{league}")
+        parts = read_address(league)
         self.league = parts if parts.path.strip("/") else parts._replace(path="/mcp")
         self.tokens = tokens
         self.server: Server | None = None
@@ -1031,7 +1053,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Relay until it is over; returns the exit code: 1 if the league refused, 2 if the command line cannot be used."""
+    """Relay until it is over.
+
+    Returns the exit code: 1 if the league refused the agent or another program fetches its messages now, 2 if the
+    command line cannot be used.
+    """
     if options.json:
         _AS_JSON.set()
     if not (options.agent or options.listen):
@@ -1040,13 +1066,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         bridge = Bridge(options.league, Tokens(options.tokens))
         if options.agent:
-            bridge.server = Server(options.agent if "://" in options.agent else f"http://{options.agent}")
+            bridge.server = Server(read_address(options.agent).geturl())
         for place in options.listen:
             listen(bridge, place)
     except (OSError, ValueError) as error:
         say(f"The command line cannot be used: {error}. Is the port free, and the address complete?")
         return 2
-    threading.Thread(target=watch, args=(bridge, _sights()), daemon=True).start()
+    threading.Thread(target=watch, args=(bridge, _readings()), daemon=True).start()
     if options.listen:
         bridge.resume()
         while True:
@@ -1076,7 +1102,10 @@ def listen(bridge: Bridge, place: str) -> list[Manager]:
         OSError, ValueError: the port cannot be used.
     """
     host, _colon, port = place.rpartition(":")
-    servers = [Manager((host or "127.0.0.1", int(port)), bridge)]
+    number = int(port)
+    if not 0 <= number <= 65535:
+        raise ValueError(f"{number} is not a port, which is a number up to 65535")
+    servers = [Manager((host or "127.0.0.1", number), bridge)]
     if not host:
         # For some programs localhost is ::1.
         with contextlib.suppress(OSError):
@@ -1087,15 +1116,16 @@ def listen(bridge: Bridge, place: str) -> list[Manager]:
     return servers
 
 
-def watch(bridge: Bridge, sights: Iterator[tuple[float, str]]) -> None:
-    """Connect again whenever the machine slept or its network has changed, as clock and address tell."""
-    for news in moved(sights):
-        if news:
+def watch(bridge: Bridge, readings: Iterator[tuple[float, str]]) -> None:
+    """Connect again whenever readings of clock and address show that the machine slept or its network has changed."""
+    for has_moved in moved(readings):
+        if has_moved:
             say("This machine slept, or its network has changed: connecting again.")
             bridge.reset()
 
 
-def _sights() -> Iterator[tuple[float, str]]:
+def _readings() -> Iterator[tuple[float, str]]:
+    """Clock and address of this machine, once a second."""
     while True:
         yield time.time(), outward_address()
         time.sleep(1.0)

@@ -46,7 +46,7 @@ SETTLED_AFTER_S = 0.5
 STABLE_AFTER_S = 10.0
 """A socket that broke sooner is followed by polls: some proxies open sockets and carry nothing over them."""
 BRING_TIMEOUT_S = 30.0
-"""Time for sending one answer, with all attempts; no caller of the league waits longer for one."""
+"""Time for sending one answer, with all attempts; by the usual settings of a league nobody waits longer for one."""
 MAX_REMEMBERED = 1000
 """Messages whose answers are kept."""
 MAX_ANSWERING = 256
@@ -80,7 +80,7 @@ class NotAllowed(Ended):
 
 
 class Moved(OSError):
-    """The line's connections are dead, and nobody may ever say so to this end."""
+    """The line's connections are dead, and this end may never be told."""
 
     def __init__(self) -> None:
         super().__init__("this machine slept, or its network has changed")
@@ -132,19 +132,34 @@ def _certificates() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+async def until_moved(*, watch_s: float = WATCH_S, address: Callable[[], str] = outward_address) -> None:
+    """Return as soon as this machine has slept or has another address.
+
+    Args:
+        watch_s: seconds between two looks.
+        address: the address of this machine towards others.
+    """
+    sight, has_moved = (time.time(), address()), False
+    while not has_moved:
+        await asyncio.sleep(watch_s)
+        earlier_sight, sight = sight, (time.time(), address())
+        has_moved = next(moved(iter((earlier_sight, sight))))
+
+
 class DialledLine:
     """The line of one agent to its inbox.
 
     Args:
         inbox: where it is.
-        answer: answers one request; it is called once for each message.
-        ways: ``websocket`` and ``poll``, or one of them. Of both the socket is tried first.
+        answer: answers one request; it is not called again for a message whose answer is kept.
+        ways: ``websocket`` and ``poll``, or one of them, tried in this order.
         say: is told in a few words when the line opens, breaks and opens again.
         first_backoff_s: seconds before the second attempt to open it; they double up to :data:`MAX_BACKOFF_S`.
         max_remembered: how many answers are kept, for messages that are offered again.
+        until_moved: returns as soon as this machine has moved, as :func:`until_moved` does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every argument but the first two has a default
         self,
         inbox: Inbox,
         answer: Answer,
@@ -153,7 +168,9 @@ class DialledLine:
         say: Callable[[str], None] = logger.info,
         first_backoff_s: float = MIN_BACKOFF_S,
         max_remembered: int = MAX_REMEMBERED,
+        until_moved: Callable[[], Coroutine[Any, Any, None]] = until_moved,
     ) -> None:
+        self._until_moved = until_moved
         self._max_remembered = max_remembered
         self._inbox = inbox
         self._answer = answer
@@ -180,11 +197,11 @@ class DialledLine:
             TakenOver: another program fetches the messages.
             NotAllowed: the token is not valid.
         """
-        problem = ""
         try:
             async with contextlib.AsyncExitStack() as stack, self._session() as session:
                 http = await stack.enter_async_context(self._http())
                 while True:
+                    problem = ""
                     for way in self._ways:
                         try:
                             if await self._unless_moved(self._poll(http) if way == "poll" else self._socket(session)):
@@ -199,7 +216,7 @@ class DialledLine:
                             problem = str(error) or type(error).__name__
                     if self.way:
                         self._say(f"the line to the league is broken ({problem or 'closed'}); dialling again")
-                        self.way, problem = "", ""
+                        self.way = ""
                     await self._pause()
         finally:
             for task in (*self._bringing, *self._answers.values()):
@@ -211,7 +228,7 @@ class DialledLine:
         Raises:
             Moved: this machine slept, or has another address.
         """
-        line, watch = asyncio.create_task(serving), asyncio.create_task(_until_moved())
+        line, watch = asyncio.create_task(serving), asyncio.create_task(self._until_moved())
         try:
             await asyncio.wait((line, watch), return_when=asyncio.FIRST_COMPLETED)
             if not line.done():
@@ -394,12 +411,3 @@ def _retry_after(reply: httpx.Response) -> float:
         return min(max(0.0, float(reply.headers.get("Retry-After", "1"))), MAX_RETRY_AFTER_S)
     except ValueError:
         return 1.0
-
-
-async def _until_moved() -> None:
-    """Return as soon as this machine has slept or has another address."""
-    sight, has_moved = (time.time(), outward_address()), False
-    while not has_moved:
-        await asyncio.sleep(WATCH_S)
-        earlier_sight, sight = sight, (time.time(), outward_address())
-        has_moved = next(moved(iter((earlier_sight, sight))))

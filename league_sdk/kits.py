@@ -11,7 +11,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 PYTHON_SDK = "python-sdk"
-"""A class with one method, which runs by ``league play``; every other language is a program of its own."""
+"""The kit with the SDK: a class with one method, for ``league play``. The kits of :data:`LANGUAGES` are programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Language:
 
 LANGUAGES = {
     "python": Language("Python", "Python 3.9", "python3 player.py", ("player.py", "Dockerfile")),
-    "javascript": Language("JavaScript", "Node 18", "node player.mjs", ("player.mjs", "Dockerfile")),
+    "javascript": Language("JavaScript", "Node 18.3", "node player.mjs", ("player.mjs", "Dockerfile")),
     "typescript": Language(
         "TypeScript", "Node 22.18", "node player.ts", ("player.ts", "package.json", "tsconfig.json", "Dockerfile")
     ),
@@ -99,7 +99,7 @@ def files(language: str, league: ForLeague) -> dict[str, str]:
     return {
         "README.md": _filled((kit / "README.md").read_text(encoding="utf-8"), language_readme, league),
         **{name: (language_folder / name).read_text(encoding="utf-8") for name in LANGUAGES[language].files},
-        # The file is copied, as the bridge runs beside an agent, without this package.
+        # The bridge, which fetches messages for an agent that the league cannot call, runs without this package.
         "bridge.py": (_PACKAGE / "bridge.py").read_text(encoding="utf-8"),
         "league.json": json.dumps(settings, indent=2) + "\n",
         ".gitignore": KEPT_FROM_GIT,

@@ -16,7 +16,8 @@ from pathlib import Path
 from league_sdk.protocol.records import JsonLines, PlainLine
 
 MAX_FILE_BYTES, OLD_FILES = 10 * 1024 * 1024, 4
-"""The size of a file, and the number of full files that are kept: at most 50 MiB for each process."""
+"""The size of a file, and the number of full files that are kept: about 50 MiB for each process, as a batch of lines is
+never divided."""
 WRITE_INTERVAL_S = 0.5
 """Lines logged within this time are written together; a process that is killed loses them."""
 FOLDER_VARIABLE = "LEAGUE_LOG_DIR"

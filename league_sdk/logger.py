@@ -91,7 +91,7 @@ class JsonLogger:
         ValueError: an unknown level.
     """
 
-    def __init__(  # noqa: PLR0913 - two are the course's, the others have defaults
+    def __init__(  # noqa: PLR0913 - 004 10.6 names the first two, the others have defaults
         self,
         component: str,
         league_id: str | None = None,
@@ -118,7 +118,7 @@ class JsonLogger:
         self._write = write or self._append
         if write is None:
             folder.mkdir(parents=True, exist_ok=True)
-            # Needed before the first line only: half a line can only come from an earlier process that was killed.
+            # An earlier process may have been killed within a line.
             self._line_break = missing_line_break(self.log_file)
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
@@ -142,10 +142,15 @@ class JsonLogger:
         self._write(line if line.isascii() else one_line(line))
 
     def _append(self, line: str) -> None:
-        with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{self._line_break}{line}\n")
-            self._line_break = ""
-            is_full = self._max_bytes is not None and file.tell() >= self._max_bytes
+        try:
+            with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{self._line_break}{line}\n")
+                self._line_break = ""
+                is_full = self._max_bytes is not None and file.tell() >= self._max_bytes
+        except OSError:
+            # A full disk may leave half a line.
+            self._line_break = missing_line_break(self.log_file)
+            raise
         if is_full:
             self.log_file.replace(self.log_file.with_name(f"{self.log_file.name}.1"))
 

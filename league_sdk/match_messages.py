@@ -55,7 +55,7 @@ class Receiver:
 
 
 class Problem(Protocol):
-    """What GAME_ERROR is about: E001, E002, E004 or E009, with a sentence for the player's student."""
+    """What GAME_ERROR is about: E001 to E004 or E009, with a sentence for the player's student."""
 
     @property
     def code(self) -> str: ...

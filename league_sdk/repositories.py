@@ -1,7 +1,7 @@
 """Runtime data in JSON files, with one repository class for each kind of file (004 10.5, 9.4).
 
-Every write replaces the file atomically: a reader sees the old or the new file, also after a crash. Each file must have
-only one writer, as 004 9.4 assigns them.
+Every write replaces the file atomically: a reader sees the old or the new file, also if the writer crashes. Each file
+must have only one writer, as 004 9.4 assigns them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def read_object(path: Path) -> dict[str, Any]:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
+        # RecursionError means that it is nested too deeply.
         raise ValueError(f"{path}: not JSON in UTF-8: {error}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path}: the file must be an object, not {type(data).__name__}")

@@ -1,4 +1,7 @@
-"""A small HTTP server with a limit on the size of requests, used by players and by the listeners of a check."""
+"""A small HTTP server with a limit on the size of requests, used by players and by the listeners of a check.
+
+The referee's door has a server of its own and uses the functions.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def start(component: str, *, exporter: Any = None) -> Any | None:
     """Start tracing in this process, if it is enabled. If the packages are missing, say so on standard error.
 
     Args:
-        component: ``web``, ``conductor`` or ``referee``; the service is named ``league-<component>``.
+        component: ``host``, ``web``, ``conductor`` or ``referee``; the service is named ``league-<component>``.
         exporter: receives the spans; None sends them by OTLP over HTTP to the endpoint in the environment.
 
     Returns the provider, whose ``shutdown()`` sends the remaining spans; None without traces.

@@ -10,7 +10,7 @@ def main() -> None:
     """Carry out one command, such as ``host``, which runs the whole site."""
     export_data_folder(sys.argv)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
-    # Django reads the environment when it is imported, so the data folder is settled first.
+    # The settings read the environment at their first use, so the data folder and the settings' name are set first.
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import execute_from_command_line  # noqa: PLC0415
 

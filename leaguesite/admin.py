@@ -114,7 +114,7 @@ class _ChoosesSeveral(AdminMixin):
 
 
 class _Logged(AdminMixin):
-    """Mixed into the admin of accounts, before the admin itself: writes changes to the log of who did what.
+    """Mixed, before the base class, into the admin of users and groups: writes changes to the log of who did what.
 
     Attributes:
         hidden: columns of which the log says only that they changed.

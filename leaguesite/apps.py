@@ -12,6 +12,7 @@ from league_sdk.protocol.tokens import is_guessable
 
 KEYS = ("LEAGUE_API_KEY", "LEAGUE_REFEREE_KEY", "LEAGUE_DEMO_KEY", "LEAGUE_METRICS_KEY", "LEAGUE_ADMIN_PASSWORD")
 """Secrets that the environment may give. Those that the site makes cannot be guessed."""
+_IF_LEFT_OUT = {"LEAGUE_METRICS_KEY": "/metrics takes the API key only, or a referee's the referee key"}
 
 
 class LeaguesiteConfig(AppConfig):
@@ -31,7 +32,8 @@ def guessable_keys(**_: Any) -> list[checks.CheckMessage]:
     return [
         checks.Warning(
             f"{name} could be found by trying.",
-            hint="Leave it out, and the site makes one; or take one of letters and digits, 16 or more.",
+            hint=f"Leave it out, and {_IF_LEFT_OUT.get(name, 'the site makes one')}; "
+            "or take one of letters and digits, 16 or more.",
             id="leaguesite.W001",
         )
         for name in KEYS

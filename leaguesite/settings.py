@@ -47,7 +47,7 @@ LEAGUE_CALLS_PER_TOKEN = os.environ.get("LEAGUE_CALLS_PER_TOKEN", "300 per 5 sec
 LEAGUE_CALLS_PER_ADDRESS = os.environ.get("LEAGUE_CALLS_PER_ADDRESS", "3000 per 10 second")
 # Registrations without a known token have a limit of their own, so that other calls do not use it up.
 LEAGUE_REGISTRATIONS_PER_ADDRESS = os.environ.get("LEAGUE_REGISTRATIONS_PER_ADDRESS", "1000 per 10 second")
-# Whether a player that registers from its own address, or with its token or personal code, is checked by itself.
+# Whether a player is checked after its registration although nobody has asked for it (matches/checks/tending.py).
 LEAGUE_CHECK_ON_REGISTRATION = os.environ.get("LEAGUE_CHECK_ON_REGISTRATION", "1") == "1"
 LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 
@@ -163,7 +163,7 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 60
 
-# Django's own cap stands above ours (64 KiB, refused earlier) and holds for the admin's forms.
+# The server refuses a larger form before Django sees it (paths.body_limits). The files of an import do not count here.
 DATA_UPLOAD_MAX_MEMORY_SIZE = paths.MAX_FORM_BYTES
 # Hundreds of requests may wait for their thread: larger bodies and files wait on the disk.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024

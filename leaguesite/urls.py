@@ -1,4 +1,4 @@
-"""Routes: pages of the audience, the admin, the paths that agents call, and the API (which holds /api and /health)."""
+"""Routes: pages of the audience, documentation, admin, the paths that agents call, and the API (with /health)."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -28,7 +28,8 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=f"/{settings.STATIC_URL.strip('/')}/favicon.svg")),
     path("admin/login/", login),
     path("admin/", admin.site.urls),
-    # Exempt, as SECURITY.md says: public pages have no token, and a stranger who switches a language does no harm.
+    # Exempt, as SECURITY.md says: its button is on every public page, which needs no token for it, and a stranger who
+    # switches a reader's language does no harm.
     path("language/", csrf_exempt(set_language), name="set_language"),
     path("", agents.root),
     path("", include(docs.urlpatterns)),

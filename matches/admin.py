@@ -145,7 +145,7 @@ class LeagueAdmin(
     # Actions on ticked rows ------------------------------------------------------------------
 
     def check_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        """Refuse an action that the person may not do in each ticked league."""
+        """Refuse an action unless the person may do it in every ticked league."""
         if action.needs is None:
             raise PermissionDenied
         theirs = set(roles.leagues(request.user, action.needs).values_list("pk", flat=True))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 def database(url: str | None, folder: Path) -> dict[str, Any]:
     """Django's database settings: ``postgres://…`` when given, else SQLite in the data folder.
 
+    The query of the URL has further keywords of libpq (``?sslmode=verify-full&sslrootcert=/etc/ca.pem``).
+
     Raises:
-        ValueError: it is the URL of another kind of database.
+        ValueError: it is the URL of another kind of database, or cannot be read.
     """
     if not url:
         return {
@@ -27,6 +29,7 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ValueError(f"DATABASE_URL must begin with postgres://, not {parts.scheme}://")
+    keywords = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)) if parts.query else {}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -39,5 +42,5 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         # Each thread uses one connection at a time. While the server is away the pool would try again less and less
         # often, up to minutes; with a short reconnect_timeout it gives up and starts again at the next request.
-        "OPTIONS": {"pool": {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}},
+        "OPTIONS": keywords | {"pool": {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}},
     }

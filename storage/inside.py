@@ -1,7 +1,8 @@
-"""Everything that relies on what Django does not document. After an upgrade of Django, look here first.
+"""Code that uses undocumented parts of Django's ORM and SQLite engine. After an upgrade of Django, look here first.
 
-``tests/storage/test_inside.py`` compares each part with Django's own result: a compiled statement for every
-:class:`storage.prepared.Prepared` of the site. Decision 24 says what each part saves.
+``tests/storage/test_inside.py`` compares the results with Django's own, for every :class:`storage.prepared.Prepared` of
+the site and every model with :class:`QuickLoad`; ``test_sqlite3.py`` tests the cursor. Decision 24 says what each part
+saves.
 """
 
 from __future__ import annotations

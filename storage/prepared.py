@@ -145,7 +145,7 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
     Args:
         changes: for each field, the new value, or an :class:`Sql`; a foreign key takes a primary key.
         where: for each field, the value that it must have; a tuple of a few values that it may have, or a list of
-            any length; None for NULL.
+            integers, such as primary keys, of any length; None for NULL.
 
     Returns how many rows were changed.
     """
@@ -188,7 +188,7 @@ def _param(field: Field[Any, Any], value: Any, connection: Any) -> Any:
 
 
 def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any]], *, once: bool = False) -> None:
-    """Insert rows by one statement.
+    """Insert rows, all by the same statement.
 
     Args:
         names: the fields; at least those that have no default in the database.
@@ -202,7 +202,7 @@ def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any
     row_before: Sequence[Any] = [object()] * len(fields)
     for row in rows:
         prepared_before = prepared[-1] if prepared else row_before
-        # The half million matches of a schedule differ in a few fields only: equal values are prepared once.
+        # The half million matches of a schedule differ in a few fields only: the same object is prepared once.
         prepared.append(
             [
                 param_before if value is value_before else _param(field, value, connection)

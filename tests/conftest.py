@@ -98,7 +98,7 @@ def forget_what_other_tests_left() -> None:
     VISITS.forget_all()
     kept.forget_all()
     # Agents of the next test have the same primary keys, and would be expected to open their lines again.
-    hub.forget(after_s=0.0)
+    hub.forget_old(after_s=0.0)
     hub.revoke((), (), at=0.0)
     hub.closing = False
     luck.keeper.forget_all()

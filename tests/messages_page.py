@@ -21,14 +21,17 @@ A message with a *method* is the `params` of a JSON-RPC request; one without is 
     POST /mcp    {"jsonrpc": "2.0", "id": 1, "method": "choose_parity", "params": {…}}
     answer       {"jsonrpc": "2.0", "id": 1, "result": {…}}
 
-Our tests hold the samples against the schemas and against what league manager, referee and player really send, and
-this page is written from them. If your agent does not understand a message, send it the sample with `curl`, or have
-your agent checked (`league check`).
+A LEAGUE_ERROR is not a `result` but the `error.data` of the answer, unless the league's `error_style` is `result`
+([protocol.md](protocol.md#errors)).
+
+Our tests compare the samples with the schemas, and those of the course's messages with what league manager and
+referee send and understand; this page is written from them. If your agent does not understand a message, send it the
+sample with `curl`, or have your agent checked (`league check`).
 """
 OF_OURS = """
 ## Between league manager and referee
 
-The documents name none of these; players never see them.
+The [documents of the course](sources.md) have none of these; players never see them.
 """
 
 

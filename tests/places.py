@@ -1,4 +1,4 @@
-"""Where the repository is, and the sample of every message."""
+"""Where the repository is, and a sample of every message of the course's documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = ROOT / "tests" / "samples"
 SAMPLES: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
 }
-"""The sample messages by message type; not to be changed, see :func:`sample`."""
+"""The samples by message type; not to be changed, see :func:`sample`."""
 
 
 def sample(name: str) -> dict[str, Any]:

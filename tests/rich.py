@@ -40,7 +40,7 @@ def secrets() -> list[str]:
 
 
 def begun(**settings: Any) -> make.Setting:
-    """Round 1 is played: people, checks, transcripts, a fault, notices; a point is given by hand."""
+    """Round 1 is played: people, checks, transcripts, a fault, notices; a correction takes two points."""
     make.hire("Referee 1", port=8001)
     league = make.open_league("fall", registration_code=REGISTRATION_CODE, **settings)
     lines = [f'"{name}",{email},{code}' for (name, email), code in zip(PEOPLE.items(), CODES, strict=True)]
@@ -60,7 +60,7 @@ def begun(**settings: Any) -> make.Setting:
 
 
 def over(*, frozen: bool = False) -> make.Setting:
-    """The league played to its end, with a match set by hand, another voided and given back, a notice withdrawn."""
+    """The league played to its end, with a corrected result, a void match that was restored, and a withdrawn notice."""
     place = begun()
     if frozen:
         freeze.plan(league_id="fall", from_round=3)

@@ -23,6 +23,7 @@ if _shares_redis:
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
-WHITENOISE_USE_FINDERS = True
+# Else every client that a test makes would read the names of all static files, which takes longer than its requests.
+WHITENOISE_AUTOREFRESH = True
 # Rate limits count in this process's memory: other workers must not add to the counts, and tests set the clock.
 LEAGUE_LIMITS_REDIS_URL = None

@@ -1,5 +1,8 @@
 """How many cases a test tries: all in CI, a sample on a developer's machine, where `make test` may take six minutes.
 
+CI repeats the tests on PostgreSQL with the sample; there it tries the ``exhaustive`` cases only of the folders in which
+the two databases may differ.
+
 ``LEAGUE_CI`` is set by ``.ci/run``. A test that tries a list of cases keeps representative ones in `make test` and
 marks the others ``exhaustive``; one that draws its cases, or makes many rows, has its number from here.
 """
@@ -12,7 +15,7 @@ from typing import Any
 
 import pytest
 
-CI = bool(os.environ.get("LEAGUE_CI"))
+CI = bool(os.environ.get("LEAGUE_CI")) and "DATABASE_URL" not in os.environ
 
 MANY_ROWS = 300 if CI else 30
 """The number of rows with which a page must not need more database queries than with a few rows."""

@@ -1,4 +1,4 @@
-"""The check of locked packages: a known vulnerability fails it, an unreachable list does not, and both are printed."""
+"""The check of locked packages: a known vulnerability or a broken pip-audit fails it, an unreachable list does not."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ exit {status}
     ],
     ids=["none", "a vulnerability", "some unknown", "all unknown", "away", "broken"],
 )
-def test_the_audit_fails_only_for_a_vulnerability_and_prints_its_findings(
+def test_the_audit_fails_for_a_vulnerability_or_a_broken_tool_and_prints_what_it_found(
     tmp_path: Path, report: list[dict[str, Any]] | None, status: int, errors: str, expected: tuple[int, str]
 ) -> None:
     assert audited(tmp_path, report, status, errors) == expected

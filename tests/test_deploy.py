@@ -49,7 +49,7 @@ def read_by_the_site() -> set[str]:
 def test_a_container_runs_a_command_that_exists(name: str) -> None:
     arguments = options(OURS[name]["command"])
     if name.startswith("referee"):
-        # It must be reachable at its endpoint. Its id depends on that endpoint as well.
+        # A referee must be reachable at its endpoint, which also fixes its id.
         port = arguments["port"]
         assert OURS[name]["ports"] == [f"{port}:{port}"]
         assert arguments["endpoint"].endswith(f":{port}/mcp")
@@ -132,7 +132,7 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
 
 
 def limits_of_nginx() -> dict[str, tuple[str, str]]:
-    """By location (a path or a pattern of paths): the largest body that it takes, and how long sending may take."""
+    """By location (a path or a pattern of paths): the largest body, and how long nginx waits for more of one."""
     everywhere = _limits(NGINX.partition("location")[0], ("", ""))
     matched = re.findall(r"location (?:~\*? |= )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
     return {path: _limits(inside, everywhere) for path, inside in matched}
@@ -165,7 +165,7 @@ def test_nginx_has_the_paths_and_the_limits_of_the_site() -> None:
 
 
 @pytest.mark.parametrize("upstream", ["upstream-local.conf"])
-def test_nginx_understands_the_site(upstream: str, tmp_path: Path) -> None:
+def test_nginx_accepts_its_configuration(upstream: str, tmp_path: Path) -> None:
     """Only the upstream on the same machine: that for compose needs a newer nginx than distributions have."""
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     if nginx is None:

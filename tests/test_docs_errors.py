@@ -1,4 +1,4 @@
-"""``docs/errors.md`` has every error code with its causes, and quotes under each what the code says."""
+"""``docs/errors.md`` has every error code with its causes, and quotes the sentences that the source raises it with."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def test_a_section_says_who_gets_it_and_what_to_do(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", errors.NAMES)
-def test_every_sentence_that_a_section_quotes_is_in_the_code(code: str) -> None:
-    in_code = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
-    assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in in_code] == []
+def test_every_sentence_that_a_section_quotes_is_in_the_source(code: str) -> None:
+    in_source = {sentence.rstrip(f"{ANY}. ") for of, sentence in sentences() if of == code}
+    assert [sentence for sentence in quoted(SECTIONS[code][1]) if sentence.rstrip(f"{ANY}. ") not in in_source] == []
 
 
 @pytest.mark.parametrize("code", [code for code in errors.NAMES if code not in WITH_MANY_SENTENCES])
 def test_every_sentence_of_a_code_is_quoted(code: str) -> None:
     in_docs = {sentence.rstrip(f"{ANY}. ") for sentence in quoted(SECTIONS[code][1])}
-    in_code = {sentence for of, sentence in sentences() if of == code}
-    assert sorted(sentence for sentence in in_code if sentence.rstrip(f"{ANY}. ") not in in_docs) == []
+    in_source = {sentence for of, sentence in sentences() if of == code}
+    assert sorted(sentence for sentence in in_source if sentence.rstrip(f"{ANY}. ") not in in_docs) == []
 
 
 def test_codes_of_refused_registrations_and_retryable_codes_are_right() -> None:

@@ -1,4 +1,4 @@
-"""``docs/first-bot.md`` has each language of the kit with its own words; ``tests/e2e/test_first_bot.py`` runs them."""
+"""``docs/first-bot.md`` has each language's commands, needs and file; ``tests/e2e/test_first_bot.py`` runs them."""
 
 from __future__ import annotations
 
@@ -25,4 +25,5 @@ def test_a_language_has_its_commands_and_says_what_it_needs(language: str) -> No
 def test_every_section_of_a_language_is_in_the_table() -> None:
     listed = re.findall(r"^\| \[(.+?)\]\(#", TEXT, re.MULTILINE)
     assert [name[0].upper() + name[1:] for name in listed] == list(SECTIONS)[: len(listed)]
+    # Python with the SDK and an SDK of MCP are in the table, too.
     assert len(listed) == len(LANGUAGES) + 2

@@ -1,6 +1,6 @@
 """``docs/messages.md`` has a sample of every message, which fits its schema; it is what ``tests.messages_page`` writes.
 
-That the samples are what the code sends is for ``tests/league_sdk/test_league_sdk_samples.py``.
+``tests/league_sdk/test_league_sdk_samples.py`` tests that the code sends and understands the samples.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SHOWN = {
 
 
 def test_every_message_has_its_sample() -> None:
-    assert list(SHOWN) == [*[name for name in schemas.MODELS if name in SHOWN]]
-    assert set(SHOWN) == set(schemas.MODELS) >= set(MessageType)
+    assert list(SHOWN) == list(schemas.MODELS)
+    assert set(SHOWN) >= set(MessageType)
 
 
 def test_every_sample_fits_its_schema() -> None:

@@ -1,7 +1,7 @@
 """What the documents name exists: files, links, modules, commands, make targets, variables and names in the code.
 
-Only words in back quotes and in code blocks are checked. Dated records (the changelog, the decisions) name what existed
-when they were written, so of these only the links are checked.
+Only words in back quotes and in code blocks are checked. Decisions name what existed when they were written, so of
+these only the links are checked.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def repository_files() -> list[str]:
         if top.name in skipped or top.name.endswith("_cache"):
             continue
         paths = [top] if top.is_file() else top.rglob("*")
-        names += [f"/{path.relative_to(ROOT)}" for path in paths if not skipped & set(path.parts)]
+        below_root = [path.relative_to(ROOT) for path in paths]
+        names += [f"/{path}" for path in below_root if not skipped & set(path.parts)]
     return names
 
 
@@ -116,7 +117,7 @@ def test_every_command_in_a_page_exists(page: Path) -> None:
     commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")} | {"check"}
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     missing = [f"manage.py {name}" for name in re.findall(r"manage\.py ([a-z_]+)", code) if name not in commands]
-    missing += [f"make {name}" for name in re.findall(r"\bmake ([a-z0-9]+)", code) if name not in targets]
+    missing += [f"make {name}" for name in re.findall(r"\bmake ([a-z0-9-]+)", code) if name not in targets]
     modules = set(re.findall(r"python3? -m ([\w.]*\w)", code)) | set(re.findall(r"… (tests\.[\w.]*\w)", code))
     modules -= {"venv", "pip"}
     missing += [f"python -m {name}" for name in modules if importlib.util.find_spec(name) is None]

@@ -1,4 +1,4 @@
-"""CI runs a failed test once more, alone: if it passes then, it is reported as flaky; if it fails again, CI fails."""
+"""CI runs a few failed tests once more: those that pass then are reported as flaky; if one fails again, CI fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(folder: Path, written: str) -> tuple[int, str]:
     (folder / "test_some.py").write_text(written, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     command = [".ci/pytest", "-q", "-n", "0", "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), str(folder)]
-    # Only the plugins that the script itself needs are loaded: with all, each of its processes would start the site.
+    # Only the plugins that the script itself needs are loaded: with all, each of its processes would set up Django.
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -90,6 +90,19 @@ def test_the_kit_recognises_a_call_of_the_league_by_its_token() -> None:
         assert player.CALLED.is_set() is called
 
 
+def test_a_call_that_is_sent_again_gets_the_same_choice_whoever_called_in_between() -> None:
+    player, callers = kit(), [f"tok_{number}" for number in range(32)]
+
+    def choices() -> list[str]:
+        calls = [{"message_type": "CHOOSE_PARITY_CALL", "match_id": "R1M1", "auth_token": token} for token in callers]
+        return [player.answer(call)["parity_choice"] for call in calls]
+
+    assert choices() == choices()
+    for number in range(1000):
+        player.answer({"message_type": "CHOOSE_PARITY_CALL", "match_id": "R1M1", "conversation_id": f"c{number}"})
+    assert len(player.CHOICES) == 32
+
+
 def calling(monkeypatch: pytest.MonkeyPatch, player: Any, call: Any, waited: list[float]) -> None:
     """The league is called by ``call``, and instead of waiting the seconds are noted."""
     monkeypatch.setattr(player, "call", call)

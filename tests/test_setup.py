@@ -1,4 +1,4 @@
-"""``make run`` installs what the site runs on, ``make test`` the tools as well, and neither installs anything twice."""
+"""``make run`` installs what the site runs on, ``make test`` the tools as well; done again, they install nothing."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ _NEVER_ONE = {
     "The text has %(seen)d characters; at most %(max)d are shown. Shorten it.",
     # There is a separate text for one.
     *("{n} points failed", "{n} points tolerated"),
-    # A verb, not a plural.
+    # The placeholder is an agent, not a number.
     "%(agent)s plays the rounds that are still to come.",
 }
 """Placeholders and texts in which a plural after a number is right, as the number is never one."""
@@ -81,8 +81,8 @@ _NUMBER = re.compile(r"%\((\w+)\)d")
 _SUBJECT = re.compile(r"(?:^|[;:,.(] )%\((\w+)\)d (?:was|were|is|are|has|have|does|do)\b")
 
 
-def test_a_number_beside_another_has_a_sentence_of_its_own(entries: list[polib.POEntry]) -> None:
-    """Only one number of a text decides between singular and plural, so a verb may not depend on another number."""
+def test_no_verb_of_a_text_with_several_numbers_depends_on_a_number(entries: list[polib.POEntry]) -> None:
+    """Only one number of a text decides between singular and plural, and a verb might belong to another one."""
     wrong = [
         entry.msgid_plural
         for entry in entries

@@ -86,7 +86,8 @@ def player_request(name: str = "Agent Alpha", *, port: int = 8101, **changes: An
 
 
 def referee_request(name: str = "Referee Alpha", *, port: int = 8001, **changes: Any) -> dict[str, Any]:
-    """The params of 004 8.3.1."""
+    """The params of 004 8.3.1; ``endpoint``, ``room``, ``progress``, ``code`` and (only with a code) ``seals`` go into
+    the meta, the rest into the envelope."""
     meta: dict[str, Any] = {
         "display_name": name,
         "version": "1.0.0",

@@ -1,4 +1,4 @@
-"""Which addresses agents may have on this site. No I/O: looks no name up and reads no row."""
+"""Which addresses agents may have on this site. Looks no name up and reads no row."""
 
 from __future__ import annotations
 

@@ -119,7 +119,8 @@ def known(agent: Agent, gateways: frozenset[str]) -> frozenset[str]:
 def fill() -> None:
     """Store the programs of players whose rows were made before programs were stored.
 
-    Changes: the rows of players that have none. No name is looked up: players with names wait until a match starts.
+    Changes: the rows of players that have none. No name is looked up: players whose names would have to be looked up
+    wait until a match starts.
     """
     marked = gateways()
     rows = Agent.objects.filter(kind=Kind.PLAYER, program="").only("endpoint", "program", "addresses")
@@ -192,8 +193,8 @@ def _one_route(path: str) -> str:
 
 def pins(*agents: Agent) -> dict[str, dict[str, list[str]]]:
     """For the endpoint policy of a match: the addresses that were found for the names of its players."""
-    host_and_path = {agent: looked_up(called_endpoint(agent)) for agent in agents if agent.program}
-    pinned = {host: agent.addresses.split() for agent, host in host_and_path.items() if host}
+    names = {agent: looked_up(called_endpoint(agent)) for agent in agents if agent.program}
+    pinned = {name: agent.addresses.split() for agent, name in names.items() if name}
     return {"pinned": pinned} if pinned else {}
 
 

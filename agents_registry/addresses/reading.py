@@ -180,8 +180,10 @@ def _is_elsewhere(caller: str) -> bool:
 
 
 def comes_from(url: str, caller: str) -> bool:
-    """Whether a request from ``caller`` comes from the machine that ``url`` names."""
+    """Whether a request from ``caller`` comes from the machine that ``url`` names; False if the caller is unknown."""
+    if not caller:
+        return False
     host = (urlsplit(url).hostname or "").lower()
     if host == caller:
         return True
-    return host in LOOPBACK_NAMES and bool(caller) and not _is_elsewhere(caller)
+    return host in LOOPBACK_NAMES and not _is_elsewhere(caller)

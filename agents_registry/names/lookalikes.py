@@ -22,10 +22,10 @@ MAX_REFUSED_PER_LEAGUE, MAX_REFUSED_PER_ADDRESS = 100, 20
 """How many refused names are kept for the instructor: the latest."""
 
 
-def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Agent | None:
+def resembled(*, request: Request, league_id: str | None, has_secret: bool) -> Agent | None:
     """The agent whose name a new agent's name looks like, if the new one is kept out for that (L003); else None.
 
-    It is not kept out if it ``is_known``, if it has the token of the first agent with such a name (later ones may be
+    It is not kept out if it ``has_secret``, if it has the token of the first agent with such a name (later ones may be
     anybody's copies), or if the instructor has let this name and address in.
 
     Exact copies of a name are not kept out: they are shown with a number (ruling, section 8). Nor is anybody kept out
@@ -34,8 +34,8 @@ def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Age
     Changes: once it is let in, its refusals are deleted, and with them the instructor's permission.
 
     Args:
-        league_id: the league; None for the lobby, and for a referee of the site.
-        is_known: the request has the personal code of somebody on the roster, or the site's own key.
+        league_id: the league; None for the lobby, and for a referee of all leagues.
+        has_secret: the request has the personal code of somebody on the roster, or the site's own key.
     """
     if league_id is None and request.kind == Kind.PLAYER:
         return None
@@ -45,7 +45,7 @@ def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Age
         return None
     refusals = _refusals_of(request, league_id)
     has_token = AgentToken.objects.filter(agent=first, sha256=tokens.digest(request.token)).exists()
-    if not (is_known or has_token or refusals.filter(let_in=True).exists()):
+    if not (has_secret or has_token or refusals.filter(let_in=True).exists()):
         return first
     refusals.delete()
     return None
@@ -124,15 +124,13 @@ def put_aside(*, refused_id: int) -> None:
     NameRefused.objects.filter(pk=refused_id).delete()
 
 
-def refused(*, league_id: str, everywhere: bool) -> list[NameRefused]:
-    """READ: the refused names of a league that are not let in: the latest of each address, then the second of each, ...
+def refused(*, league_id: str) -> list[NameRefused]:
+    """READ: the refused names of a league, and of referees of all leagues, that are not let in.
 
-    So nobody can push the names of others down the list by being refused again and again.
-
-    Args:
-        everywhere: also those of referees of the site.
+    The latest of each address come first, then the second of each, and so on: nobody can push the names of others down
+    by being refused repeatedly.
     """
-    where = Q(league_id=league_id) | Q(league__isnull=True, kind=Kind.REFEREE) if everywhere else Q(league_id=league_id)
+    where = Q(league_id=league_id) | Q(league__isnull=True, kind=Kind.REFEREE)
     rows = NameRefused.objects.filter(where, let_in=False).select_related("resembles")
     by_caller: dict[str, list[NameRefused]] = defaultdict(list)
     for row in rows.order_by("-at", "-pk"):

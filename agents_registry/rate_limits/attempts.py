@@ -4,9 +4,9 @@
   secret, so what one agent sends keeps nobody else out.
 - **Different wrong secrets**: our own tokens and codes cannot be guessed and are always checked. Codes that an
   instructor chose may be short: a limited number of guesses is checked in ten minutes, per address and in all.
-- **Calls**: per token, and per address without a known token. These limits protect the time of this process, which
-  counts the calls itself. Everything else is counted in Redis for all processes together, if there is a Redis that
-  answers.
+- **Calls**: per token, and per address without a known token; registrations per address. These limits protect the time
+  of this process, which counts the calls itself. Everything else is counted in Redis for all processes together, if
+  there is a Redis that answers.
 
 The counts that this process keeps are bounded separately for each limit: a flood of new tokens does not push out
 the counts of guesses or passwords.
@@ -133,7 +133,7 @@ class Attempts:
     def refuse_secret(self, kind: str, address: str, secret: str) -> Wait | None:
         """How long the sender of a secret has to wait; None if the secret may be checked now. Call it before that."""
         who = (kind, network_of(address))
-        wait = self._wait(SAME_SECRET, *who, tokens.digest(secret), words="the same wrong value")
+        wait = self._wait(SAME_SECRET, *who, tokens.digest(secret), words="tries of one wrong value")
         if wait is None and is_guessable(secret):
             wait = self._wait(GUESSES_FROM_ADDRESS, *who, words="different wrong values from one address")
             wait = wait or self._wait(GUESSES, kind, words="different wrong values")

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from limits.storage import Storage
 
 MAX_COUNTS = 50_000
-"""Per limit. Guesses and passwords never come near it, as their limits are reached long before."""
+"""Per limit. Guesses never come near it, as their limits are reached long before; nor do passwords, as checking one
+takes half a second."""
 
 
 class ProcessCounts(Storage):

@@ -1,1 +1,1 @@
-"""WRITES: every change of an agent, from its registration on."""
+"""WRITES: agents, from their registration on."""

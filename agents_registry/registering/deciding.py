@@ -40,7 +40,7 @@ class Facts:
         owner_id: the person on the league's roster whose personal code the request has.
         has_site_key: the request has the key of the site's own referees.
         has_token: the request has a token of the known agent.
-        token_is_proven: the known agent has answered at its own address with that token.
+        token_is_proven: it is certain that this token is in the hands of the agent (``AgentToken.proven``).
         resembled: the agent whose name the new name looks like, if the new one is kept out for that.
         crowd: why there is no room for a new agent; empty if there is room.
     """
@@ -76,14 +76,14 @@ class Taken:
 
     Attributes:
         comes_back: the agent was shut down; its count of silent matches is reset.
-        forgets: forget the dialect that the earlier program understood. A player may be another program at each
+        forgets_dialect: forget the dialect that the earlier program understood. A player may be another program at each
             registration; a referee is taken for another program if its version or address has changed.
         proven: it is certain that the new token is in the hands of the agent.
         at_home: it registered from the machine of its address, or the instructor let it in, so it runs there now.
         moved: its address is another one than before.
-        doubts: earlier tokens do not count as proven any more, because they were proven at another address.
-        voids: earlier tokens that are not proven are void; with ``voids_all`` all of them.
-        begins_anew: a referee was started again: the attempts that it had are lost.
+        doubts_tokens: earlier tokens do not count as proven any more, because they were proven at another address.
+        voids_unproven_tokens: earlier tokens that are not proven are void; with ``voids_all_tokens`` all of them.
+        loses_attempts: a referee was started again: the attempts that it had are lost.
     """
 
     way: Way
@@ -92,14 +92,14 @@ class Taken:
     trusted: bool
     site_key: bool
     comes_back: bool
-    forgets: bool
+    forgets_dialect: bool
     proven: bool
     at_home: bool
     moved: bool
-    doubts: bool
-    voids: bool
-    voids_all: bool
-    begins_anew: bool
+    doubts_tokens: bool
+    voids_unproven_tokens: bool
+    voids_all_tokens: bool
+    loses_attempts: bool
 
 
 def decide(facts: Facts) -> Taken | Refused:
@@ -160,15 +160,16 @@ def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
         trusted=has_key or (before.trusted and (facts.has_token or not moved)),
         site_key=site_key,
         comes_back=comes_back,
-        forgets=request.kind == Kind.PLAYER or (before.endpoint_key, before.version) != (key_now, request.version),
+        forgets_dialect=request.kind == Kind.PLAYER
+        or (before.endpoint_key, before.version) != (key_now, request.version),
         proven=shown or (facts.token_is_proven and not moved),
         at_home=_is_at_home(request) or (before.readmit and not moved),
         moved=moved,
-        doubts=moved and not shown,
+        doubts_tokens=moved and not shown,
         # Somebody else may have registered this address first. Their tokens are void as soon as the agent itself
         # registers, or the instructor lets it in because it has no proof.
-        voids=way is not Way.NEW and (shown or (before.readmit and not facts.has_token)),
+        voids_unproven_tokens=way is not Way.NEW and (shown or (before.readmit and not facts.has_token)),
         # The agent that had this name and port before is not the site's referee.
-        voids_all=again and has_key and not before.site_key,
-        begins_anew=again and request.kind == Kind.REFEREE and request.sends_progress,
+        voids_all_tokens=again and has_key and not before.site_key,
+        loses_attempts=again and request.kind == Kind.REFEREE and request.sends_progress,
     )

@@ -16,7 +16,9 @@ from league_sdk.protocol.notes import Code, note
 def learn_dialect(
     *, agent_id: int, spoken: Mapping[str, str], learned: Mapping[str, Any] | None = None, registration: str = ""
 ) -> None:
-    """Store how an agent speaks (checked by the caller); what is known of other message types stays.
+    """Store how an agent speaks (checked by the caller).
+
+    What is known of other message types stays; of the names of its tools, as much as one start_match may carry.
 
     Args:
         spoken: by message type, the shape that it understood.
@@ -47,8 +49,8 @@ def add_notes(*, agent_id: int, notes: Sequence[str], registration: str = "") ->
     agent = Agent.objects.filter(pk=agent_id).only("notes", "registrations").first() if notes else None
     if agent is None or registration not in ("", agent.registration):
         return
-    all_notes = [*agent.notes, *(one for one in notes if one not in agent.notes)]
-    Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=all_notes[-MAX_NOTES:])
+    all_notes = list(dict.fromkeys([*agent.notes, *notes]))[-MAX_NOTES:]
+    Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=all_notes)
 
 
 def learn_path(*, agent_id: int, path: str) -> None:

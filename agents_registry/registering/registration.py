@@ -1,6 +1,7 @@
-"""WRITES: every change of an agent: registering, trust, silence and recovery.
+"""WRITES: agents: registering, trust, silence and recovery.
 
-The caller decides which league an agent belongs to (``matches.league.entry``); this module only identifies the agent.
+The caller of :func:`register` decides which league an agent registers for (``matches.league.entry``); :func:`register`
+finds out which agent it is.
 Implements 004 2.8, 4.1, 4.2, 5.11 and the ruling's sections 8 and 9.
 """
 
@@ -39,8 +40,8 @@ class Registered:
 
     Attributes:
         auth_token: stored as a hash only: it cannot be shown again.
-        again: the agent was known before.
-        proven: it came from the agent's own address, or with its token or its owner's personal code.
+        again: the agent was known in this league before (without a league: in the lobby or at the site).
+        proven: it is certain that the token is in the hands of the agent (:class:`Taken`).
     """
 
     agent: Agent
@@ -64,12 +65,12 @@ class Moved(Exception):
 def register(*, request: Request, league_id: str | None, promised: str = "") -> Registered:
     """Register an agent, for the first time or again.
 
-    A player that waits in the lobby and registers for a league moves there and keeps its id.
+    A player that waits in the lobby and registers for a league moves there, and keeps its id if that is free there.
 
     Changes: the agent's row is made or updated, a token is added. Nothing is sent.
 
     Args:
-        league_id: the league it registers for; None for the lobby and for the site's referees.
+        league_id: the league it registers for; None for the lobby, and for a referee of all leagues.
         promised: for the lobby, the league that the agent was told.
 
     Raises:
@@ -105,7 +106,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.state, agent.owner_id = decision.state, decision.owner_id
     agent.trusted, agent.site_key = decision.trusted, decision.site_key
     agent.silences = 0 if decision.comes_back else agent.silences
-    if decision.forgets:
+    if decision.forgets_dialect:
         agent.spoken, agent.learned = {}, {}
     agent.registrations += 1
     if decision.at_home or decision.moved:
@@ -115,7 +116,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     # the address.
     agent.check_wanted = agent.check_wanted or (request.asks_for_call and decision.proven)
     _describe(agent, request)
-    if _void(agent, decision) or decision.begins_anew:
+    if _void(agent, decision) or decision.loses_attempts:
         agent.token_epoch += 1
     agent.save()
     if request.has_inbox_only and agent.endpoint != inbox_url(agent.pk):
@@ -125,8 +126,9 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     lookalikes.remember([] if decision.way is Way.AGAIN else [agent], new=decision.way is Way.NEW)
     token = tokens.new_token()
     AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=decision.proven)
-    newest = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
-    agent.tokens.exclude(pk__in=list(newest)).delete()
+    if facts.known is not None:
+        newest = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
+        agent.tokens.exclude(pk__in=list(newest)).delete()
     return Registered(agent=agent, auth_token=token, again=decision.way is Way.AGAIN, proven=decision.proven)
 
 
@@ -137,8 +139,8 @@ def _facts(request: Request, league_id: str | None) -> Facts:
     has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
     in_lobby, resembled, crowd = False, None, ""
     if known is None:
-        is_known = has_key or owner is not None
-        resembled = lookalikes.resembled(request=request, league_id=league_id, is_known=is_known)
+        has_secret = has_key or owner is not None
+        resembled = lookalikes.resembled(request=request, league_id=league_id, has_secret=has_secret)
         if resembled is None and league_id is not None and request.kind == Kind.PLAYER:
             known = _locked(find_known(request, None))
             in_lobby = known is not None
@@ -171,11 +173,11 @@ def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[s
 
 def _void(agent: Agent, decision: Taken) -> bool:
     """Void earlier tokens as decided; whether any was voided."""
-    if decision.doubts:
+    if decision.doubts_tokens:
         agent.tokens.update(proven=False)
-    if not decision.voids:
+    if not decision.voids_unproven_tokens:
         return False
-    return bool(agent.tokens.filter(**({} if decision.voids_all else {"proven": False})).delete()[0])
+    return bool(agent.tokens.filter(**({} if decision.voids_all_tokens else {"proven": False})).delete()[0])
 
 
 def _locked(agent: Agent | None) -> Agent | None:
@@ -231,7 +233,7 @@ def activate(*, agent_ids: Iterable[int]) -> None:
 
 
 def retire(*, agent_ids: Iterable[int]) -> None:
-    """The league is over: its players are SHUTDOWN until they register again."""
+    """These players take no further part: they are SHUTDOWN until they register again or are brought back."""
     sources = [state for state, targets in AGENT_ARROWS.items() if AgentState.SHUTDOWN in targets]
     Agent.objects.filter(pk__in=list(agent_ids), state__in=sources).update(state=AgentState.SHUTDOWN)
 
@@ -332,12 +334,12 @@ def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
 
 
 def readmit(*, agent_ids: Iterable[int]) -> None:
-    """The next registration of each of these players needs no proof, once."""
+    """The next registration of each of these agents needs no proof, once."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(readmit=True)
 
 
 def bring_back(*, agent_ids: Iterable[int]) -> None:
-    """The instructor brings shut-down players back for the rounds that are not yet played."""
+    """Shut-down players take part again, in what is not yet played: they are REGISTERED, and count no silence."""
     Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.SHUTDOWN).update(
         state=AgentState.REGISTERED, silences=0
     )

@@ -1,7 +1,7 @@
 """Read a registration request: what an agent says of itself (ruling, section 3). No database.
 
-Only a name and an address are required, in any of the fields of ``spellings``. Anything else that is missing or wrong
-is noted for the agent's owner and not refused.
+Only a name is required, and an address or that the agent dials out, in any of the fields of ``spellings``. Nothing else
+is a reason to refuse; most of what is missing or wrong is noted for the agent's owner.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def read_request(
         code_in_address: the registration code in ``/leagues/{id}/mcp?code=…``.
 
     Raises:
-        MissingField: E003, no name or no address.
-        InvalidFormat: E002, a meta or an address that cannot be read.
+        MissingField: E003, no name, or neither an address nor that the agent dials out.
+        InvalidFormat: E002, a message, a meta or an address that cannot be read.
     """
     if not isinstance(params, Mapping):
         raise InvalidFormat("A registration must be an object.", field="params", seen=params, expected="an object")
@@ -231,7 +231,7 @@ def _name(facts: Facts, sender_name: str, notes: list[str]) -> str:
 
 
 def _address(facts: Facts, caller: str, notes: list[str]) -> Address:
-    """The first address that can be read, else one that is put together from a host and a port."""
+    """The first address that can be read; if none was sent, one that is put together from a host and a port."""
     problem: InvalidFormat | None = None
     port = first(facts.meta(*spellings.PORT_FIELDS))
     for candidate in facts.meta(*spellings.ADDRESS_FIELDS):

@@ -24,7 +24,8 @@ META_PLACES = (
     *("player_meta", "referee_meta", "agent_meta", "meta", "metadata", "data", "payload"),
     *("player_info", "referee_info", "agent_info", "player", "referee", "agent", "info", "endpoint", "address"),
 )
-"""Other fields in which agents describe themselves; the message itself is searched last."""
+"""All fields in which agents describe themselves; ``Facts.meta`` searches that of :data:`OWN_META` first, the message
+itself last."""
 
 NAME_FIELDS = (
     *("display_name", "name", "player_name", "agent_name", "referee_name"),
@@ -162,7 +163,10 @@ def first(values: Iterator[Found]) -> Found | None:
 
 
 def short_text(value: object, limit: int) -> str:
-    """A string or number as text without unprintable characters and secrets; empty for anything else."""
+    """A string or number as text without unprintable characters and secrets; empty for anything else.
+
+    A whole number of more than twelve digits gives an empty text, too.
+    """
     if isinstance(value, bool):
         return ""
     if isinstance(value, int) and abs(value) < 10**12:
@@ -179,7 +183,8 @@ def wanted_id(facts: Facts, sender: str, notes: list[str]) -> str:
     """The id an agent asks for; empty when it asks for none (ruling, section 8; what counts as asking is our choice).
 
     An explicit ``player_id`` (``referee_id``, ``agent_id``) counts if it can be an id; a sender counts only
-    if its id looks like one of ours, such as ``player:P07``. What cannot be an id is added to the notes.
+    if its id looks like one of ours, such as ``player:P07``. A note names each field whose text cannot be an id, up to
+    the first that can; the words of :data:`NO_IDS` get none.
     """
     for candidate in facts.envelope(*ID_FIELDS[facts.kind]):
         text = short_text(candidate.value, MAX_ID_CHARS)

@@ -139,7 +139,7 @@ def _lines(columns: dict[str, int], rows: list[tuple[int, list[str]]]) -> list[L
 
 
 def _unquoted(text: str) -> str:
-    """A cell without the mark that the export puts before text that looks like a formula."""
+    """A cell without the apostrophe that our own export of a roster puts before text that looks like a formula."""
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 

@@ -2,7 +2,7 @@
 
 A person has a name, an e-mail address and a secret personal code. An agent that registers with the code belongs to
 that person; one person may have several agents (004 6.4.2 asks for four copies of one).
-Everything here is for the instructor: no page, query or message shows names and addresses of people.
+Everything here is for the staff: no public page, query or message shows names and addresses of people.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.rosters.files import CODE, Line, RosterRefused, read
+from league_sdk.protocol.tokens import is_guessable
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """No letters or digits that look like another: no i, l, o, 0, 1."""
@@ -35,13 +36,20 @@ class Counts:
     unchanged: int
 
 
-def new_code() -> str:
-    """A personal code: short enough to type, with 49 bits of randomness."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS))
+def new_code(choose: Callable[[str], str] = secrets.choice) -> str:
+    """A personal code: short enough to type, with 49 bits of randomness.
+
+    Args:
+        choose: draws one letter of a text.
+    """
+    while is_guessable(code := "".join(choose(_LETTERS) for _ in range(_CODE_CHARS))):
+        # One in 760,000 has only digits, and would count as a short code that somebody chose.
+        continue
+    return code
 
 
 def exists(league_id: str) -> bool:
-    """Whether a league has a roster: without one, anyone may enter."""
+    """Whether a league has a roster: without one, nobody needs a personal code."""
     return RosterEntry.objects.filter(league_id=league_id).exists()
 
 

@@ -15,7 +15,7 @@ class MyPlayer:
         """Pick "even" or "odd".
 
         context says what is known: opponent_id, round_id, your_standings, history (your matches so far) and
-        numbers_drawn (every number so far).
+        numbers_drawn (the numbers drawn in them).
         """
         return random.choice(options)
 

@@ -24,16 +24,17 @@ class CallResult:
 
     Attributes:
         message: the answer's fields, empty when there was no answer.
-        error_code: E001 or E009 when no answer came, E002 when what came was no answer, None otherwise.
+        error_code: None for an answer; E001 if none came in time, also if only an acknowledgement did; E009 without a
+            connection and for HTTP 5xx; E002 for any other reply that is no answer.
         problem: what was wrong, for people.
         elapsed_s: seconds from sending to the answer or to giving up.
         http_status: the status of the answer.
         notes: what was tolerated.
         body: what came, for the transcript.
         connected: whether the message may have arrived.
-        cause: whose fault it is that there was no answer, where the error code does not say it all.
+        cause: why there was no answer, where the error code does not say it all.
         detail: what was seen or understood instead, for people.
-        cut_off: a machine without a network would fail in the same way.
+        maybe_offline: a machine without a network would fail in the same way.
         excuse: the evidence that this side failed, not the player; empty when there is none.
         limited: the request that the player refused because of its rate limit, if our own search caused that; the next
             try sends only this one (ruling, section 12).
@@ -52,7 +53,7 @@ class CallResult:
     connected: bool = True
     cause: Cause | None = None
     detail: Note | str = ""
-    cut_off: bool = False
+    maybe_offline: bool = False
     excuse: str = ""
     limited: Proposal | None = None
     wait_s: float | None = None
@@ -78,7 +79,7 @@ def result_of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed
         # The cause says that the time was over. Only of an agent that dials out there is more to say: that it took the
         # message.
         detail="" if error.cause is Cause.DEADLINE and not error.way else error.detail,
-        cut_off=error.cut_off,
+        maybe_offline=error.maybe_offline,
         wire=tuple(driver.wire),
         own_words=driver.own_words,
     )

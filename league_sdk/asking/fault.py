@@ -21,7 +21,7 @@ class Fault:
         player_id, message_type: who did not answer which message.
         error_code: the error code of the last try.
         tries: how often the player was asked.
-        cause: whose fault it is.
+        cause: why the last try failed, as one of a fixed list.
         limit_s: seconds for one try.
         detail: what was seen or understood instead.
         said: the agent's own words in place of an answer, for its owner and the staff only.
@@ -70,7 +70,7 @@ class TryFailure:
         sentence: what is wrong, for the player's student.
         context: the fields of the error, for the player's program.
         legacy_code: the code of document 002, where one corresponds.
-        cause: whose fault it is.
+        cause: why it failed, as one of a fixed list.
         detail: what was seen or understood instead.
     """
 

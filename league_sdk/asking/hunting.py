@@ -1,6 +1,7 @@
 """Ask a player once: hunt for its dialect, and return the outcome.
 
-An agent that has said that it is ready for its games is taken to accept every invitation: it may know none.
+An agent that has said that it is ready for its games, and answers an invitation with neither yes nor no, is taken to
+accept it: such agents may not know invitations.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ def _result_of(pursued: PlayerPursuit, driver: PlayerDriver) -> CallResult:
 
 
 def _out_of_time(failure: CallResult, driver: PlayerDriver) -> CallResult:
-    """The failure of a hunt; one that has ended for lack of time counts as one that brought no answer in time."""
+    """The failure of a hunt; one that has ended for lack of time counts as one that brought no answer in time.
+
+    It keeps the request that the player refused for its rate, if there was one: the next try sends only that one.
+    """
     unfinished = driver.hunt.has_more and not driver.hunt.rate_limited
     if failure.error_code != "E002" or not unfinished:
         return failure

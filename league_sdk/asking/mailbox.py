@@ -1,7 +1,7 @@
 """Answers that the players of one match send by POST requests of their own (ruling, sections 3, 6 and 9).
 
-The first valid answer counts. A second one changes nothing and is logged once; one that comes after the verdict is
-refused.
+The first valid answer counts. A second one changes nothing and is logged once; an answer to a request that was given up
+is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Box:
 
 @dataclass(slots=True)
 class _Settled:
-    """A request that has its verdict: whether by a valid answer in time, and whether a further answer was logged."""
+    """A request that is over: whether by a valid answer in time, and whether a further answer was logged."""
 
     in_time: bool
     logged: bool = False
@@ -74,7 +74,7 @@ class Mailbox:
                 self._report_repeat(player_id, message_type, box.messages[0], settled)
 
     def settle(self, player_id: str, message_type: str, *, in_time: bool) -> None:
-        """A request has its answer, or its verdict without one."""
+        """Note that a request is over: it has its answer, or was given up without one."""
         self._settled[player_id, kind_of(message_type)] = _Settled(in_time)
 
     def allow_repeat(self, player_id: str) -> None:
@@ -87,7 +87,7 @@ class Mailbox:
         Returns the fields of the answer.
 
         Raises:
-            OutOfTime: E001, the request that it answers has its verdict.
+            OutOfTime: E001, the request that it answers was given up.
             InvalidFormat: E002, no such answer was asked for.
         """
         kind = kind_of(message_type)

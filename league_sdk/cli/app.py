@@ -61,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the command line; None takes the process's own.
 
     Returns:
-        The exit code; 2 if the command line cannot be read, 130 after Ctrl-C.
+        The exit code of the command; 2 if the command line cannot be read, 130 after a Ctrl-C that
+        the command does not handle, :data:`EXIT_BROKEN_PIPE` if nobody reads the output any more.
     """
     stdout, stderr = sys.stdout, sys.stderr
     code = 0

@@ -81,7 +81,8 @@ def check(
     A referee registers with its league manager when it starts: let the check wait for it, then start the referee. The
     check of a league manager registers a referee and players that stay registered: use one without a class in it.
 
-    Exit code: 0 a league can use the agent as it is, 1 it cannot, 2 the command line cannot be used.
+    Exit code: 0 a league can use the agent as it is, 1 it cannot or that is not known, 2 the command line or the file
+    cannot be used.
     """
     options = _Options(
         url=agent,
@@ -119,7 +120,7 @@ def _report(options: _Options) -> Report:
     except NotLoaded as error:
         fail(str(error))
     except OSError as error:
-        fail(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
+        fail(f"cannot listen for the agent's own calls: {error}; name an address of this machine with --listen")
 
 
 async def _check_file(options: _Options) -> Report:
@@ -162,5 +163,5 @@ def _identity(player_id: str | None, league_id: str | None) -> Identity | None:
 
 
 def _progress(clause: Clause) -> None:
-    """Show the title of the last clause in one line of the terminal; the report overwrites it."""
+    """Show the title of the last clause in one line of the terminal; it is erased before the report."""
     print(f"\r\x1b[K{clause.title}", end="", file=sys.stderr, flush=True)

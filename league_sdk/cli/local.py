@@ -54,8 +54,8 @@ def local(
     it could be chance, the mistakes of your code with their lines, and the worst message: one that your code failed
     on, or else the one that it took longest to answer.
 
-    Exit code: 0 all of your moves were legal and in time, 1 some were not, 2 the command line or the file cannot be
-    used.
+    Exit code: 0 your code made no mistake and all of its moves were in time, 1 it is not so, 2 the command line or the
+    file cannot be used.
     """
     known_games([game])
     entrants = _entrants([source, *(name.strip() for name in against.split(",") if name.strip())], game)

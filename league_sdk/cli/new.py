@@ -81,7 +81,9 @@ def _new_class(file: Path, address: str) -> Steps:
     """Write a class with the methods that decide."""
     if file.suffix != ".py":
         fail(f"{file} is not a Python file, such as mine.py.")
-    _write(file.parent, {file.name: starter().read_text(encoding="utf-8").replace("mine.py", str(file))})
+    # Its docstring names the file: a single backslash of Windows would begin an escape sequence there.
+    named = str(file).replace("\\", "\\\\")
+    _write(file.parent, {file.name: starter().read_text(encoding="utf-8").replace("mine.py", named)})
     commands = (
         (f"league local {file}", "plays a whole league on this machine"),
         (f"league check {file}", "says whether a league would take it"),

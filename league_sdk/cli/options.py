@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from league_sdk.cli.console import fail
 from league_sdk.rules.registry import games
+from league_sdk.typed_addresses import read_address
 
 DEFAULT_LEAGUE = "http://127.0.0.1:8000/mcp"
 
@@ -34,8 +34,12 @@ def refuse_unless_agent(source: str) -> None:
     Raises:
         typer.Exit: it is neither.
     """
-    if not is_file(source) and urlsplit(source).scheme not in ("http", "https"):
-        fail(f"{source!r:.100} is not an address: http://127.0.0.1:8101/mcp is one")
+    if is_file(source):
+        return
+    try:
+        read_address(source, example="http://127.0.0.1:8101/mcp")
+    except ValueError as error:
+        fail(str(error))
 
 
 def stem(source: str) -> str:

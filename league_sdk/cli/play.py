@@ -169,7 +169,7 @@ class _Terminal:
     def played(self, row: dict[str, Any]) -> None:
         result = str(row["result"])
         drawn = "" if row["drawn_number"] is None else f", drawn: {row['drawn_number']}"
-        status = "" if row["status"] in ("WIN", "DRAW") else f" ({row['status']})"
+        status = "" if row["status"] in ("WIN", "DRAW", "CANCELLED") else f" ({row['status']})"
         mine = "" if row["my_choice"] is None else f", you played {_short(row['my_choice'])}"
         line = Text.assemble(
             f"{plain(row['match_id'])} against {plain(row['opponent_id'])}: ",

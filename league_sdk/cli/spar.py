@@ -45,7 +45,8 @@ def spar(
     Your agent is asked as a referee would ask it, with a league's limits. It may be written in any language; start it
     first, or give your FILE.py, which is started for the match.
 
-    Exit code: 0 the match was played to its end, whoever won, 1 it was not, 2 the command line cannot be used.
+    Exit code: 0 the match was played to its end, whoever won, 1 it was not, 2 the command line or the file cannot
+    be used.
     """
     known_games([game])
     refuse_unless_agent(agent)

@@ -14,7 +14,9 @@ from league_sdk.simulated_league import Identity
 
 @asynccontextmanager
 async def started(source: str, identity: Identity, games: Sequence[str]) -> AsyncIterator[str]:
-    """A player with this strategy, registered under this identity, until the block ends; its address.
+    """A player with this strategy that is told this identity as if it had registered; runs until the block ends.
+
+    Yields its address.
 
     Args:
         source: as for :func:`league_sdk.player.loading.load`.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from league_sdk.cli.console import EXIT_FAILED, EXIT_USAGE, fail, print_json
+from league_sdk.cli.console import EXIT_FAILED, fail, print_json
 from league_sdk.ledger.chain import Broken, is_hash, short
 from league_sdk.ledger.reading import read
 from league_sdk.ledger.verify import NotALedger, Verified
@@ -55,8 +55,7 @@ def verify(
             print(f"Not verified. {error}" if holds is None else f"DOES NOT HOLD: {error}")
         raise typer.Exit(EXIT_FAILED) from None
     except OSError as error:
-        print(f"{save} cannot be written: {error.strerror}")
-        raise typer.Exit(EXIT_USAGE) from None
+        fail(f"{save} cannot be written: {error.strerror}")
     if as_json:
         print_json(_facts(verified))
     else:
@@ -88,8 +87,8 @@ def description(found: Verified) -> str:
         "",
         "Checked:",
         f"  - {found.events} digests, each of an event and of the digest before it",
-        f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; added up they"
-        f" give {'the table that is shown' if found.table_shown else 'the results that are listed with them'}",
+        f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; together they"
+        f" give {'the table that is shown' if found.table_shown else 'the results of the matches in the export'}",
         f"  - {counted.get('draws', 0)} drawn numbers follow from seeds that were committed to before the choices",
         f"  - {counted.get('sealed', 0)} results are the verdicts that were sealed",
         "",

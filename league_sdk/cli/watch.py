@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 import typer
@@ -20,10 +20,12 @@ from league_sdk.cli.console import EXIT_FAILED, EXIT_OK, err, fail, out, plain, 
 from league_sdk.cli.options import DEFAULT_LEAGUE
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.states import LeagueState
+from league_sdk.typed_addresses import read_address
 
 LIMIT_S, MAX_ANSWER_BYTES, NEWS_LINES = 10.0, 8 * 1024 * 1024, 8
 FIRST_WAIT_S, MAX_WAIT_S = 1.0, 15.0
 ENDED = (LeagueState.COMPLETED, LeagueState.STOPPED)
+SHOWN_FIRST = (LeagueState.RUNNING, LeagueState.SCHEDULED, LeagueState.REGISTRATION)
 
 
 class NoLeague(Exception):
@@ -110,7 +112,7 @@ def watch(
         str, typer.Argument(envvar="LEAGUE_URL", metavar="URL", help="The site, the league's board, or its /mcp.")
     ] = DEFAULT_LEAGUE,
     league_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which league; without it the one that is played.")
+        str | None, typer.Option(metavar="ID", help="Which league; without it the one that is running.")
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Show the table as it is and end.")] = False,
     as_json: Annotated[
@@ -123,13 +125,15 @@ def watch(
     Exit code: 0 it has ended (or was shown with --once, or Ctrl-C), 1 there is no such league or no site, 2 the command
     line cannot be used.
     """
-    address = urlsplit(league if "://" in league else f"http://{league}")
-    if address.scheme not in ("http", "https") or not address.hostname:
-        fail(f"{league!r:.100} is not an address: {DEFAULT_LEAGUE} is one.")
+    try:
+        address = read_address(league if "://" in league else f"http://{league}", example=DEFAULT_LEAGUE)
+    except ValueError as error:
+        fail(f"{error}.")
     named = league_id or _league_in(address.path)
     headers = {"User-Agent": f"league-watch/{SDK_VERSION}", "Accept-Encoding": "identity"}
-    base = f"{address.scheme}://{address.netloc}"
-    with httpx.Client(base_url=base, headers=headers, timeout=LIMIT_S, trust_env=False) as site:
+    base = f"{address.scheme}://{address.netloc.decode()}"
+    root = address.copy_with(raw_path=b"/", fragment=None)
+    with httpx.Client(base_url=root, headers=headers, timeout=LIMIT_S, trust_env=False) as site:
         try:
             watched = Watched(site, named or _current(site))
             _follow(watched, once=once, as_json=as_json)
@@ -151,7 +155,9 @@ def _league_in(path: str) -> str:
 
 
 def _current(site: httpx.Client) -> str:
-    """The league that is played, else the latest one.
+    """The latest league that is running; without one, the latest that is to start, in registration, or over.
+
+    The demo comes last.
 
     Raises:
         NoLeague: the site has none.
@@ -159,8 +165,9 @@ def _current(site: httpx.Client) -> str:
     rows = read(site, "/api/leagues")
     if not isinstance(rows, list) or not rows:
         raise NoLeague(f"There is no league at {site.base_url} yet.")
-    running = [row for row in rows if row["status"] not in ENDED]
-    return str((running or rows)[0]["league_id"])
+    rows = [row for row in rows if not row.get("demo")] or rows
+    by_state = {row["status"]: row["league_id"] for row in reversed(rows)}
+    return str(next((by_state[state] for state in SHOWN_FIRST if state in by_state), rows[0]["league_id"]))
 
 
 def _follow(watched: Watched, *, once: bool, as_json: bool) -> None:

@@ -37,7 +37,7 @@ class Script(Enum):
     ILLEGAL_FIRST = "illegal first"
     """PLAYER_A first chooses :data:`ILLEGAL`, and "even" when it is asked again."""
     SILENT = "silent"
-    """PLAYER_B joins and never chooses."""
+    """PLAYER_B joins and does not choose in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,8 @@ class Cast:
 
     def _handler_of(self, name: str) -> Handler:
         async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
-            # Take the params as they are where possible: unwrapping would open objects inside a report.
+            # Take the params unchanged where possible: request.message is unwrapped, which moves the fields of objects
+            # inside a report to its top.
             params = body.get("params") if isinstance(body, Mapping) else None
             is_plain = isinstance(params, Mapping) and "message_type" in params
             message = params if is_plain and isinstance(params, Mapping) else request.message

@@ -26,7 +26,7 @@ async def check(subject: Subject, client: Caller, on_clause: OnClause | None = N
         The report; ``can_play`` says whether a league can use the agent.
 
     Raises:
-        OSError: no port for the agent's own calls is free; a player's own calls are then not received, unless the
-            subject says where to listen.
+        OSError: no port can be opened for the agent's own calls. Of a player only if the subject says where to listen:
+            else the check goes on without receiving them.
     """
     return await CHECKS[subject.role](subject, client, on_clause)

@@ -24,11 +24,12 @@ class Exchange:
     """What was sent, and what the agent answered.
 
     Attributes:
-        sent: the body of the request; None when the agent sent something unasked.
+        sent: the body of the request; None when nothing was sent, as for what the agent sent unasked.
         status: the HTTP status; None when there was no answer.
         response_body: the decoded body of the answer, or why it could not be decoded.
         answer: the message that was found in it.
-        understanding: whether the answer is what was asked for; None when there was none.
+        understanding: whether the answer is what was asked for; None when there was none, or when a body was sent as it
+            is and not as a message.
         failure: why there was no answer; empty if there was one.
         timed_out: whether the agent did not answer in time.
         elapsed_ms: milliseconds from sending to the answer or the failure.
@@ -66,8 +67,8 @@ class Exchange:
         return self.understanding is Understanding.ANSWERED
 
     @property
-    def is_bare(self) -> bool:
-        """Whether the answer is a word that confirms, such as RECEIVED, and no message."""
+    def is_untyped(self) -> bool:
+        """Whether the answer has no ``message_type``: a status such as RECEIVED, or fields such as ``accept`` alone."""
         return self.answered and "message_type" not in self.message
 
     @property

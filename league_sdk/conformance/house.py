@@ -35,7 +35,7 @@ class House:
     strategy: Strategy
 
     async def move(self, game: Game, state: State, me: str, context: dict[str, Any]) -> Any:
-        """The move of the house agent; a search runs in another process, so that no other call waits for it."""
+        """The move of the house agent; a search runs in a thread or another process, not on the event loop."""
         options = game.options(state, me)
         view = None if game.hidden else game.view(state, me)
         if self.strategy.quick:
@@ -48,7 +48,7 @@ class House:
         return await asyncio.to_thread(partial(thinking.ask, self.strategy, options, view, context))
 
     async def aclose(self) -> None:
-        """Stop thinking; to be called at the end of a match."""
+        """End the process that searches, if there is one; to be called at the end of a match."""
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ TOLERATED, CONFORMS, FAILS, SKIPPED = Verdict.TOLERATED, Verdict.CONFORMS, Verdi
 
 
 def reached(exchange: Exchange) -> Judged:
-    """For a first request: any answer conforms, no answer fails."""
+    """For a request that shows whether the agent can be reached: any answer conforms, no answer fails."""
     if exchange.status is None:
         fetches = _("{failure}. Is the agent running, and does it fetch its messages with its newest auth_token?")
         listens = _("{failure}. Is the agent running, on this address and port?")
@@ -40,12 +40,12 @@ def takes(exchange: Exchange) -> Judged:
 
 
 def refusal(hint: str, code: int | None = None) -> Judgement:
-    """For an unusable request: an error of JSON-RPC, or of a tool of MCP, conforms; any other answer is tolerated; no
-    answer fails.
+    """For an unusable request: the expected error conforms, any other answer is tolerated, no answer fails.
 
     Args:
         hint: why a student should care.
-        code: the error code that is expected; None for any.
+        code: the JSON-RPC error that is expected. None for any, or an error of a tool of MCP; a tool that answers as
+            usual is not judged then, because its arguments were filled to fit its schema.
     """
 
     def judge(exchange: Exchange) -> Judged:
@@ -76,14 +76,19 @@ def quiet(hint: str = "") -> Judgement:
             return FAILS, say(_("{failure}. HTTP wants an answer, if an empty one."), failure=exchange.failure)
         if exchange.status < 300 and not (exchange.readable and exchange.response_body):
             return CONFORMS, say(_("HTTP {status}, empty."), status=exchange.status)
-        body = say(_("It answered with a body; JSON-RPC has none for a request without id."))
-        return TOLERATED, say("{body} {hint}", body=body, hint=say(hint)) if hint else body
+        if exchange.readable and exchange.response_body:
+            why = say(_("It answered with a body; JSON-RPC has none for a request without id."))
+        else:
+            why = say("HTTP {status}.", status=exchange.status)
+        return TOLERATED, say("{why} {hint}", why=why, hint=say(hint)) if hint else why
 
     return judge
 
 
 def error_code(*codes: str) -> Judgement:
-    """For a message that breaks a rule: one of these E-codes conforms, another refusal is tolerated, success fails."""
+    """For a message that breaks a rule: one of these E-codes conforms, another refusal is tolerated, success or no
+    answer fails.
+    """
     expected = say(_("{first} or {second}"), first=codes[0], second=codes[1]) if len(codes) > 1 else codes[0]
 
     def judge(exchange: Exchange) -> Judged:
@@ -100,7 +105,7 @@ def error_code(*codes: str) -> Judgement:
 
 
 def too_large(exchange: Exchange) -> Judged:
-    """For a body that is too large: any refusal conforms, success is tolerated, silence fails."""
+    """For a body that is too large: a refusal or a closed connection conforms, success is tolerated, silence fails."""
     if exchange.timed_out:
         return FAILS, say("{failure}.", failure=exchange.failure)
     if exchange.status is None or exchange.status >= 400 or exchange.answer.refused is not None:

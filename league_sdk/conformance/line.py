@@ -57,7 +57,7 @@ class Line:
         dials_out: whether the agent fetches its messages, so that nothing but JSON-RPC requests can be sent to it.
         ever_json: whether any answer so far was JSON.
         is_overtaken: whether the agent is due in a match, which ends the check.
-        timeouts: how many requests in a row have timed out.
+        timeouts: how many requests have timed out since the last answer.
     """
 
     def __init__(self, url: str, client: Caller, *, memory: Memory, overall_s: float) -> None:
@@ -113,7 +113,7 @@ class Line:
             only: send this one request instead of trying dialects.
 
         Returns the exchange with the answer; if there is none, the one that a referee would decide by.
-        Raises :class:`Stopped` where the time of the check is used up.
+        Raises :class:`Stopped` where the time of the check is used up, or the agent is due in a match.
         """
         memory = copy.deepcopy(self.memory) if probe else self.memory
         hunted = Hunt(message, url=self.url, memory=memory, choice_field=choice_field, patient=patient, only=only)
@@ -146,9 +146,11 @@ class Line:
         return replied(sent, reply, read_answer(reply.body, rpc_id=rpc_id))
 
     async def post(
-        self, body: Any, *, holder: Memory, limit_s: float, headers: Mapping[str, str] | None
+        self, body: Any, *, session_in: Memory, limit_s: float, headers: Mapping[str, str] | None
     ) -> tuple[Reply, Exchange]:
-        """Send a body as it is, with headers; if its answer begins a session, ``holder`` keeps it.
+        """Send a body as it is, with headers.
+
+        A session that the caller keeps in ``session_in`` is ended when the check is over.
 
         Raises:
             Stopped: as :meth:`ask`.
@@ -156,14 +158,14 @@ class Line:
         """
         begun = time.monotonic()
         post = partial(self._client.post, self.memory.url or self.url, body, headers=headers)
-        reply = await self._send_within_check(post, holder, limit_s)
+        reply = await self._send_within_check(post, session_in, limit_s)
         sent = Exchange(body, elapsed_ms=milliseconds(time.monotonic() - begun))
         return reply, replied(sent, reply, read_answer(reply.body, rpc_id=body.get("id", 0)))
 
-    def end_session_later(self, holder: Memory) -> None:
-        """End the session of a holder, if it has one, when the check is over."""
+    def end_session_later(self, session_in: Memory) -> None:
+        """End the session in a memory, if it has one, when the check is over."""
         # A session is the agent's as a whole: it is ended at the address that it registered.
-        self._sessions.use(holder, self.memory.url or self.url)
+        self._sessions.use(session_in, self.memory.url or self.url)
 
     async def _send(self, post: Callable[..., Awaitable[Reply]], body: Any, memory: Memory, left_s: float) -> Reply:
         return await self._send_within_check(partial(session.through, post, body, memory, self.next_id), memory, left_s)

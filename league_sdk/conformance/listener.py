@@ -1,4 +1,4 @@
-"""A small HTTP server on a free port, for requests that the agent under check sends."""
+"""A small HTTP server for requests that the agent under check sends."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
     """
     url = subject.url
     verdicts = Verdicts(MANAGER, url, on_clause)
-    talk = _Talk(Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S), verdicts)
+    line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
+    talk = _Talk(line, verdicts)
     announced: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
     async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
@@ -117,6 +118,7 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
             await _exchanges(talk, listener.endpoint)
             await _check_announcement(verdicts, announced)
     finally:
+        await line.aclose()
         await listener.stop()
     _decide_replies(talk)
     return verdicts.report()

@@ -25,7 +25,7 @@ async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Line, 
     Raises:
         OSError: this machine cannot listen at the address that the subject names.
     """
-    memory = Memory(dialect=subject.dialect, stays=subject.stays)
+    memory = Memory(dialect=subject.dialect, behind_gateway=subject.behind_gateway)
     if subject.ready_in:
         memory.spoken[READY] = subject.ready_in
     line = Line(subject.url, client, memory=memory, overall_s=subject.limits.overall_s)

@@ -52,11 +52,15 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
 
 async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> None:
     league = talk.league
-    talk.verdicts.judge("http.reached", await probes.ping(talk.line, limit_s=talk.limits.contact_s))
-    talk.line.check_alive()
     first = league.match(ROLES[0])
     # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
-    announced = await talk.tell(league.round_announcement(first), probe=True)
+    announcement, limit_s = league.round_announcement(first), talk.limits.other_s
+    announced = await talk.line.ask(announcement, limit_s=limit_s, patient=False, probe=True)
+    # A referee pings no agent that answers without: a ping before the match might change what the agent answers in it.
+    is_silent = announced.status is None
+    reached = await probes.ping(talk.line, limit_s=talk.limits.contact_s) if is_silent else announced
+    talk.verdicts.judge("http.reached", reached)
+    talk.line.check_alive()
     await _first_match(talk, first)
     await _second_match(talk, league.match(ROLES[1]), announced)
     if talk.verdicts.conforms("join.accepts"):
@@ -183,7 +187,7 @@ async def _second_match(talk: Talk, match: Match, announced: Exchange) -> None:
 
 
 async def _repeated_match(talk: Talk, match: Match) -> None:
-    """Ask the agent for everything twice, with a GAME_ERROR in between; the other matches may need no repetition."""
+    """Send the invitation and the call for a choice twice, and a GAME_ERROR, in a match of their own."""
     verdicts = talk.verdicts
     invited = await talk.invite(match, once=True)
     if not talk.has_joined(invited):

@@ -104,7 +104,8 @@ class Posts(Listener):
 
         Raises:
             TokenMissing, TokenInvalid: E011, E012.
-            OutOfTime, InvalidFormat: E001, E002, no request waits for this answer.
+            OutOfTime, InvalidFormat: E001, E002; no request waits for this answer, or it is for another match.
+            MissingField: E003; it does not say for which match it is.
         """
         match = self._match
         if match is None or request.name not in ANSWERS:

@@ -37,9 +37,9 @@ from league_sdk.transport.client import Caller
 
 SCHEMA = 1
 NOT_PLAYED = "NOT_PLAYED"
-"""The status of a match that could not be played to its end, through no fault of the agent's."""
+"""The status of a match that was broken off, because the agent could not be reached or for another reason."""
 MAX_STEPS = 400
-"""How many messages are shown; a game in turns has two for each move."""
+"""How many steps are kept; a game in turns has about one for each move."""
 OVERTAKEN_LOOK_INTERVAL_S, OVERTAKEN_END_TIMEOUT_S = 0.2, 2.0
 """The time between two looks whether the agent is due in a match, and the timeout of GAME_OVER if it is."""
 
@@ -68,7 +68,7 @@ class Practice:
         view: the public view of the game at the end.
         started_at: when the match began, in UTC.
         took_s: seconds.
-        steps: every message and every move of the house agent, in order.
+        steps: the messages and, of a game in turns, the moves of the house agent, in order; the first MAX_STEPS.
     """
 
     endpoint: str
@@ -125,7 +125,7 @@ async def practise(
         house: whom it plays.
         game_type: what they play.
         role: the role of the agent.
-        on_step: told of everything as it happens.
+        on_step: told of each of the first MAX_STEPS steps as it happens.
 
     A match that is overtaken (``subject.is_overtaken``) ends at once, whatever is being waited for.
 
@@ -213,6 +213,7 @@ class _Playing:
 
     async def _to_the_end(self) -> Fault | None:
         """Play until the game is decided; returns why the agent did not play on, or None if it did."""
+        # An agent that counts the rounds of the league it plays in would be confused by one more.
         if not self.subject.in_play:
             await self._announce()
         fault = await self._invite()
@@ -280,6 +281,7 @@ class _Playing:
             moves[other] = await self.house.move(self.game, self.state, other, self._context(other))
         for mover in movers:
             self.state = self.game.apply(self.state, mover, moves[mover])
+        # A secret choice of the house agent is no step: the result shows it.
         if other in movers and not self.game.hidden:
             self._note(Step("", move=moves[other]))
         return None
@@ -340,6 +342,7 @@ class _Playing:
         return answer
 
     def _side(self, answer_type: MessageType, limit_s: float) -> WatchedSide:
+        """What sends one request to the agent, as a referee does, and notes each try as a step."""
         open_match = self.posts.open(self.match, self.league.who)
         patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)

@@ -74,10 +74,10 @@ def _is_understood(exchange: Exchange, status: int) -> bool:
 async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     """Check the generic move with a game that the agent declares; without one, a failure costs it nothing."""
     verdicts, name, league = talk.verdicts, "tool.make_move", talk.league
-    if league.game.call_message == MessageType.GAME_MOVE_CALL and not others:
-        verdicts.record(name, Verdict.CONFORMS, say(_("It played {game} with it."), game=league.game.game_type))
-        return
     if not verdicts.conforms("join.accepts"):
+        return
+    if league.game.call_message == MessageType.GAME_MOVE_CALL and not others:
+        _decide_by_first_match(talk, name)
         return
     talk.league = league.of(others[0]) if others else league
     match, game_type = talk.league.match(ROLES[0]), talk.league.game.game_type
@@ -97,6 +97,19 @@ async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
         verdicts.skip(name, say(_("It does not know it, and plays no game that needs it.")), exchange)
     await talk.end(match)
     talk.league = league
+
+
+def _decide_by_first_match(talk: Talk, name: str) -> None:
+    """Decide the clause about the generic move by the choice in the first match, which was asked for with it."""
+    verdicts, game_type = talk.verdicts, talk.league.game.game_type
+    # Without an answer only the clause about the time is decided.
+    choice = next(verdicts[clause] for clause in ("choice.legal", "choice.in_time") if clause in verdicts)
+    if choice.verdict is Verdict.CONFORMS:
+        verdicts.record(name, Verdict.CONFORMS, say(_("It played {game} with it."), game=game_type))
+    elif choice.verdict is Verdict.FAILS:
+        verdicts.decide(name, False, game=game_type, illegal=choice.why_words)
+    else:
+        verdicts.skip(name, choice.why_words or say(choice.why))
 
 
 async def check_robustness(talk: Talk) -> None:
@@ -140,7 +153,7 @@ async def _check_slow_body(talk: Talk) -> None:
 
 
 async def _check_wrong_messages(talk: Talk) -> None:
-    """Send invitations that lack a field or have fields of a wrong type, and check that the player survives them."""
+    """Send invitations that lack a field or have fields of a wrong type, and judge the player's answers."""
     match = talk.league.match(ROLES[0])
     invitation, over = talk.league.invitation(match), talk.league.game_over(match, "CANCELLED")
     wrong = {"match_id": ["R1M1"], "round_id": "one", "opponent_id": 7, "context": 1}

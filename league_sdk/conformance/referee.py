@@ -15,11 +15,11 @@ from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.mcp.referees import MATCH_STATE, check_referee_mcp
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, check_contact, check_wrong_bodies
 from league_sdk.conformance.refereeing import (
+    judge_as_documented,
     judge_asking,
     judge_over,
     judge_report,
     judge_result,
-    judge_shown,
     result_of,
     winner_of,
     wrong_result,
@@ -52,12 +52,25 @@ class _Talk:
     line: Line
     verdicts: Verdicts
     cast: Cast
+    result_s: float
+    silent_result_s: float
     way: str = ""
     round_id: int = field(default_factory=lambda: 1000 + 100 * secrets.randbelow(90))
 
 
-async def check_referee(subject: Subject, client: Caller, on_clause: OnClause | None = None) -> Report:
+async def check_referee(
+    subject: Subject,
+    client: Caller,
+    on_clause: OnClause | None = None,
+    *,
+    result_s: float = RESULT_TIMEOUT_S,
+    silent_result_s: float = SILENT_RESULT_TIMEOUT_S,
+) -> Report:
     """Check a referee; arguments as of :func:`.checking.check`.
+
+    Args:
+        result_s: as :data:`RESULT_TIMEOUT_S`.
+        silent_result_s: as :data:`SILENT_RESULT_TIMEOUT_S`.
 
     Raises:
         OSError: no port for the players or the league manager is free.
@@ -73,9 +86,9 @@ async def check_referee(subject: Subject, client: Caller, on_clause: OnClause | 
         line.dials_out = subject.dials_out
         try:
             with verdicts.until_stopped():
-                await _exchanges(_Talk(line, verdicts, cast))
+                await _exchanges(_Talk(line, verdicts, cast, result_s, silent_result_s))
             with verdicts.until_stopped():
-                await _check_mcp(_Talk(line, verdicts, cast))
+                await _check_mcp(_Talk(line, verdicts, cast, result_s, silent_result_s))
         finally:
             await line.aclose()
     finally:
@@ -118,7 +131,7 @@ async def _check_registration(verdicts: Verdicts, cast: Cast, wait_s: float) -> 
         verdicts.skip("register.request", say(_("There was none.")))
     else:
         verdicts.decide("register.sent", True, registration.evidence)
-        judge_shown(verdicts, "register.request", [registration])
+        judge_as_documented(verdicts, "register.request", [registration])
 
 
 # Starting a match (ruling, section 10) ------------------------------------------------------------------------
@@ -220,13 +233,13 @@ async def _fair_match(talk: _Talk) -> None:
     if talk.way == f"{shapes.CANONICAL}:{START_MATCH}":
         verdicts.decide("start.taken", True, exchanges[-1])
     else:
-        why = _("It takes {way}; ours is start_match, and the league tries both.")
+        why = _("It takes {way}; ours is start_match, and the league tries other ways, too.")
         verdicts.record("start.taken", Verdict.TOLERATED, say(why, way=talk.way), exchanges[-1])
     await _offer(talk, talk.way, _start_message(talk, match_id, LeagueSettings()))
-    report = await _result(talk, match_id, RESULT_TIMEOUT_S)
+    report = await _result(talk, match_id, talk.result_s)
     judge_asking(verdicts, cast, match_id)
     judge_over(verdicts, cast, match_id)
-    verdicts.decide("report.sent", report, report.evidence if report else None, limit=f"{RESULT_TIMEOUT_S:g}")
+    verdicts.decide("report.sent", report, report.evidence if report else None, limit=f"{talk.result_s:g}")
     if report is not None:
         judge_report(verdicts, cast, match_id, report)
     a, b = (len(cast.of(match_id, MessageType.GAME_INVITATION, name)) for name in (A, B))
@@ -238,16 +251,17 @@ async def _illegal_match(talk: _Talk) -> None:
     match_id, _exchanges = await _start(talk, Script.ILLEGAL_FIRST)
     if not match_id:
         return
-    report = await _result(talk, match_id, RESULT_TIMEOUT_S)
+    report = await _result(talk, match_id, talk.result_s)
     _judge_error(talk, "illegal.error", match_id, A, "E004")
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL, A)
     verdicts.decide("illegal.again", len(calls) > 1, calls[1].evidence if len(calls) > 1 else None)
     over = cast.of(match_id, MessageType.GAME_OVER)
     if report is None or not over:
-        why = say(_("No result within {limit} s."), limit=f"{RESULT_TIMEOUT_S:g}")
+        why = say(_("No result within {limit} s."), limit=f"{talk.result_s:g}")
         verdicts.record("illegal.result", Verdict.FAILS, why)
     elif wrong_result(over[0]) and winner_of(over[0]) == B and len(calls) == 1:
-        verdicts.record("illegal.result", Verdict.TOLERATED, say(_("It was lost by the slip.")), over[0].evidence)
+        why = say(_("The player was not asked again, and lost by its illegal choice."))
+        verdicts.record("illegal.result", Verdict.TOLERATED, why, over[0].evidence)
     else:
         judge_result(verdicts, "illegal.result", over[0])
 
@@ -263,15 +277,15 @@ async def _silent_match(talk: _Talk) -> None:
     match_id, _exchanges = await _start(talk, Script.SILENT, **_SHORT_LIMITS)
     if not match_id:
         return
-    report = await _result(talk, match_id, SILENT_RESULT_TIMEOUT_S)
+    report = await _result(talk, match_id, talk.silent_result_s)
     _judge_error(talk, "silent.error", match_id, B, "E001")
     over = talk.cast.of(match_id, MessageType.GAME_OVER, A)
     if report is None or not over:
         why = _(
-            "No result within {limit} s, though the settings allow one second and one retry. With limits of its own it"
-            " may come to it later."
+            "No result within {limit} s, though the settings allow one second and one retry. A referee with limits of"
+            " its own may report it later."
         )
-        talk.verdicts.skip("silent.loss", say(why, limit=f"{SILENT_RESULT_TIMEOUT_S:g}"))
+        talk.verdicts.skip("silent.loss", say(why, limit=f"{talk.silent_result_s:g}"))
         return
     status, winner = result_of(over[0]).get("status"), winner_of(over[0])
     right = status == "TECHNICAL_LOSS" and winner == A

@@ -16,7 +16,7 @@ from league_sdk.rules.even_odd import determine_winner, parity
 _BOTH = {A, B}
 
 
-def judge_shown(verdicts: Verdicts, name: str, messages: Iterable[Heard]) -> None:
+def judge_as_documented(verdicts: Verdicts, name: str, messages: Iterable[Heard]) -> None:
     """Decide whether messages are as the documents show them; without any, do nothing."""
     verdicts.as_shown(name, [(heard.message, heard.evidence) for heard in messages])
 
@@ -30,7 +30,7 @@ def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
         verdicts.record("invite.both", Verdict.TOLERATED, why, invitations[0].evidence)
     else:
         _decide_both(verdicts, "invite.both", invitations)
-    judge_shown(verdicts, "invite.message", invitations)
+    judge_as_documented(verdicts, "invite.message", invitations)
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL)
     if {heard.to for heard in calls} != _BOTH:
         _decide_both(verdicts, "choose.both", calls)
@@ -40,7 +40,7 @@ def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     else:
         why = say(_("One was asked before the other was invited."))
         verdicts.record("choose.both", Verdict.TOLERATED, why, calls[0].evidence)
-    judge_shown(verdicts, "choose.message", calls)
+    judge_as_documented(verdicts, "choose.message", calls)
     verdicts.decide("choose.parallel", match_id in cast.asked_in_parallel)
     revealing = [
         heard for heard in invitations + calls if any(_holds(heard.message, choice) for choice in CHOICES.values())
@@ -66,7 +66,7 @@ def judge_over(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     """Judge GAME_OVER of a match in which one player chose even and one odd."""
     messages = cast.of(match_id, MessageType.GAME_OVER)
     _decide_both(verdicts, "over.both", messages)
-    judge_shown(verdicts, "over.message", messages)
+    judge_as_documented(verdicts, "over.message", messages)
     if messages:
         wrong = next((heard for heard in messages if wrong_result(heard)), messages[0])
         judge_result(verdicts, "over.right", wrong)
@@ -112,7 +112,7 @@ def wrong_result(over: Heard) -> Sentence | None:
 
 def judge_report(verdicts: Verdicts, cast: Cast, match_id: str, report: Heard) -> None:
     """Judge MATCH_RESULT_REPORT, and compare it with GAME_OVER."""
-    judge_shown(verdicts, "report.message", [report])
+    judge_as_documented(verdicts, "report.message", [report])
     over = cast.of(match_id, MessageType.GAME_OVER)
     result = report.message.get("result")
     result = result if isinstance(result, Mapping) else {}

@@ -57,7 +57,7 @@ class Clause:
 
     Attributes:
         id: stable and short, such as ``join.accepts``.
-        title: the question in a few words.
+        title: what is demanded, in a few words, such as "It answers ping".
         expected: what the documents expect, in a sentence.
         source: where they say so, such as ``004 4.4.2`` or ``league.v2 ruling, section 6``.
         verdict: see :class:`Verdict`.

@@ -22,7 +22,7 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState
 
 LATE_POST_S = 0.3
-"""How long a message by POST is waited for after a reply that is a yes, but no message."""
+"""How long a message by POST is waited for after an answer without ``message_type``."""
 RESERVE_S = 10.0
 """The part of the check's time that is reserved for the steps after a request that is never answered."""
 
@@ -101,7 +101,7 @@ class CheckSide:
         return False
 
     async def late_post(self, exchange: Exchange) -> Exchange:
-        """Wait for the message that may follow by POST after a reply that only acknowledges.
+        """Wait for the message that may follow by POST after an answer without ``message_type``.
 
         For a referee such a reply is the answer already, but the report judges the message.
         """

@@ -26,7 +26,8 @@ class Step:
         sent, came: the bodies, without secrets and cut at 4 KiB.
         elapsed_ms: milliseconds until the answer or giving up; None for a move of the house agent.
         http_status: the status of the answer; None when there was none.
-        problem: why there was no answer, or what was wrong with it; empty if nothing was.
+        problem: why there was no answer, or what came in its place; empty if what was asked for came, also if that
+            is a refusal or an illegal move.
         problem_words: the same as JSON, for translation: a sentence, a note or a text.
         move: the house agent's move.
     """
@@ -51,14 +52,14 @@ class WatchedSide(CheckSide):
 
     Attributes:
         note: called with each step.
-        join: called with each answer to the invitation.
+        join: called with what each try of the invitation brought; an empty message if it brought no answer.
     """
 
     note: Callable[[Step], None] = field(default=lambda step: None, kw_only=True)
     join: Callable[[Mapping[str, Any]], None] = field(default=lambda message: None, kw_only=True)
 
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
-        # What stops the line ends the match only where an answer is needed.
+        # If the check is stopped here, the match goes on to the next request that needs an answer, which ends it.
         with suppress(Stopped):
             self._note(message, await self.line.ask(message, limit_s=limit_s, patient=False))
         return None

@@ -23,7 +23,7 @@ Relayed = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds for one check of a player; those of the documents where they name one (004 2.7 table 5).
+    """The limits of one check of a player, times in seconds; the documents' own where they name one (004 2.7 table 5).
 
     Attributes:
         join_s: for GAME_JOIN_ACK.
@@ -85,14 +85,14 @@ class Subject:
         tokens: players: the SHA-256 of the auth_tokens that prove its answers by POST; None where nobody knows them.
         own_tokens: players: those of them with which an answer by POST need not name its match.
         on_posts: players: called with a function that takes the answers which the player sends to the league manager.
-        stays: players: it is behind a gateway, where another path is another program.
+        behind_gateway: players: it is behind a gateway, where another path is another program.
         dials_out: the agent fetches what is sent; ``url`` is not called then, and the client leads to its inbox.
         is_overtaken: players: whether the agent is due in a match: the check stops then, and ends its own matches.
         in_play: players in a practice match: a league is being played with it. No round is announced to it then, as
             some count the rounds.
         proving_digests: players in a practice match: SHA-256 of auth_tokens, one of which the answer to the invitation
             must carry; empty if nobody else can be at its address.
-        farewell: players: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
+        farewell: players: send LEAGUE_COMPLETED at the end; some agents exit when they get it.
         manager_port: referees: where the league manager listens; 0 for a free port.
         register_wait_s: referees: seconds to wait for the registration with that league manager.
         on_listening: referees: told the league manager's address, so that the referee can be started with it.
@@ -109,7 +109,7 @@ class Subject:
     tokens: Collection[str] | None = None
     own_tokens: Collection[str] = ()
     on_posts: Callable[[Relayed], None] | None = None
-    stays: bool = False
+    behind_gateway: bool = False
     dials_out: bool = False
     is_overtaken: Callable[[], bool] = lambda: False
     in_play: bool = False

@@ -138,7 +138,7 @@ class Talk:
         exchange = side.decisive
         if exchange is None:
             raise RuntimeError("a request without a try")
-        if exchange.is_bare and not exchange.said_ready and line.hears_posts:
+        if exchange.is_untyped and not exchange.said_ready and line.hears_posts:
             exchange = await side.late_post(exchange)
         by_name = answer_type not in (MessageType.GAME_MOVE_RESPONSE, MessageType.GAME_JOIN_ACK)
         self._read(exchange, answer_type, side.message, choice_field=choice_field if by_name else "")
@@ -164,7 +164,7 @@ class Talk:
         return exchange
 
     async def end(self, match: Match, status: str = "CANCELLED", choice: Any = None) -> Exchange:
-        """Send GAME_OVER in every dialect until it is answered: until then some agents refuse everything else."""
+        """Send GAME_OVER in several dialects until it is answered: until then some agents refuse everything else."""
         exchange = await self.tell(self.league.game_over(match, status, choice), patient=True)
         self._open.pop(match.match_id, None)
         return exchange

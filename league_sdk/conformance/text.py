@@ -23,7 +23,8 @@ def render(report: Report, *, width: int = 100, colour: bool = False, everything
         report: what to show.
         width: in columns.
         colour: whether to use ANSI colours.
-        everything: show what was sent and answered for every clause, not only for those to mend.
+        everything: show what was expected, sent and answered for every clause. Otherwise this is shown for clauses that
+            fail and, without what was sent, for those that are tolerated.
     """
     width = max(width, MINIMUM_WIDTH)
     lines = [f"{report.endpoint}, checked as a {report.role}", f"{report.started_at}, {report.took_s:g} s", ""]

@@ -129,16 +129,17 @@ class Verdicts:
             self._stopped = self._stopped or stopped.reason
 
     def report(self, *, why_open: Sentence | None = None, memory: Memory | None = None) -> Report:
-        """The report; clauses that are still open are reported as skipped.
+        """The report. Clauses that are still open are skipped; those that only some agents are asked are left out.
 
         Args:
             why_open: why they are open, unless the check was stopped.
-            memory: how the agent is called, as far as it was found out.
+            memory: in which dialects the agent was reached, as far as it was found out.
         """
         why = self._stopped or why_open or say(_("there was no occasion"))
         for name, rule in self._role.rules.items():
             if name not in self and not rule.for_some:
                 self.skip(name, say(_("Not asked: {why}."), why=why))
+        # READY is what an agent says that knows no invitation: it is not one of the league's messages.
         spoken = {} if memory is None else {kind: dialect for kind, dialect in memory.spoken.items() if kind != READY}
         clauses = tuple(self[name] for name in self._role.rules if name in self)
         summary, first = self._summary(clauses), next_step(clauses)
@@ -159,6 +160,7 @@ class Verdicts:
         )
 
     def _is_usable(self) -> bool:
+        # A clause of `lasting` that the check had no time for says nothing: the agent may be able to play all the same.
         has_essential = all(self[name].verdict in _GOOD for name in self._role.essential)
         return has_essential and all(self[name].verdict is not Verdict.FAILS for name in self._role.lasting)
 

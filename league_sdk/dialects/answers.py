@@ -52,10 +52,10 @@ class Understanding(Enum):
     """What a reply says about whether the request was understood.
 
     Attributes:
-        ANSWERED: the reply holds what was asked for.
+        ANSWERED: the reply holds what was asked for, or does not refuse a message that asks for nothing.
         RECEIPT: understood; the answer may come by a POST.
         VAGUE: a success that says nothing.
-        NOT_UNDERSTOOD: one of the many spellings of "method not found".
+        NOT_UNDERSTOOD: any other refusal or failure, such as one of the many spellings of "method not found".
     """
 
     ANSWERED = "answered"

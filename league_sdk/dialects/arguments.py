@@ -84,7 +84,7 @@ def _of_schema(schema: Mapping[str, Any], root: Mapping[str, Any], budget: Itera
 
 
 def _resolved(schema: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema after one reference within its document, or the first of its alternatives that is not null."""
+    """A schema after its references within its document; of alternatives the first that is not null."""
     for _ in range(MAX_DEPTH):
         if not isinstance(schema, Mapping):
             return {}

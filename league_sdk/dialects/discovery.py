@@ -43,7 +43,7 @@ async def discover(
     limit_s: float,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Ask an agent what it is, with at most five requests and :data:`MAX_PAGES` for its tools.
+    """Ask an agent what it is, with at most four requests and :data:`MAX_PAGES` for its tools.
 
     Changes ``memory``: always ``mcp``; for an MCP server also its tools, which of them is for which message, and its
     session if it gave one. The caller ends that session.

@@ -63,7 +63,8 @@ class Driver(Generic[R, E]):
         pace: awaited before every request but the first.
         sleep: waits for a number of seconds, as ``now`` counts them.
         wire: the requests so far, for the transcript.
-        own_words: what the agent said in place of an answer: the first text that says more than "unknown method".
+        own_words: what the agent said in place of an answer: the first text that says more than "unknown method", or
+            the first text of all if none does.
     """
 
     hunt: Hunt

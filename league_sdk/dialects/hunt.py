@@ -31,11 +31,12 @@ from league_sdk.protocol.notes import Code, Note, note
 __all__ = ["MAX_TRIES", "Hunt", "Memory", "Proposal", "other_urls"]
 
 MAX_TRIES = 30
-"""Requests for one message, whatever the agent replies."""
+"""Requests for one message; one that is sent again after a refusal for a rate counts once."""
 MAX_UNFILLED = 3
 """How many unfilled arguments of a tool are named in notes."""
 GAME_START = "GAME_START"
-ASIDE = (LIST_TOOLS, GAME_START)
+PING = "ping"
+ASIDE = (LIST_TOOLS, GAME_START, PING)
 """Methods of a hunt that do not carry its message."""
 
 
@@ -63,7 +64,7 @@ class Hunt:
 
     Attributes:
         max_requests: how many requests the hunt may send.
-        rate_limited: the agent refused for a rate limit: it is not asked any more.
+        rate_limited: the agent refused for a rate limit: nothing is proposed until :meth:`ask_again`.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Hunt:
         self._shapes_sent = 0
         self._last_method = ""
         self._start_refused = False
+        self._pings_next = self._pinged = False
         self.rate_limited = False
         if only is not None:
             self._names, self._url = [only.shape], only.url
@@ -128,13 +130,16 @@ class Hunt:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Which shapes were not understood, for the transcript."""
+        """What did not go well, such as shapes that were not understood, for the transcript."""
         return tuple(self._notes)
 
     def propose(self, rpc_id: int) -> Proposal | None:
         """The next request, or None when every shape was tried."""
         if self.rate_limited or self._count >= self.max_requests or (self._only is not None and self._shapes_sent):
             return None
+        if self._pings_next and self._names:
+            self._pings_next, self._pinged = False, True
+            return self._proposal(self._names[0], PING, {"jsonrpc": "2.0", "method": PING, "id": rpc_id}, rpc_id)
         while self._names:
             shape = self._names[0]
             if shape in shapes.OF_TOOLS and self.memory.tools is None and self._patient and not self._knows_own:
@@ -223,6 +228,8 @@ class Hunt:
             if not self.memory.tools:
                 self._names.pop(0)
             return Understanding.NOT_UNDERSTOOD, answer
+        if proposal.method == PING:
+            return Understanding.NOT_UNDERSTOOD, answer
         if proposal.method == GAME_START:
             self._start_refused = result is Understanding.NOT_UNDERSTOOD
             return Understanding.NOT_UNDERSTOOD, answer
@@ -280,6 +287,8 @@ class Hunt:
         self.rate_limited = False
         if self._last_method == GAME_START:
             self.memory.begun = None
+        elif self._last_method == PING:
+            self._pings_next = True
         elif self._last_method != LIST_TOOLS:
             self.take_back()
 
@@ -291,9 +300,10 @@ class Hunt:
         self._shapes_sent -= 1
 
     def give_up(self, proposal: Proposal) -> None:
-        """The connection broke over this request: go on with the next shape."""
+        """The connection broke over this request: go on with the next shape, or after a ping with what follows it."""
         self._notes.append(note(Code.BROKE, request=proposal.method or proposal.shape))
-        self._names.pop(0)
+        if proposal.method != PING:
+            self._names.pop(0)
 
     def called_back(self) -> None:
         """The answer came by a POST: the request under way was understood, or the one acknowledged last."""
@@ -322,8 +332,12 @@ class Hunt:
             memory.refused.setdefault(GAME_START, set()).add(proposal.shape)
 
     def _gives_in(self, body: Any) -> bool:
-        """If the agent objects to something that we can leave out or change, do so; whether that was the case."""
+        """If the agent objects to something that we can leave out, change or do first, do so; whether it does."""
         memory = self.memory
+        may_ping = self._patient and self._only is None and self._message_type != MessageType.GAME_OVER
+        if may_ping and not self._pinged and objections.wants_ping(body):
+            self._pings_next = True
+            return True
         if not memory.text_ids and objections.wants_text_id(body):
             memory.text_ids = True
             return True
@@ -336,11 +350,11 @@ class Hunt:
         return True
 
     def _other_addresses(self, proposal: Proposal, status: int, body: Any) -> bool:
-        """Go on to the next address after a bare 404 or a redirect, as the path may be wrong; False if none is left."""
+        """Go on to the next address after a bare 404, 405 or redirect: the path may be wrong; False if none is left."""
         looks_like_rpc = isinstance(body, Mapping) and ("jsonrpc" in body or "message_type" in body)
         if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc:
             return False
-        if self.memory.stays or not self._patient:
+        if self.memory.behind_gateway or not self._patient:
             return False
         if self._other_urls is None:
             self._other_urls = [url for url in other_urls(self.url) if url != proposal.url]

@@ -1,6 +1,6 @@
 """Open sessions with MCP servers: each is kept for the next call, and ended with DELETE when it is not used any more.
 
-A server keeps something for every session, so none is left open that we know of. No I/O: the caller sends.
+A server keeps something for every session, so none is left open if there is time to end it. No I/O: the caller sends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from league_sdk.dialects.session import Holder, Session
 
 IDLE_S = 120.0
-"""Seconds without a call after which a session is ended: longer than a player may think about a move."""
+"""Seconds without a call after which a session is ended."""
 END_S = 1.0
 """Seconds for the end of one session, or of all when the caller stops."""
 MAX_ENDING = 50
@@ -27,7 +27,7 @@ class _Kept:
     holder: Holder
     session: Session
     url: str
-    used_at: float
+    idle_since: float
 
 
 class KeptSessions:
@@ -55,16 +55,19 @@ class KeptSessions:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def use(self, holder: Holder, url: str) -> None:
+    def use(self, holder: Holder, url: str, *, limit_s: float = 0.0) -> None:
         """Note that a holder's session is used, or has just been opened, at an address; needs a running event loop.
 
         A session that it replaces is forgotten: its server has said that it is over. A session that an agent gave over
         its line is never ended with DELETE: the address that the agent registered may be anybody's.
+
+        Args:
+            limit_s: seconds that a call which begins now may take: so long the session is not idle.
         """
         if holder.session is None or not holder.session.id or holder.session.way:
             self._kept.pop(id(holder), None)
             return
-        self._kept[id(holder)] = _Kept(holder, holder.session, url, self._now())
+        self._kept[id(holder)] = _Kept(holder, holder.session, url, self._now() + limit_s)
         if self._tending is None or self._tending.done():
             self._tending = asyncio.create_task(self._tend())
 
@@ -75,7 +78,7 @@ class KeptSessions:
     async def end_idle(self) -> None:
         """End the sessions that nobody has used for ``idle_s`` seconds."""
         before = self._now() - self._idle_s
-        await self._end([one for one in self._kept.values() if one.used_at <= before])
+        await self._end([one for one in self._kept.values() if one.idle_since <= before])
 
     async def aclose(self) -> None:
         """End all sessions, within ``end_s`` seconds."""

@@ -1,7 +1,7 @@
 """Read an answer by its meaning if its fields have no names that we know: a yes or no, a move. No I/O.
 
-Agents name and wrap their answers as they like. A value is read only if it is the only possible one: if two could be
-the answer, neither counts (section 1 of the ruling: never a silent guess).
+Agents name and wrap their answers as they like. A value under a name that speaks of the answer comes before all others.
+If two values that could be the answer then differ, neither counts (section 1 of the ruling: never a silent guess).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from league_sdk.protocol.errors import NotJson
 
 PARITIES = ("even", "odd")
 MAX_DEPTH = 6
-MAX_LEAVES = 200
+MAX_PARTS = 200
+"""How many values of an answer are looked at; objects and lists count, too."""
 MAX_TEXT_CHARS = 4000
 """A longer text is not searched for JSON."""
 _MAX_KEY_CHARS = 60
@@ -46,7 +47,7 @@ _NO = _set("no n false reject rejected refuse refused decline declined declining
 
 
 def parity(value: Any) -> str | None:
-    """``even`` or ``odd`` in any case, with white space, quotes or a full stop around it; None for anything else."""
+    """``even`` or ``odd`` in any case, with white space, quotes, ``.`` or ``!`` around it; None for anything else."""
     if not isinstance(value, str) or len(value) > 20:
         return None
     word = value.strip(" \t\r\n.!\"'").lower()
@@ -98,11 +99,11 @@ def _yes_or_no(value: Any) -> bool | None:
 
 
 def _leaves(value: Any, *, lists: bool = True) -> Iterator[tuple[frozenset[str], Any]]:
-    """Values of a message, however deep, also in JSON that stands in a text; each with the words of its field's name.
+    """Values of a message down to a limit, also in JSON that stands in a text; each with the words of its field's name.
 
     A field's name counts together with those around it if they say whose it is (``opponent: {choice: …}``).
     """
-    left = MAX_LEAVES
+    left = MAX_PARTS
     waiting: list[tuple[frozenset[str], Any, int]] = [(frozenset(), value, 0)]
     while waiting and left > 0:
         words, one, depth = waiting.pop(0)
@@ -110,13 +111,13 @@ def _leaves(value: Any, *, lists: bool = True) -> Iterator[tuple[frozenset[str],
         one = json_in(one)
         if isinstance(one, Mapping) and depth < MAX_DEPTH:
             around = words & _OTHERS_WORDS
-            for name, inner in list(one.items())[:MAX_LEAVES]:
+            for name, inner in list(one.items())[:MAX_PARTS]:
                 own = words_of(str(name))
                 # {"choice": {"value": "odd"}} is a choice by the name around it.
                 plain = not own & (_CHOICE_WORDS | _ACCEPT_WORDS)
                 waiting.append((around | own | (words if plain else frozenset()), inner, depth + 1))
         elif isinstance(one, list) and lists and depth < MAX_DEPTH:
-            waiting += [(words, inner, depth + 1) for inner in one[:MAX_LEAVES]]
+            waiting += [(words, inner, depth + 1) for inner in one[:MAX_PARTS]]
         elif not isinstance(one, (Mapping, list)):
             yield words, one
 

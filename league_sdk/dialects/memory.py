@@ -1,7 +1,8 @@
 """What is known of how one agent speaks: what a referee keeps of it, and the part that is shared. No I/O.
 
-What is shared belongs to a registration. It decides the order in which ways of speaking are tried, and nothing else:
-a caller that reports something wrong costs the agent some requests.
+What is shared belongs to a registration. It decides how the agent is called, and nothing else: which way of speaking is
+tried first, by which names of its tools, in which version of MCP, and whether a session is opened before the first
+call. A caller that reports something wrong costs the agent some requests.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ class Memory:
         calls_back: message types that it answers by a POST of its own.
         text_ids: it takes JSON-RPC ids that are strings only.
         unwanted: fields that it rejected; None while it takes every field.
-        session: the MCP session, if its server wants one; ``sessions`` counts how often one was opened in vain.
+        session: the MCP session, if its server wants one, or the agreement to take calls without any;
+            ``sessions`` counts how often in a row one was opened in vain.
         wants_session: its server is known to refuse calls without a session: one is opened before the first call.
         mcp: the MCP version in which it was found to take calls; empty if it is not an MCP server, None if it
             was not asked (:mod:`league_sdk.dialects.discovery`).
-        stays: it is behind a gateway, where another path is another program: no other path is tried.
+        behind_gateway: it is behind a gateway, where another path is another program: no other path is tried.
         searched_at: when the last request was sent that only searched for its dialect; monotonic seconds.
         hunted: message types whose answer does not matter, for which it was hunted once.
         begun: the conversation in which it was told GAME_START.
@@ -65,12 +67,12 @@ class Memory:
     sessions: int = 0
     wants_session: bool = False
     mcp: str | None = None
-    stays: bool = False
+    behind_gateway: bool = False
     searched_at: float | None = None
     hunted: set[str] = field(default_factory=set)
     begun: object = None
     _told: dict[str, object] = field(default_factory=dict)
-    """What others had told of the agent the last time, to see what they tell anew."""
+    """What others told of the agent the last time, to see what has changed since."""
     _sent_at: deque[float] = field(default_factory=lambda: deque(maxlen=BURST))
 
     def tool_for(self, kind: str) -> Tool | None:
@@ -132,7 +134,10 @@ class Memory:
         }
 
     def learn_from(self, spoken: Mapping[str, str], learned: Mapping[str, Any]) -> None:
-        """Add what others found out about the same registration; only what they tell anew replaces what is known."""
+        """Add what others found out about the same registration.
+
+        What they told before does not replace what is known, only what has changed since.
+        """
         own = read_own(learned)
         self.spoken |= {kind: shape for kind, shape in spoken.items() if self._told.get(kind) != shape}
         self.own |= {kind: tool for kind, tool in own.items() if self._told.get(f"own {kind}") != tool}

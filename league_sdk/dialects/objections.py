@@ -1,4 +1,5 @@
-"""What an agent objects to in a request whose method it knows: unexpected fields, an id that is a number. No I/O.
+"""What an agent objects to in a request whose method it knows: unexpected fields, an id that is a number, no ping yet.
+No I/O.
 
 Validators written from the printed tables refuse fields that the tables do not list, although the documents' own
 messages have some (004 chapters 4 and 8). Such an agent is asked again with the printed fields only.
@@ -25,20 +26,24 @@ PRINTED: dict[str, tuple[str, ...]] = {
 }
 """The printed fields: the envelope (004 tables 2 and 4) and the fields of 004 chapters 3.8.2 and 4."""
 MAX_FIELDS = 12
-_DEEPEST = 4
+_MAX_DEPTH = 4
 _EXTRA = re.compile(
     r"extra_forbidden|extra (inputs|fields) (are )?not permitted|unexpected keyword|additional ?propert"
     r"|(unexpected|unrecogni[sz]ed|unknown|unsupported) (field|propert|key|param|attribut|argument)"
 )
 _QUOTED = re.compile(r"['\"`](\w{1,40})['\"`]", re.ASCII)
 _TEXT_WANTED = re.compile(r"string_type|valid string|must be an? str|str type expected|expected an? str")
+_PING_WANTED = re.compile(
+    r"\b(send|needs?|requires?|await\w*|waiting)\b.{0,20}\bping\b|\bping\b.{0,20}\b(first|before|required|needed|missing)\b"
+)
+_LISTS = re.compile(r"\b(methods?|fields?|params?|parameters?|arguments?|one of|known|supported|available)\b")
 
 
 def _sentences(body: Any, depth: int = 0) -> list[tuple[str, str]]:
     """The sentences of an error, each with the field that it is about, or an empty text."""
     if isinstance(body, str):
         return [(body[:500], "")]
-    if depth > _DEEPEST or not isinstance(body, (Mapping, list)):
+    if depth > _MAX_DEPTH or not isinstance(body, (Mapping, list)):
         return []
     if isinstance(body, list):
         return [sentence for item in body[:MAX_FIELDS] for sentence in _sentences(item, depth + 1)]
@@ -63,8 +68,18 @@ def wants_text_id(body: Any) -> bool:
     return any(field == "id" and _TEXT_WANTED.search(sentence.lower()) for sentence, field in _sentences(body))
 
 
+def wants_ping(body: Any) -> bool:
+    """Whether a refusal (decoded JSON) says that the agent waits for a ping.
+
+    One about a method or a field may name a ping, too: among those that the agent knows.
+    """
+    sentences = [sentence.lower() for sentence, _field in _sentences(body)]
+    return any(_PING_WANTED.search(one) and not _LISTS.search(one) for one in sentences)
+
+
 def without(message: Mapping[str, Any], fields: frozenset[str]) -> dict[str, Any]:
-    """A canonical message with its printed fields only, and without these; its type and match always stay."""
+    """A canonical message without these fields, and with printed ones only if its type is in :data:`PRINTED`; its type
+    and match always stay."""
     printed = PRINTED.get(str(message["message_type"]), tuple(message))
     rejected = fields - {"message_type", "match_id"}
     return {name: message[name] for name in printed if name in message and name not in rejected}

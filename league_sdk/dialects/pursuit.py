@@ -1,4 +1,4 @@
-"""Pursue the answer to one message: what is tried next, how long a receipt is waited for, and when it ends.
+"""Pursue the answer to one message: what is tried next, how long a POST is waited for, and when it ends.
 
 Referees ask players so in matches, and the check asks so outside them: an agent that is understood by one is understood
 by the other. No I/O of its own: the driver's caller sends.
@@ -17,9 +17,9 @@ from league_sdk.dialects.hunt import ASIDE
 from league_sdk.dialects.shapes import CANONICAL
 
 RECEIPT_SHARE = 0.5
-"""The share of the time left to wait for an answer after a receipt, before another dialect is tried."""
+"""After a receipt, the answer is waited for during this share of the time left, before another dialect is tried."""
 VAGUE_SHARE = 0.1
-"""The share of the time for one try after a success without content."""
+"""The same share after a reply that says success and nothing else (:attr:`Understanding.VAGUE`)."""
 
 
 class End(Enum):
@@ -27,11 +27,11 @@ class End(Enum):
 
     Attributes:
         ANSWERED: with an answer.
-        ACKNOWLEDGED: the message was understood, and no answer came by a POST in the time.
+        ACKNOWLEDGED: a reply said success without an answer, and no answer came by a POST in the time.
         DECLINED: the agent said no, in a way that may also mean that it did not understand.
         NOT_UNDERSTOOD: no way of speaking was understood.
         FAILED: a request brought no reply.
-        OUT_OF_TIME: no request could be sent.
+        OUT_OF_TIME: no request with the message itself could be sent.
     """
 
     ANSWERED = "answered"
@@ -44,7 +44,7 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pursued(Generic[R, E]):
-    """How a pursuit ended, and the reply or the failure that decided it; neither when no request could be sent."""
+    """How a pursuit ended, and the reply or the failure that decided it; neither when it was out of time."""
 
     end: End
     reply: Replied[R] | None = None
@@ -75,10 +75,11 @@ async def pursue(
         elif step.understanding is Understanding.ANSWERED:
             return Pursued(End.ANSWERED, step)
         elif step.understanding is Understanding.NOT_UNDERSTOOD:
-            is_likely = step.proposal.method not in ASIDE and (failed is None or step.proposal.shape == CANONICAL)
+            # Reported is what the agent said to the first dialect, or to the canonical one if that was tried later.
+            is_reported = step.proposal.method not in ASIDE and (failed is None or step.proposal.shape == CANONICAL)
             if accepted(step.answer.message) is False:
                 declined = Pursued(End.DECLINED, step)
-            elif driver.hunt.rate_limited or is_likely:
+            elif driver.hunt.rate_limited or is_reported:
                 failed = Pursued(End.NOT_UNDERSTOOD, step)
         else:
             if acknowledged is None or acknowledged.understanding is Understanding.VAGUE:
@@ -88,7 +89,7 @@ async def pursue(
             share = RECEIPT_SHARE if step.understanding is Understanding.RECEIPT else VAGUE_SHARE
             await sleep(max(0.0, driver.left_s) * share)
     if acknowledged is not None:
-        # The agent understood the message, so it may still POST its answer until the time is over.
+        # The agent may have understood the message and POST its answer until the time is over.
         await sleep(max(0.0, driver.left_s))
         return Pursued(End.ACKNOWLEDGED, acknowledged)
     return declined or failed or Pursued(End.OUT_OF_TIME)

@@ -11,7 +11,7 @@ TOO_MANY_REQUESTS = 429
 _RATE_LIMIT = re.compile(r"too many requests|rate.?limit")
 _RETRY_AFTER = frozenset({"retryafter", "retryafters", "retryafterseconds"})
 """Names of the field with the seconds to wait, lower-case letters only."""
-_DEEPEST = 4
+_MAX_DEPTH = 4
 _MAX_FIELDS = 12
 
 
@@ -41,10 +41,10 @@ def _fields(body: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Names and values of an error, at every depth down to a limit; a value outside an object has an empty name."""
     if not isinstance(body, (Mapping, list)):
         yield "", body
-    elif isinstance(body, list) and depth < _DEEPEST:
+    elif isinstance(body, list) and depth < _MAX_DEPTH:
         for item in body[:_MAX_FIELDS]:
             yield from _fields(item, depth + 1)
-    elif isinstance(body, Mapping) and depth < _DEEPEST:
+    elif isinstance(body, Mapping) and depth < _MAX_DEPTH:
         for name, value in list(body.items())[:_MAX_FIELDS]:
             yield re.sub(r"[^a-z]", "", str(name)[:40].lower()), value
             if isinstance(value, (Mapping, list)):

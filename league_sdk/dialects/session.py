@@ -100,7 +100,7 @@ class Answered(Protocol):
 
 
 class Holder(Protocol):
-    """Holds the session of one server: :class:`league_sdk.dialects.hunt.Memory`."""
+    """Holds the session of one server: :class:`league_sdk.dialects.memory.Memory`."""
 
     session: Session | None
     sessions: int
@@ -183,7 +183,7 @@ async def open_session(send: Send[R], next_id: Callable[[], int], version: str =
         send: sends a body, prepared for a session.
         version: the one to ask for first.
 
-    Returns what was agreed; None if the server has no sessions and does not name the stateless version.
+    Returns what was agreed, with an empty id if the server gave none; None if it is not an MCP server.
     """
     hello = await send(opening(next_id(), version), None)
     offered = supported(hello.body)
@@ -200,7 +200,7 @@ async def open_session(send: Send[R], next_id: Callable[[], int], version: str =
 
 
 def is_wanted(status: int, body: Any) -> bool:
-    """Whether a refusal (HTTP status and decoded JSON) says that a session is missing or over.
+    """Whether a refusal (HTTP status and decoded JSON) says that a session is missing or over, or the version wrong.
 
     MCP libraries say so in different words (``Missing session ID``, ``Server not initialized``, ``Session not
     found``), with different codes (-32600, -32000, -32001, -32602) and HTTP statuses.

@@ -1,7 +1,7 @@
 """The shapes: every way of sending a message to an agent, by name (ruling, section 3).
 
-A shape is a method name and the structure around the message. All carry the same fields; which one an
-agent understands is found out by trying (:mod:`league_sdk.dialects.hunt`).
+A shape is a method name and the structure around the message. Nearly all carry the same fields (``data_envelope`` does
+not); which one an agent understands is found out by trying (:mod:`league_sdk.dialects.hunt`).
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ SHAPES: dict[str, Shape] = {
         _plain("methods_guess", canonical_method),
     )
 }
-"""The shapes, in the order in which they are tried with an unknown agent."""
+"""The shapes, in the order in which they are tried after those of :data:`LIKELY`."""
 
 CANONICAL = "canonical"
 LIKELY: dict[str, tuple[str, ...]] = {

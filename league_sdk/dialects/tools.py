@@ -104,12 +104,15 @@ GUESSED: dict[str, tuple[str, ...]] = {
         *("receive_game_result", "game_over"),
     ),
 }
-"""Names that students give their tools and methods (DIALECTS, "Seen since"), tried when there is no list of them."""
+"""Names that students give their tools and methods (``tests/bots/zoo/since.py``), tried if there is no list of them."""
 
 
 def choose_tool(tools: Mapping[str, Tool], kind: str) -> str | None:
-    """The name of the agent's tool for a message type: 004 chapter 8's name or the type in any case, else the most
-    similar, else None."""
+    """The name of the agent's tool for a message type; None if it has none.
+
+    It is the tool with 004 chapter 8's name or that of the type, in any case; else the most similar one; else one that
+    takes every message.
+    """
     canonical = shapes.canonical_method(kind)
     if canonical in tools:
         return canonical

@@ -1,4 +1,7 @@
-"""The names that agents use for our message types, methods and fields (ruling, section 3; 002)."""
+"""The names that agents use for our message types, methods and fields (ruling, section 3).
+
+002 is an earlier document of the course, which names many things differently (docs/ruling.md).
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ _PREFIXES = (
 _BY_NAME: dict[str, str] = {
     **{kind.lower(): kind for kind in MessageType},
     **BY_METHOD,
-    **{legacy.lower(): kind for kind, legacy in LEGACY_TYPES.items() if kind != MessageType.GAME_MOVE_RESPONSE},
+    **{legacy.lower(): kind for kind, legacy in LEGACY_TYPES.items()},
     **ALIASES,
     **dict.fromkeys(("agent_ready_request", "agent_ready", "player_ready", "player_ready_request"), READY),
 }

@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from league_sdk import collector, log_files, tracing
@@ -23,6 +24,7 @@ from league_sdk.judging.worker.referee import Referee
 from league_sdk.open_files import raise_file_limit
 from league_sdk.protocol import records, redaction
 from league_sdk.rules.registry import games
+from league_sdk.typed_addresses import EXAMPLE, read_address
 
 DRAIN_TIMEOUT_S = 3.0
 EXIT_PORT_TAKEN, EXIT_REJECTED, EXIT_FAILED = 4, 3, 1
@@ -30,9 +32,13 @@ EXIT_PORT_TAKEN, EXIT_REJECTED, EXIT_FAILED = 4, 3, 1
 logger = logging.getLogger(__name__)
 
 
-def main() -> int:
-    """Run a referee until SIGTERM; returns the exit code."""
-    options = _parse()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a referee until it is told to stop or fails; returns the exit code.
+
+    Args:
+        arguments: the command line; None for that of the process.
+    """
+    options = _parse(arguments)
     redaction.hide(os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
     tracing.start("referee")
     records.identify(component=f"referee:{options.name}", agent_id=f"referee:{options.name}")
@@ -44,7 +50,7 @@ def main() -> int:
     return asyncio.run(dry_run.run() if options.dry_run else run(options))
 
 
-def _parse() -> argparse.Namespace:
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="referee", description="A referee of a league.")
     parser.add_argument("--league", help="the league manager's endpoint, http://…/mcp")
     parser.add_argument(
@@ -59,9 +65,13 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--max-concurrent", type=int, default=32, help="matches at once")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
     parser.add_argument("--started-by", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if not options.league and not options.dry_run:
         parser.error("--league is required, except for a --dry-run")
+    try:
+        read_address(options.league or EXAMPLE)
+    except ValueError as error:
+        parser.error(f"--league: {error}")
     # A referee that dials out has no port in its name: a random part keeps it apart from others.
     options.name = options.name or f"Referee {secrets.token_hex(3) if options.dial_out else options.port}"
     return options
@@ -95,7 +105,7 @@ async def run(options: argparse.Namespace) -> int:
     except OSError as error:
         sys.stderr.write(f"referee: port {options.port} cannot be used: {error.strerror}\n")
         return EXIT_PORT_TAKEN
-    collector.settle()
+    collector.exempt_loaded_objects()
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stop.set)

@@ -1,7 +1,7 @@
 """A referee's work without a network: a match of every game, and one against a silent player (003 section 7).
 
-Two scripted players answer in this process, and waiting takes no time. All messages are printed and checked against the
-JSON Schemas of the protocol.
+Two scripted players answer in this process, and waiting takes no time. All messages are printed; those to the players
+are checked against the JSON Schemas of the protocol.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _ScriptedPlayers:
     Args:
         game: what is played.
         clock: the clock of the match.
-        silent: players that never answer.
+        silent: players that answer no question.
     """
 
     def __init__(self, game: Game, clock: _Clock, silent: tuple[str, ...]) -> None:
@@ -157,7 +157,7 @@ async def run(write: Callable[[str], object] = _say) -> int:
     Args:
         write: prints text.
 
-    Returns the exit code: 0 if every match ended as it must and every message conforms to the protocol.
+    Returns the exit code: 0 if every match ended as it must and every message to a player conforms to the protocol.
     """
     matches: list[tuple[Game, tuple[str, ...]]] = [(game, ()) for game in games().values()]
     matches.append((games()[even_odd.EvenOdd.game_type], PLAYERS[1:]))

@@ -47,8 +47,8 @@ def plain(value: Any) -> Any:
     """Convert a value to one that :func:`canonical` accepts; the result is the same before and after database storage.
 
     A whole float becomes an integer (a database may return ``1.0`` as ``1``), another float the shortest text that
-    reads as the same number. A tuple becomes a list, a key becomes text, and a lone surrogate becomes U+FFFD.
-    Values nested deeper than :data:`MAX_DEPTH` are left out: an event is never refused for what an agent sent.
+    reads as the same number. A tuple becomes a list, a key becomes text, and a surrogate becomes three U+FFFD.
+    Objects and lists more than 50 levels deep become null: an event is never refused for what an agent sent.
     """
     # The event around this value has a few levels of its own.
     return _plain(value, MAX_DEPTH - 10)

@@ -141,7 +141,7 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
         The digests in order.
 
     Raises:
-        Broken: names the first wrong event.
+        Broken: names the first wrong event, or the head.
     """
     before, last_seq, digests = "", 0, []
     place = "the chain"

@@ -1,8 +1,9 @@
 """The two documents that can be verified, with every field that is read and its bounds. Pure.
 
 ``leaguesite.ledger/1`` is the public ledger (:class:`Page`). ``leaguesite.league/1`` is the whole league as the desk
-exports it (:class:`Export`): its events have their private parts and salts, so every digest is made from what they say.
-It has no table; beside the events are the rows of its matches, which must agree with the results in the events.
+exports it (:class:`Export`): its events have their private parts and salts (of an erased part, its hash), so every
+digest is made from what they say. It has no table; beside the events are the rows of its matches, which must agree with
+the results in the events.
 """
 
 from __future__ import annotations
@@ -125,7 +126,11 @@ class MatchRow(_Part):
 
 
 class Export(_Part):
-    """A whole league as the desk exports it; ``people``: with the persons in it, without whom events are left out."""
+    """A whole league as the desk exports it.
+
+    Attributes:
+        people: whether it names people; an export that does not lacks the events that are not public.
+    """
 
     people: bool
     league: _League

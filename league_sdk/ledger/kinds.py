@@ -2,8 +2,9 @@
 
 Digests depend on this division, so it is a file format: never remove a name from a kind, and add one only if no event
 of an older site has a field of that name. Personal facts (who has which role, reasons and notices that people
-wrote, causes that quote an address) are private: a salted hash commits to them, and they can be erased. The site's
-``matches/events/registry.py`` has the private fields, the sentences and the effects of each kind.
+wrote, causes that quote an address) are private: the chain has only a salted hash of them, so they can be erased; the
+feed of events may show them. The site's ``matches/events/registry.py`` has the private fields, the sentences and the
+effects of each kind.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _RESULT: Fields = {
     "attempt": int,
     "referee_id": str | None,
     "correction": int | None,
-    "play": int,
+    "play": int,  # 1, and one more for each replay
     "draw_seed": str,
     "seal_sha256": str,
     "sealed_attempt": int | None,
@@ -133,7 +134,7 @@ def public_part(league_id: str, seq: int, kind: str, at: datetime, data: Mapping
 
 
 def private_part(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields of an event: a salted hash commits to them, and they are never shown with the public part."""
+    """The fields that are not public, or only in part, like ``details``; the chain has only a salted hash of them."""
     public = _PUBLIC.get(kind, {})
     private: dict[str, Any] = plain({name: value for name, value in data.items() if name not in public})
     return private

@@ -21,6 +21,7 @@ from league_sdk.ledger.chain import short
 from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.ledger.verify import NotALedger
 from league_sdk.protocol import SDK_VERSION
+from league_sdk.typed_addresses import read_address
 
 MAX_BYTES = 256 * 1024 * 1024
 """The largest file, and the largest sum of all pages of a site."""
@@ -38,6 +39,7 @@ _HEADERS = {
     "Accept-Encoding": "identity",
 }
 _ZIP = b"PK\x03\x04"
+EXAMPLE = "https://site/leagues/league_2025_even_odd/"
 _LEAGUE = re.compile(r"^(?P<before>.*?)(?:/api)?/leagues/(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:/.*)?$")
 
 
@@ -51,7 +53,7 @@ def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> An
     Raises:
         NotALedger: it cannot be read, is too large, or has pages that do not fit together.
     """
-    if urlsplit(source).scheme in ("http", "https"):
+    if source.lower().startswith(("http:", "https:")):
         if fetch is not None:
             return _read_site(source, fetch)
         with make_client() as http:
@@ -65,10 +67,14 @@ def address_of(url: str) -> str:
     Raises:
         NotALedger: the URL names no league.
     """
+    try:
+        read_address(url, example=EXAMPLE)
+    except ValueError as error:
+        raise NotALedger(f"{error}.") from None
     parts = urlsplit(url)
     match = _LEAGUE.fullmatch(parts.path)
     if match is None:
-        raise NotALedger(f"{short(url)} names no league. An address is like https://site/leagues/league_2025_even_odd/")
+        raise NotALedger(f"{short(url)} names no league. An address is like {EXAMPLE}")
     path = f"{match['before']}/api/leagues/{match['id']}/ledger"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 

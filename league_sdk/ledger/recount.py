@@ -20,7 +20,7 @@ SCORING = ("win", "draw", "loss", "technical_loss")
 DRAWING_GAMES = ("even_odd", "even_odd_numbers")
 """Games whose number is drawn from a committed seed; the draws of other games are not checked."""
 COMMITTING = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED)
-"""Events that only commit to draws; a correction that reopens a match also carries a commitment."""
+"""Events that commit to draws and undo no result; a correction that reopens a match carries a commitment, too."""
 PLAYED = ("WIN", "DRAW")
 """The statuses of a match that was played to its end."""
 

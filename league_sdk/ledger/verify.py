@@ -62,7 +62,8 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
 
     Raises:
         NotALedger: it is not a ledger, or only a part of one.
-        Broken: names the first wrong event.
+        Broken: names the first wrong event, or else what differs from the events: a line of the table, a result, the
+            points, the head.
     """
     if isinstance(document, dict) and document.get("format") == LEAGUE_FORMAT:
         return _verify_export(_read(Export, document, "the export"), head)

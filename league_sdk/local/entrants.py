@@ -57,7 +57,7 @@ class Entrant:
     Attributes:
         name: as the table shows it.
         player: answers its messages.
-        mistakes: calls of its strategy that gave no legal move.
+        mistakes: calls of its strategy that failed or gave no legal move.
         called: how many messages it was sent, answered or not.
         took_s: seconds for all of them.
         slowest_s: seconds for the slowest one.

@@ -71,7 +71,7 @@ class LocalLeague:
 
     Attributes:
         rows: the table, by player id.
-        meetings: how often every two players met, by their ids.
+        meetings: the matches of every two players against each other, by their ids.
         played: matches so far.
     """
 

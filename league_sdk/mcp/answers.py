@@ -13,7 +13,8 @@ from league_sdk.protocol.schemas.parts import CLAUSE, EXPECTED, says
 
 _ANSWER, _REFUSAL = "Answer", "Refusal"
 _ANY_VALUE = {"anyOf": [{"type": name} for name in ("object", "array", "string", "number", "boolean", "null")]}
-_SAYS_NOTHING = frozenset({"description", "default", "examples"})
+_ANNOTATIONS = frozenset({"description", "default", "examples"})
+"""Keywords that restrict no value."""
 _LEFT_OUT = frozenset({"$schema", "$id", "title", CLAUSE, EXPECTED})
 """Keywords that our schemas leave out: some validators know only one draft, accept an id once only, or refuse keywords
 that they do not know."""
@@ -85,11 +86,11 @@ def _with_types(schema: Any) -> Any:
     for word in ("anyOf", "oneOf"):
         if word in schema:
             typed[word] = [_with_types(part) for part in schema[word]]
-    return typed if set(typed) - _SAYS_NOTHING else _ANY_VALUE | typed
+    return typed if set(typed) - _ANNOTATIONS else _ANY_VALUE | typed
 
 
 def _without(words: frozenset[str], value: Any, *, names: bool = False) -> Any:
-    """A schema without some of its words; in an object whose keys are ``names`` they are those of fields."""
+    """A schema without some of its keywords; ``names``: the keys of this object are names of fields and stay."""
     if isinstance(value, dict):
         fields = {key: one for key, one in value.items() if names or key not in words}
         return {

@@ -61,7 +61,7 @@ class Question:
         elif self.method == "roots/list" and not isinstance(answer.get("roots"), list):
             raise InvalidParams(f"{field}.roots must be an array.")
         elif self.method == "sampling/createMessage" and not isinstance(answer.get("content"), dict | list):
-            raise InvalidParams(f"{field}.content must be an object.")
+            raise InvalidParams(f"{field}.content must be an object or an array.")
         return answer
 
 

@@ -1,4 +1,8 @@
-"""What the function behind a tool, resource or prompt knows of its request, and how it reaches the client."""
+"""What the function behind a tool, resource or prompt knows of its request, and how it reaches the client.
+
+MCP has two eras (:mod:`league_sdk.mcp.versions`): in that of the handshake a client opens a session with
+``initialize``, in the stateless one every request stands alone.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ class Context(ABC):
     """One request in progress.
 
     Attributes:
-        principal: who calls, as the server that mounts the core knows it; empty for anybody.
+        principal: who calls, if the web server around this MCP server knows; else empty.
         capabilities: what the client has declared.
-        scope: what the mounting server knows of the request besides.
+        scope: what else that web server passes on about the request.
     """
 
     era: Era
@@ -79,6 +83,7 @@ class Context(ABC):
 
         Raises:
             CapabilityMissing: the client has not declared that it can be asked for this.
+            InvalidParams, ToolError: an answer is not valid, or (handshake era) nobody answered in time.
         """
         missing = {question.capability for question in questions.values()} - set(self.capabilities)
         if missing:

@@ -12,7 +12,7 @@ from league_sdk.mcp.registry import Tool, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTool:
-    """A tool of the league manager or of a player.
+    """A tool of the league manager, a referee or a player.
 
     Attributes:
         name: the name of the tool, and of its method in league.v2.

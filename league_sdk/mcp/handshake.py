@@ -120,7 +120,7 @@ class HandshakeEra:
         """GET: the stream on which a session is told of changes.
 
         Raises:
-            McpError: no session is named, or there is no such session.
+            McpError: no session is named, there is no such session, or its caller has too many streams.
         """
         _check_version(request)
         session = self._session(request)
@@ -250,6 +250,8 @@ def _subscribe(registry: Registry, session: Session | None, params: Mapping[str,
     uri = params.get("uri")
     if not isinstance(uri, str) or not any(registry.resources_at(uri)):
         raise InvalidParams("There is no such resource.", {"uri": str(uri)[:300]})
+    if not registry.may_subscribe(uri):
+        raise InvalidParams("This resource does not report its changes: read it again.", {"uri": uri})
     _required(session).subscribe(uri)
     return {}
 

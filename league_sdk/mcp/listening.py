@@ -52,7 +52,7 @@ class Filter:
         uris = params.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or len(uris) > MAX_URIS:
             raise InvalidParams(f"resourceSubscriptions must be at most {MAX_URIS} addresses.")
-        return cls(lists, {uri for uri in uris if any(registry.resources_at(uri))})
+        return cls(lists, {uri for uri in uris if registry.may_subscribe(uri)})
 
     def as_json(self) -> dict[str, Any]:
         """What the listener will be told, in the words of ``subscriptions/listen``."""

@@ -43,8 +43,9 @@ class ToolResult:
         content: for people and language models.
         structured: the same for programs, perhaps JSON already; None without.
         is_error: whether the tool could not do what was asked.
-        extra_fields: more fields of the result, for clients of the handshake era that look for them there; a value
-            that is JSON already is :class:`~league_sdk.mcp.kept.Encoded`.
+        extra_fields: more fields of the result, for clients that begin with ``initialize``
+            (:mod:`league_sdk.mcp.handshake`), some of which look for them there; a value that is JSON already is
+            :class:`~league_sdk.mcp.kept.Encoded`.
     """
 
     content: Sequence[Content]
@@ -100,6 +101,7 @@ class Resource:
         mime_type: of what is read.
         read: from the address, and the values of the names in it, to its contents; None if there is nothing there.
         complete: by the names of a template, what they could be.
+        reports_changes: whether clients may subscribe to it.
     """
 
     uri: str
@@ -109,6 +111,7 @@ class Resource:
     mime_type: str
     read: Callable[[Context, str, dict[str, str]], Awaitable[Contents | None]]
     complete: Mapping[str, Completer] = field(default_factory=dict)
+    reports_changes: bool = True
 
     @property
     def is_template(self) -> bool:
@@ -211,7 +214,7 @@ class Registry:
         """Offer these.
 
         Raises:
-            ValueError: a name is not valid in MCP, or is taken.
+            ValueError: the name of a tool or prompt is not valid in MCP, or is taken.
         """
         for one in offered:
             if isinstance(one, Resource):
@@ -221,6 +224,10 @@ class Registry:
             if not _NAME.fullmatch(one.name) or one.name in by_name:
                 raise ValueError(f"{one.name!r} is taken or not a valid name")
             by_name[one.name] = one
+
+    def may_subscribe(self, uri: str) -> bool:
+        """Whether clients may subscribe to this address."""
+        return any(resource.reports_changes for resource, _ in self.resources_at(uri))
 
     def resources_at(self, uri: str) -> Iterator[tuple[Resource, dict[str, str]]]:
         """The resources whose address may be this one, with the values of the names in it; listed ones first."""

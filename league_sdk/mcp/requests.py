@@ -53,7 +53,7 @@ class HttpRequest:
     decoded: Any = NOT_DECODED
 
     def accepts(self, kind: str) -> bool:
-        """Whether the client can read this type; one that does not say so reads JSON."""
+        """Whether the header ``Accept`` names this type; JSON is sent also to a client without that header."""
         accepted = self.headers.get("accept", "").lower()
         return kind in accepted
 
@@ -71,7 +71,7 @@ class Message:
         method: empty for the response to a request of ours.
         params: the parameters of a request or notification.
         id: None for a notification.
-        response: ``result`` or ``error`` of a response; None otherwise.
+        response: the whole response, with its ``result`` or ``error``; None for a request or notification.
     """
 
     method: str
@@ -170,7 +170,7 @@ async def answered(
         task.cancel()
         first.cancel()
 
-    return Reply(200, _ClosedStream(_stream(task, first, messages), stop), headers | _STREAM_HEADERS)
+    return Reply(200, _ClosableStream(_stream(task, first, messages), stop), headers | _STREAM_HEADERS)
 
 
 @types.coroutine
@@ -228,14 +228,14 @@ async def _dropped(message: dict[str, Any]) -> None:
     """A client that reads no streams gets no messages before the answer."""
 
 
-class _ClosedStream(AsyncGenerator[bytes, None]):
+class _ClosableStream(AsyncGenerator[bytes, None]):
     """A stream whose ``ended`` is called even if its client has gone before anything was read.
 
     A generator by itself does nothing when it is closed before it has begun.
 
     Args:
         parts: the generator.
-        ended: called when the stream is closed; also by the generator itself, when it has begun.
+        ended: called when the stream is closed, perhaps for a second time: the generator may call it when it ends.
     """
 
     def __init__(self, parts: AsyncGenerator[bytes, None], ended: Callable[[], object]) -> None:
@@ -304,7 +304,7 @@ class Mailbox:
         Args:
             closed: called when it has ended, by whichever side, perhaps more than once.
         """
-        return _ClosedStream(self._parts(closed), closed)
+        return _ClosableStream(self._parts(closed), closed)
 
     async def _parts(self, closed: Callable[[], None]) -> AsyncGenerator[bytes, None]:
         try:

@@ -1,4 +1,7 @@
-"""Sessions of the handshake era: each lives in the process that gave its id; by the id a proxy finds the process."""
+"""Sessions of the versions of MCP that begin with ``initialize`` (2024-11-05 to 2025-11-25).
+
+Each lives in the process that gave its id; a proxy sends a request to that process by the id.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from league_sdk.mcp.requests import Mailbox, RequestId
 MAX_SESSIONS = 2_000
 """Above this limit the caller with the most sessions loses one of its own."""
 IDLE_S = 1_800.0
-"""A session that is not used for this long is forgotten; the client initialises again."""
+"""A session that is not used for this long, and has no stream and no request under way, is forgotten when the next one
+opens; its client initialises again."""
 
 
 @dataclass(eq=False)
@@ -58,7 +62,7 @@ class Session:
         Raises:
             InvalidParams: it is told of too many already.
         """
-        if len(self.wanted.uris) >= MAX_URIS:
+        if uri not in self.wanted.uris and len(self.wanted.uris) >= MAX_URIS:
             raise InvalidParams(f"A session has at most {MAX_URIS} subscriptions.")
         self.wanted.uris.add(uri)
 
@@ -158,7 +162,7 @@ class Sessions:
         ]
 
     def _least_needed(self) -> str:
-        """The session to close: of the caller with the most sessions, the least recently used one without a stream."""
+        """The session to close: of the caller with the most, the least recently used; those without a stream first."""
         busiest_caller = Counter(one.caller for one in self._all.values()).most_common(1)[0][0]
         its_sessions = [one for one in self._all.values() if one.caller == busiest_caller]
         return min(its_sessions, key=lambda one: (one.mailbox is not None, one.used_at)).id

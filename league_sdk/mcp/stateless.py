@@ -44,7 +44,7 @@ _MAY_ASK = ("tools/call", "prompts/get", "resources/read")
 """The methods that a client may be asked questions for."""
 
 
-class _InputRequired(Exception):
+class InputRequired(Exception):
     """The request goes on when the client has answered.
 
     Args:
@@ -86,7 +86,7 @@ class StatelessContext(Context):
                 self.answers[name] = question.check(self.new_answers[name], f"inputResponses.{name}")
         missing = {name: question for name, question in questions.items() if name not in self.answers}
         if missing:
-            raise _InputRequired(missing, bound or bool(self.answers))
+            raise InputRequired(missing, bound or bool(self.answers))
         return {name: self.answers[name] for name in questions}
 
 
@@ -156,7 +156,7 @@ class StatelessEra:
         self._take_answers(message, context, subject)
         try:
             return await feature(self._registry, context, message.params)
-        except _InputRequired as asked:
+        except InputRequired as asked:
             requests = {name: question.as_json() for name, question in asked.questions.items()}
             result = {"resultType": "input_required", "inputRequests": requests}
             return result | ({"requestState": self._states.seal(subject, context.answers)} if asked.bound else {})

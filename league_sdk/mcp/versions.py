@@ -15,7 +15,7 @@ STATELESS_VERSIONS = ("2026-07-28",)
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Newest first; the first is offered to a client that asks for one that is not spoken."""
 DEFAULT_HANDSHAKE_VERSION = "2025-03-26"
-"""The version of a request without session and header."""
+"""The version of a request without the version header."""
 
 VERSION_HEADER = "mcp-protocol-version"
 METHOD_HEADER = "mcp-method"
@@ -47,8 +47,9 @@ _FAMILIES = frozenset(
 def era_of(body: Any, headers: Mapping[str, str]) -> Era | None:
     """The era of a request; None if nothing shows that it is MCP.
 
-    A server that speaks another protocol at the same path asks this first. Three things tell: a version in
-    ``params._meta``, the version header, and a method that only MCP has.
+    What shows it: a version in ``params._meta``, the header of MCP's version, method or session, or a method of MCP. A
+    server that speaks league.v2 at the same path asks :func:`is_mcp` instead, because course clients send methods of
+    MCP, too.
 
     Args:
         body: the decoded body.
@@ -80,7 +81,7 @@ def is_mcp(body: Any, headers: Mapping[str, str]) -> bool:
 
     Args:
         body: its decoded body; None if it could not be decoded.
-        headers: by their names in lower case, or of a mapping that finds them in any case.
+        headers: by their names in lower case, or a mapping that finds a name in any case.
     """
     era = era_of(body, headers)
     if era is not Era.HANDSHAKE or VERSION_HEADER in headers or SESSION_HEADER in headers:

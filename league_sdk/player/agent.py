@@ -220,10 +220,11 @@ class Player:
     async def _game_over(self, params: Params) -> Params:
         match_id = _text(params, "match_id")
         await self._wait_until_registered()
-        invitation = self._invitations.pop(match_id, {})
+        invitation = self._invitations.get(match_id, {})
         # GAME_OVER of chapter 8 has neither league nor round; take them from the invitation.
         place = {name: params.get(name, invitation.get(name)) for name in ("league_id", "round_id")}
         row = read_result(params | place, player_id=self.player_id)
+        self._invitations.pop(match_id, None)
         if row["opponent_id"] is None:
             row["opponent_id"] = invitation.get("opponent_id")
         self.decider.forget(match_id)
@@ -265,7 +266,7 @@ class Player:
     # -- deciding -----------------------------------------------------------------------------------------
 
     async def _move(self, params: Params, options: list[Any], state: Params | None) -> Any:
-        """Decide a move. Without a state it is the choice of even_odd, which stays the same for the whole match."""
+        """Decide a move. Without a state it is the choice of even_odd, which stays the same for the whole attempt."""
         key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")))
         once = state is None
         if not once:

@@ -76,7 +76,7 @@ class Totals(TypedDict):
     total_matches: Annotated[int, says("How many matches it has.")]
     wins: Annotated[int, says("How many of them were won.")]
     losses: Annotated[int, says("How many were lost, those that both players lost included.")]
-    draws: Annotated[int, says("How many were drawn.")]
+    draws: Annotated[int, says("How many ended in a draw.")]
 
 
 class PlayedMatch(TypedDict):

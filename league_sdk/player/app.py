@@ -28,7 +28,7 @@ from league_sdk.rules.registry import games
 from league_sdk.strategies import STRATEGIES
 from league_sdk.strategies.base import NotSetUp, Strategy
 
-EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = 2, 3, 4
+EXIT_REJECTED, EXIT_ENDED = 3, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Ways:
         dial_out: open no port, fetch messages from the league.
         listen: never fetch messages.
         call_wait_s: seconds without a call of the league after which messages are fetched, too.
-        data: the folder for history and tokens; None keeps neither.
+        data: the folder for auth_tokens; None keeps none.
         code: the registration code, if there is one.
         exit_with_parent: end when stdin ends.
     """
@@ -89,7 +89,7 @@ def _parser(own_strategy: bool, *, configured: Collection[str], dry_run: bool = 
     installed = ", ".join(games())
     parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for: {installed}")
     parser.add_argument("--league-id", help="which league, when there are several")
-    parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
+    parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes at least")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process, on N ports")
     parser.add_argument("--data", type=Path, help="a folder to keep history, log and auth_token in")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
@@ -268,8 +268,8 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         arguments: the command line; None takes the process's own.
 
     Returns:
-        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us, 4 when another program
-        fetches our messages or the league does not know our token any more.
+        The exit code: 0 when told to stop, 1 when the port is taken or a kept token cannot be read, 3 when the league
+        rejected us, 4 when another program fetches our messages or the league does not know our token any more.
         With ``--dry-run`` 0 when every reply was a valid answer, else 1.
     """
     arguments_list = list(sys.argv[1:] if arguments is None else arguments)

@@ -51,6 +51,8 @@ def options_of(folder: Path | None, player_id: str | None) -> dict[str, Any]:
         agents = ConfigLoader(folder).load_agents()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    if not agents.players:
+        raise ValueError(f"{path}: field players is empty: it must have the player")
     known = ", ".join(one.player_id for one in agents.players)
     named = [one for one in agents.players if player_id in (None, one.player_id)]
     if not named:

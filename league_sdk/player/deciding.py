@@ -1,4 +1,7 @@
-"""Asks the strategy for a move, once for a repeated request, and replaces an illegal move by a random one."""
+"""Asks the strategy for a move, and replaces an illegal move by a random one.
+
+A request that is repeated while the strategy thinks gets the same move; in a game with one move per match, always.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from league_sdk.strategies.base import Strategy
 logger = logging.getLogger("league_sdk.player")
 
 MAX_REMEMBERED_MOVES = 256
+"""When there are as many, all of them are forgotten."""
 
 
 class Decider:
@@ -47,7 +51,7 @@ class Decider:
         once: bool,
         state: dict[str, Any] | None = None,
     ) -> Any:
-        """Decide a move; a repeated request waits for the strategy's answer to the first one.
+        """Decide a move; a request that is repeated while the strategy thinks waits for its answer to the first one.
 
         Args:
             key: the match id, the conversation id, and whatever else distinguishes this request from others.
@@ -117,7 +121,7 @@ class Decider:
         return random.choice(options)
 
     def tell(self, mistake: Mistake, error: Exception | None = None) -> None:
-        """Report a mistake of the strategy to the callback, if there is one.
+        """Log a mistake of the strategy, and report it to the callback, if there is one.
 
         Args:
             mistake: what was wrong.

@@ -94,7 +94,7 @@ async def dry_run(player: Player, write: Callable[[str], object] = _say) -> int:
     """Rehearse with a player: no port, no request, no file.
 
     Args:
-        player: its memory is replaced by one that keeps nothing on disk.
+        player: its memory and its log are replaced by ones that keep nothing on disk.
         write: called with each line of the output.
 
     Returns the exit code: 0 only if every reply was a valid answer.

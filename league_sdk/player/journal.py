@@ -83,7 +83,7 @@ class Journal:
             self._warn_once(error)
 
     def _warn_once(self, error: OSError) -> None:
-        """Warn, the first time, that a line of the log cannot be written; the player plays on."""
+        """Warn that the log cannot be written, once until a line is written again; the player plays on."""
         if not self._failed:
             logger.warning("the log could not be written: %s", error)
         self._failed = True

@@ -15,7 +15,7 @@ from league_sdk.strategies import STRATEGIES
 from league_sdk.strategies.base import NotSetUp, Strategy
 
 METHODS = {"choose": ("options", "context"), "move": ("options", "state", "context")}
-"""What a strategy may have, each with its arguments."""
+"""The methods by which a strategy chooses a move, each with its arguments."""
 
 
 class NotLoaded(Exception):

@@ -28,14 +28,19 @@ def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
     others = [str(player) for player in choices if player != player_id]
     opponent = others[0] if others else None
     winner, status = result.get("winner_player_id"), result.get("status")
-    # A result without a winner is a draw only if its status says so; else both players have lost.
-    won, drawn = winner == player_id and bool(player_id), winner is None and status == ResultStatus.DRAW
+    if status == ResultStatus.CANCELLED:
+        outcome = "CANCELLED"
+    elif winner == player_id and player_id:
+        outcome = "WIN"
+    else:
+        # A result without a winner is a draw only if its status says so; else both players have lost.
+        outcome = "DRAW" if winner is None and status == ResultStatus.DRAW else "LOSS"
     return {
         "match_id": params.get("match_id"),
         "league_id": params.get("league_id"),
         "round_id": params.get("round_id"),
         "opponent_id": opponent,
-        "result": "WIN" if won else "DRAW" if drawn else "LOSS",
+        "result": outcome,
         "status": status,
         "my_choice": choices.get(player_id),
         "opponent_choice": choices.get(opponent) if opponent else None,
@@ -117,10 +122,12 @@ class Memory:
         repository = self._repository(self.folder, player_id)
         earlier = self.folder / _as_name(player_id) / "history.json"
         # Until 0.9 history.json was in another folder.
-        data = read_object(earlier) if earlier.exists() and not repository.path.exists() else repository.load()
+        is_earlier = earlier.exists() and not repository.path.exists()
+        data = read_object(earlier) if is_earlier else repository.load()
         rows = data.get("matches")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise ValueError(f"{repository.path}: field matches is missing or not a list of objects")
+            path = earlier if is_earlier else repository.path
+            raise ValueError(f"{path}: field matches is missing or not a list of objects")
         blank = dict.fromkeys(("league_id", "match_id", "result", "status", "drawn_number"))
         self._matches = {(row.get("league_id"), row.get("match_id")): blank | row for row in rows}
 

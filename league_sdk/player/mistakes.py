@@ -8,6 +8,7 @@ from pathlib import Path
 
 _SDK = Path(__file__).resolve().parents[1]
 _STANDARD = Path(traceback.__file__).resolve().parent
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
 MAX_CHARS = 200
 
 
@@ -18,8 +19,8 @@ class Mistake:
     Attributes:
         method: ``choose``, ``move`` or a hook.
         problem: what happened, such as ``KeyError: 'deadline'``.
-        where: file and line, such as ``mine.py, line 12``; empty if it was not an exception.
-        match_id: in which match.
+        where: file and line, such as ``mine.py, line 12``; empty if no line is known.
+        match_id: in which match; empty for a hook.
     """
 
     method: str
@@ -83,4 +84,4 @@ def _is_foreign(filename: str) -> bool:
     if filename.startswith("<"):
         return True
     path = Path(filename).resolve()
-    return path.is_relative_to(_SDK) or path.is_relative_to(_STANDARD) or "site-packages" in path.parts
+    return path.is_relative_to(_SDK) or path.is_relative_to(_STANDARD) or not _PACKAGES.isdisjoint(path.parts)

@@ -40,7 +40,7 @@ def make_registry(player: Player) -> Registry:
             STATE,
             "state",
             "The player",
-            "Its name, its version and its games; with its token in the head its matches, too.",
+            "Its name, its version and its games; with its token in the header Authorization its matches, too.",
             "application/json",
             _reading_state(player),
         ),

@@ -32,7 +32,7 @@ async def keep_reachable(
         call_wait_s: seconds after its registration within which the league must have called it; at 0 its messages are
             fetched in any case.
 
-    Returns once the league has called it, or if it listens and the league has no inboxes.
+    For a player that listens it returns if the league calls it within that time or has no inboxes.
 
     Raises:
         Ended: there is no point in going on; the text says why.

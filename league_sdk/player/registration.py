@@ -18,6 +18,7 @@ from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from league_sdk.protocol.messages import METHODS, MessageType
+from league_sdk.typed_addresses import read_address
 
 logger = logging.getLogger("league_sdk.player")
 
@@ -50,13 +51,7 @@ def league_address(value: str) -> str:
     Raises:
         ValueError: not an http(s) address.
     """
-    try:
-        url = httpx.URL(value)
-    except httpx.InvalidURL:
-        url = httpx.URL()
-    if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 80) < 65536:
-        raise ValueError(f"{value!r} is not an address such as http://127.0.0.1:8000/mcp")
-    return value if url.path.strip("/") else value.rstrip("/") + "/mcp"
+    return value if read_address(value).path.strip("/") else value.rstrip("/") + "/mcp"
 
 
 def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, Any]:
@@ -92,7 +87,7 @@ def read_response(body: Any) -> dict[str, Any] | None:
     """The accepted response in a decoded reply, or None if the request should be repeated.
 
     Raises:
-        RegistrationRefused: the status is REJECTED, or an error that a retry would not change.
+        RegistrationRefused: the status is not ACCEPTED, or an error that a retry would not change.
     """
     if not isinstance(body, dict):
         return None

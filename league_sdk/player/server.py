@@ -77,7 +77,7 @@ class PlayerServer:
         await self._port.close()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one HTTP request; what is not MCP is answered with JSON, whatever it is."""
+        """Answer one HTTP request; what cannot be used is refused with JSON."""
         mounted = self._by_path.get(request.path) or self._by_path.get(request.path.lower())
         if mounted is None:
             return self._other(request)

@@ -62,8 +62,8 @@ class Reply:
 
     Attributes:
         status: the HTTP status.
-        body: JSON, or a stream of it; None without a body.
-        headers: the headers besides Content-Type and Content-Length.
+        body: JSON, or events of a stream that carry it; None without a body.
+        headers: without Content-Length, and with a Content-Type only for events.
     """
 
     status: int = 200

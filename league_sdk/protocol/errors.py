@@ -15,7 +15,7 @@
     ├── AuthError
     │   ├── TokenMissing            -32001 E011
     │   └── TokenInvalid            -32001 E012
-    └── RuleError                   -32000, the league refuses the request
+    └── RuleError                   -32000, the league refuses the request; E002 if it has no code of its own
         ├── UnknownPlayer           E005
         ├── RefereeNotRegistered    E013
         ├── UnknownLeague           E014
@@ -24,7 +24,8 @@
         ├── TooOften                E009   (HTTP 429)
         └── InternalError           -32603 E009: the server failed, nothing changed
 
-They are raised anywhere and turned into messages in one place, :func:`league_error` (004 2.9, 4.10; ruling, section 5).
+They are raised anywhere and turned into LEAGUE_ERROR messages in one place, :func:`league_error` (004 2.9, 4.10;
+ruling, section 5).
 """
 
 from __future__ import annotations
@@ -224,7 +225,7 @@ class InternalError(RuleError):
 
 
 def error_of(data: object, *, fallback: str) -> LeagueError:
-    """The error that a received LEAGUE_ERROR message describes.
+    """The error that a received LEAGUE_ERROR message describes; InvalidFormat if it is of none of these ``kinds``.
 
     Args:
         data: the message as received.
@@ -251,8 +252,8 @@ def rpc_codes() -> dict[str, list[int]]:
     return {code: sorted(codes) for code, codes in rpc_codes_of.items()}
 
 
-_NEVER_RAISED = (LeagueError, WireError, AuthError, RuleError)
-"""Inner nodes of the tree; only leaves and NotARequest are raised."""
+_NEVER_RAISED = (LeagueError, WireError, AuthError)
+"""Inner nodes of the tree that are not raised themselves; RuleError and NotARequest are."""
 
 
 def league_error(error: LeagueError, *, original_message_type: str | None) -> dict[str, Any]:

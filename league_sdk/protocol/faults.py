@@ -30,7 +30,7 @@ class Cause(StrEnum):
 
 
 OWN_SIDE = frozenset({Cause.REFEREE, Cause.LEAGUE})
-"""Causes that are not the player's fault: the match is void and played again."""
+"""Causes that are not the player's fault: the attempt does not count, and the match is played again."""
 
 BY_ERROR_CODE: dict[str, Cause] = {
     "E001": Cause.DEADLINE,
@@ -105,7 +105,7 @@ def of_lookup(number: int | None, *, caller: Cause) -> Cause:
     return caller if number is not None and number in _OWN_LOOKUPS else Cause.NAME_LOOKUP
 
 
-def cut_off(number: int | None) -> bool:
+def maybe_offline(number: int | None) -> bool:
     """Whether a failed attempt suggests that the caller itself has no network; one agent alone does not prove it.
 
     A failed name lookup says nothing about this, because the owner of the name controls its name server.

@@ -1,4 +1,7 @@
-"""The settings of a league by the names of the ruling's section 11, with their ranges."""
+"""The settings of a league by the names of the ruling's section 11, with their ranges.
+
+``docs/protocol.md`` says what each of them is.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +51,8 @@ class LeagueSettings(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _reject_booleans_for_numbers(cls, value: Any, info: ValidationInfo) -> Any:
-        """Reject booleans for numeric settings, because pydantic would read true as 1. Texts such as "2" are fine."""
+    def _reject_booleans(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject booleans where a setting is no boolean: pydantic would read true as 1. Texts such as "2" are fine."""
         if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
             raise ValueError("must not be true or false")
         return value
@@ -63,7 +66,10 @@ class LeagueSettings(BaseModel):
         return self
 
     def longest_match_s(self) -> float:
-        """The longest duration of a match, in seconds, if every try runs into its timeout (ruling, section 6)."""
+        """The longest duration in seconds of a match in which each player joins and moves once (ruling, section 6).
+
+        Every try times out in it. A game in turns may take longer.
+        """
         tries = self.max_retries + 1
         waits = sum(self.retry_base_s * self.retry_factor**n for n in range(self.max_retries))
         join = min(self.request_patience_s, tries * self.join_timeout_s + waits)
@@ -79,5 +85,5 @@ class LeagueSettings(BaseModel):
         return min(self.generic_timeout_s, self.referee_lease_s - self.fence_s())
 
     def for_referee(self) -> dict[str, Any]:
-        """The settings in ``start_match``: all but those that only the league manager needs."""
+        """The settings in ``start_match``: all but the numbers of players and what a registration needs."""
         return self.model_dump(exclude={"registration_code", "require_check", "min_players", "max_players"})

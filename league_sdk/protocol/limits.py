@@ -1,4 +1,4 @@
-"""Sizes and lengths that nothing in the protocol may exceed (003 section 7, our choice where silent)."""
+"""Limits on what agents send, and on what is kept and quoted of it (003 section 7, our choice where silent)."""
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_JSON_DEPTH = 32

@@ -20,7 +20,10 @@ _LIKE_IPV6 = re.compile(r"(?<![\w:.])[0-9a-f:]{4,39}(?![\w:])", re.IGNORECASE)
 
 
 def without_addresses(value: Any) -> Any:
-    """A text, or a JSON value with all texts in it, with every address replaced by :data:`MASK`."""
+    """A text, or a JSON value with all texts in it, with addresses replaced by :data:`MASK`.
+
+    These are URLs, IP addresses (but the shortest, such as ``::1``), and host names with a port.
+    """
     kind = type(value)
     if kind is str:
         return _mask(value)

@@ -333,7 +333,7 @@ def read(value: object) -> Note | str:
 
     Args:
         value: a note, the JSON of one, or a text. Earlier versions stored the sentences of :class:`Code`; such a text
-            becomes a note again. A sentence of a student's referee stays a text.
+            becomes a note again. Any other text, such as a sentence of a student's referee, stays a text.
     """
     if isinstance(value, Note):
         return value

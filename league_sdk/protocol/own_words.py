@@ -70,7 +70,9 @@ def words_of(body: Any, text: str = "") -> str:
 
 
 def says_only_unknown(body: Any, words: str) -> bool:
-    """Whether an agent says no more than that it does not know a method or path, as most do while spellings are tried.
+    """Whether an agent seems to say that it does not know a method or path, as most do while spellings are tried.
+
+    The code of its error decides, or a few typical words anywhere in what it said.
 
     Args:
         body: the decoded JSON of the reply.

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from league_sdk.protocol.redaction import redact, redact_text
+from league_sdk.protocol.redaction import hidden, redact, redact_text
 
 FIELDS = (
     "league_id",
@@ -141,13 +141,15 @@ def _about_of(record: logging.LogRecord) -> dict[str, Any]:
     return fields
 
 
-# Most records have one of a few messages: each is cleaned once.
-_clean_message = lru_cache(maxsize=512)(without_secrets)
+# Most records have one of a few messages: each is cleaned once, and again when more secrets are registered.
+@lru_cache(maxsize=512)
+def _clean_message(text: str, _hidden: tuple[str, ...]) -> str:
+    return without_secrets(text)
 
 
 class _Formatter(logging.Formatter):
     def _message(self, record: logging.LogRecord) -> str:
-        return _clean_message(record.getMessage()[:MAX_MESSAGE_CHARS])
+        return _clean_message(record.getMessage()[:MAX_MESSAGE_CHARS], hidden())
 
     def _trace(self, record: logging.LogRecord) -> str:
         """The exception of a record as text without secrets; empty without one."""

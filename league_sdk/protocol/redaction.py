@@ -44,7 +44,8 @@ _NAMED = re.compile(
 _SCHEME = re.compile(r"""(\b(?:bearer|basic)\s+)[^\s"'\\,;]{6,}""", re.IGNORECASE)
 _QUERY = re.compile(r"""([?&](?:code|token|key|secret)=)[^&\s"'\\<>]+""", re.IGNORECASE)
 _USERINFO = re.compile(r"""(://[^\s/:@"']*:)[^\s/@"']+(?=@)""")
-_hidden: set[str] = set()
+_hidden: list[str] = []
+"""The longest come first, because one may be a part of another."""
 
 
 def hide(*secrets: str) -> None:
@@ -53,12 +54,19 @@ def hide(*secrets: str) -> None:
     Args:
         secrets: for example the site's keys; those shorter than ``MIN_HIDDEN_CHARS`` characters are ignored.
     """
-    _hidden.update(secret for secret in secrets if len(secret) >= MIN_HIDDEN_CHARS)
+    new = {secret for secret in secrets if len(secret) >= MIN_HIDDEN_CHARS}
+    _hidden[:] = sorted({*_hidden, *new}, key=len, reverse=True)
+
+
+def hidden() -> tuple[str, ...]:
+    """The values that are registered so far."""
+    # Another thread may register one meanwhile.
+    return tuple(_hidden)
 
 
 def redact_text(text: str) -> str:
     """Remove tokens, credentials, codes in URLs, passwords in URLs and registered values from a text."""
-    for secret in _hidden:
+    for secret in hidden():
         text = text.replace(secret, BLANK)
     text = redact_tokens(text)
     text = _NAMED.sub(lambda match: match["before"] + BLANK, text)

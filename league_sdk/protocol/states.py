@@ -1,4 +1,4 @@
-"""States and their transitions: agents and matches (ruling, section 8), rounds and leagues (our choice)."""
+"""States of agents and matches (ruling, section 8), of rounds and leagues (our choice), and the transitions of some."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Wire(TypedDict):
 class Entry(TypedDict):
     """One message in the transcript.
 
-    ``n`` counts from 0 within an attempt; ``at`` is ISO 8601 with microseconds; ``sender`` and
+    ``n`` counts from 0 within an attempt; ``at`` is ISO 8601; ``sender`` and
     ``recipient`` are ids. For an answer ``elapsed_ms`` is the time since its request was sent and
     ``limit_ms`` its timeout. ``problem`` says what was wrong and ``notes`` what was unusual, both as
     :func:`league_sdk.protocol.notes.read` reads them. ``wire`` has the requests that led to the answer, if known.
@@ -86,7 +86,7 @@ def is_storable(text: str) -> bool:
 def storable(text: str) -> str:
     """Remove tokens from a text, and everything that a database or JSON reader may refuse (ruling, section 12).
 
-    NUL characters and lone surrogates, which may be in the answer of an agent, become replacement characters.
+    The answer of an agent may have NUL characters, which become U+FFFD, and lone surrogates, which become "?".
     """
     text = redact(text)
     if "\x00" in text:

@@ -145,7 +145,9 @@ class BoardGame(Game):
         return None
 
     def unfinished(self, state: State) -> dict[str, Any]:
-        """The final view with the fields of a result; ``choices`` has the moves of each player, null if there are none.
+        """The details of a result, whether the game was played to its end or stopped before: the final view, and more.
+
+        ``choices`` has the moves of each player, null if there are none.
 
         ``drawn_number`` and ``number_parity`` are null, because no number is drawn (004 4.6.1).
         """

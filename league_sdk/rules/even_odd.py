@@ -100,7 +100,7 @@ class EvenOdd(Game):
         return str(first), str(second)
 
     def chances(self, details: Mapping[str, Any]) -> Chances | None:
-        """A sure draw if both said the same; if not, each wins half of the time."""
+        """A sure draw if both said the same, else half of the time for each; unknown choices count as random ones."""
         choices = details.get("choices")
         known = list(choices.values()) if isinstance(choices, Mapping) else []
         if len(known) != 2 or not all(map(validate_choice, known)):

@@ -56,7 +56,8 @@ class Game(ABC):
         translations: its English sentences in other languages, by language: those of its refusals and outcomes, with
             places such as ``%(player)s`` for single words. Pages show them; agents are told the English.
         drawing: how pages draw a match: the name of a folder ``games/NAME`` of templates, ours or beside the game's
-            module in ``templates`` (docs/games.md). Empty: as a board if the view has one, else in words.
+            module in ``templates`` (docs/games.md). Empty: as a board if the view has one,
+            as envelopes if choices are hidden, else in words.
     """
 
     game_type: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Refusing illegal moves in all games: E004, with the code of 002 as ``legacy_code``."""
+"""Refusing illegal moves in all games but Even/Odd: E004, with the code of 002 as ``legacy_code``."""
 
 from __future__ import annotations
 

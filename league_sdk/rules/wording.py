@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 MAX_CHARS = 500
-"""Longer texts are not translated."""
+"""Longer texts are not translated, unless the caller allows it."""
 _NAME = re.compile(r"%\((\w+)\)[sd]")
 WORD = r"[\w.:+/–-]{1,40}"
 """A regular expression for what may fill a place of a sentence: one word, so that no text takes long to match."""
@@ -28,7 +28,12 @@ def is_usable(translations: object) -> bool:
 
 
 def translated(
-    text: str, translations: Iterable[Mapping[str, str]], quote: Callable[[str], str] = str, *, filling: str = WORD
+    text: str,
+    translations: Iterable[Mapping[str, str]],
+    quote: Callable[[str], str] = str,
+    *,
+    filling: str = WORD,
+    max_chars: float = MAX_CHARS,
 ) -> str | None:
     """A sentence of a game in another language; None if no game has a translation of it.
 
@@ -38,9 +43,10 @@ def translated(
         quote: turns the word that fills a place into its form in the translation, for example with marks around it
             that isolate its direction of writing.
         filling: a regular expression for what may fill a place.
+        max_chars: longer texts are not translated.
     """
     stem = text.rstrip(".")
-    if len(stem) > MAX_CHARS:
+    if len(stem) > max_chars:
         return None
     for sentences in translations:
         for english, translation in sentences.items():

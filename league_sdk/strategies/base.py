@@ -20,7 +20,8 @@ class Strategy:
 
     Attributes:
         quick: True if neither method ever waits for anything. They are then called on the event loop of the player's
-            server; those of any other strategy in a thread, so that a slow one does not keep the player from answering.
+            server. Methods of any other strategy that are not ``async def`` are called in a thread, so that a slow one
+            does not keep the player from answering.
         game_types: the games the player registers for; empty for every game that is installed.
     """
 
@@ -32,10 +33,10 @@ class Strategy:
 
         Args:
             options: what is allowed now, such as ``["even", "odd"]``.
-            context: what is known: ``match_id``, ``game_type``, ``opponent_id``, ``round_id``, ``deadline``,
-                ``timestamp`` (when the referee asked, by its clock), ``your_standings`` and all else that the referee
-                sent in its ``context``; ``numbers_drawn``, every number seen so far, and ``history``, the matches
-                played (004 9.4.4).
+            context: what is known: ``match_id``, ``game_type``, ``player_id``, ``opponent_id``, ``round_id``,
+                ``deadline``, ``timestamp`` (when the referee asked, by its clock), ``your_standings`` and all else that
+                the referee sent in its ``context``; ``numbers_drawn``, every number seen so far, and ``history``, the
+                matches played (004 9.4.4).
 
         Returns:
             One of ``options``. For anything else, or an error, the player falls back to a random one.
@@ -57,7 +58,10 @@ class Strategy:
         return random.choice(options)
 
     def on_result(self, result: dict[str, Any]) -> None:
-        """Called after each match with its row of the history (``result`` is WIN, LOSS or DRAW)."""
+        """Called after each GAME_OVER with its row of the history; ``result`` is WIN, LOSS, DRAW or CANCELLED.
+
+        The row of a cancelled match is not kept.
+        """
 
     def on_message(self, message: dict[str, Any]) -> None:
-        """Called with every message that asks for nothing: rounds, tables, errors, the end."""
+        """Called with every other message that asks for nothing: rounds, tables, errors, the end of the league."""

@@ -87,10 +87,11 @@ def _base_address(value: str) -> str:
         url = httpx.URL(value)
     except httpx.InvalidURL:
         url = httpx.URL()
-    if url.userinfo or url.query or url.fragment:
+    if url.userinfo or "?" in value or "#" in value:
         # Not shown: it may be a secret.
         raise NotSetUp(f"{URL_VARIABLE} must have no password, ? or # in it: a key belongs in {KEY_VARIABLE}")
-    if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 80) < 65536:
+    port = 80 if url.port is None else url.port
+    if url.scheme not in ("http", "https") or not url.host or not 0 < port < 65536:
         raise NotSetUp(f"{URL_VARIABLE} is not an address such as http://127.0.0.1:11434/v1")
     return value.rstrip("/").removesuffix(PATH)
 

@@ -100,7 +100,7 @@ class LanguageModel(Careful):
         return chosen[0]
 
     def _say(self, problem: NoAnswer, context: dict[str, Any]) -> None:
-        """Say why the model did not decide: in the terminal each cause once, or it would say nothing else."""
+        """Say why the model did not decide: in the terminal each cause once, or it would be full of them."""
         about = {"model": self.settings.name, "match_id": context.get("match_id")}
         self.note("MODEL_NOT_USED", about | {"problem": str(problem), "detail": problem.detail})
         if str(problem) not in self._logged:

@@ -1,8 +1,8 @@
 """History: looks for patterns in what was drawn (004 3.6.2).
 
 The idea: take the last five parities that were drawn, such as even odd odd even odd. If the same five in a row were
-seen before, look at what came next then, and choose what came more often. If not, try with the last four, three, two,
-one. If no pattern says anything, choose what was drawn more often at all.
+seen at least twice before, choose what came next more often. If not, or if both came equally often, try with the last
+four, three, two, one. If no pattern says anything, choose what was drawn more often at all.
 
 What it can gain: it finds a draw that repeats itself, such as one that takes turns or a generator that is broken, and
 is then right nearly always. It also notices a draw that favours one parity, but a plain count (frequency.py) does so
@@ -21,7 +21,7 @@ from typing import Any
 from league_sdk.strategies.frequency import Frequency, parities_drawn
 
 MAX_LENGTH = 5
-"""How many parities in a row are compared; with more, 32 and then 64 different rows would hardly ever repeat."""
+"""How many parities in a row are compared; these are 32 different rows, and with more of them few would ever repeat."""
 MIN_SEEN = 2
 """How often a row of parities must have been seen before to count as a pattern."""
 

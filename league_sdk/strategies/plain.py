@@ -3,8 +3,8 @@
 What they can gain: nothing to compute, nothing to break, and nobody can read their next choice out of the draws. In
 Even/Odd each of them guesses right in half of all matches, as does everything else.
 
-What they cannot gain: a win more. An opponent who notices that you always say "even" cannot win more often by it,
-either; it can only decide whether the two of you draw (it says "even", too) or one of you wins (it says "odd").
+What they cannot gain: more wins than that. An opponent who notices that you always say "even" cannot win more often by
+it, either; it can only decide whether the two of you draw (it says "even", too) or one of you wins (it says "odd").
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ def ask(strategy: Strategy, options: list[Any], shown: dict[str, Any] | None, co
 
 def main() -> None:
     """Answer questions until standard input ends."""
-    os.nice(NICENESS)
+    # Windows has none.
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     strategy = house_agent(*sys.argv[1:3])
     for line in sys.stdin:
         sys.stdout.write(f"{json.dumps(ask(strategy, *json.loads(line)))}\n")

@@ -21,7 +21,7 @@ def thinking_time(budget_s: float, context: dict[str, Any], now: datetime) -> fl
     """Seconds for a move: the strategy's own budget, or less if the deadline is near.
 
     Args:
-        budget_s: what the strategy takes if nobody is in a hurry.
+        budget_s: what the strategy takes if the deadline is far enough away.
         context: the context of the move, with its ``deadline`` and the ``timestamp`` of the call if they are known.
         now: the time by the clock of this machine.
     """
@@ -33,7 +33,7 @@ def time_left(context: dict[str, Any], now: datetime) -> float | None:
     """Seconds until the deadline; None without one.
 
     If by our clock the deadline is over already, or farther away than it was for the referee when it asked, our clock
-    is wrong. Then the result is the time that the referee gave for the move.
+    is wrong. Then the result is the time that the referee gave for the move, if it said when it asked.
     """
     deadline = _moment(context.get("deadline"))
     if deadline is None:

@@ -199,7 +199,10 @@ class Client:
         return received.reply(time.monotonic() - started_at, more_behind=more_behind)
 
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> int | None:
-        """DELETE something at an address, within ``limit_s`` seconds: the HTTP status, or None if no answer came."""
+        """DELETE something at an address, within ``limit_s`` seconds: the HTTP status, or None if no answer came.
+
+        None also means that the policy does not allow the call.
+        """
         _PROGRESS.set(_Progress())
         with suppress(TimeoutError, Forbidden, aiohttp.ClientError, OSError, ValueError):
             called = self._policy.check_url(url).url
@@ -216,7 +219,7 @@ class Client:
 
         Many servers close a connection after an error without saying so, which is not the agent's fault. Whatever we
         send may arrive twice (ruling, sections 6 and 10); all tries share one limit. If a new connection breaks, the
-        call fails, so the loop ends at the latest when no kept connection is left.
+        call fails, so the loop ends at the latest when no kept connection is left. A body in pieces is sent only once.
         """
         progress = _PROGRESS.get()
         while True:

@@ -35,7 +35,7 @@ class CallFailed(Exception):
         connected: whether the request may have reached the agent.
         cause: whose fault it is; REFEREE or LEAGUE if this machine could not even try.
         detail: what happened, in words for the owner of the agent; by default the problem.
-        cut_off: this machine may have no network; whether another agent can be called shows it.
+        maybe_offline: this machine may have no network; whether another agent can be called shows it.
         way: a :class:`league_sdk.protocol.inbox.Way`; empty for a call at the agent's address.
     """
 
@@ -48,7 +48,7 @@ class CallFailed(Exception):
         connected: bool,
         cause: Cause | None = None,
         detail: Note | None = None,
-        cut_off: bool = False,
+        maybe_offline: bool = False,
         way: str = "",
     ) -> None:
         super().__init__(str(problem))
@@ -56,7 +56,7 @@ class CallFailed(Exception):
         self.connected = connected
         self.cause = cause or faults.of_error(self.error_code)
         self.detail = detail or problem
-        self.cut_off = cut_off
+        self.maybe_offline = maybe_offline
         self.way = way
 
 
@@ -142,5 +142,5 @@ def _no_connection(number: int | None, caller: Cause) -> NotReached:
         connected=False,
         cause=cause,
         detail=_DETAILS.get(number or 0),
-        cut_off=faults.cut_off(number),
+        maybe_offline=faults.maybe_offline(number),
     )

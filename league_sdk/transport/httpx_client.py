@@ -20,7 +20,7 @@ from league_sdk.transport.replies import Received, receive
 
 
 class HttpxClient(Client):
-    """Calls outside of matches: agents under check, the league manager."""
+    """A client for calls outside matches: in checks and practice matches, and from a referee to the league manager."""
 
     async def _send(
         self, url: str, content: bytes | AsyncIterable[bytes], headers: Mapping[str, str] | None

@@ -26,7 +26,8 @@ MAX_LOOKUPS_PER_ZONE = 4
 RESERVED_FOR_FOUND = 16
 """Lookups reserved for names that were found before: new names never take the last threads."""
 MAX_LOOKUPS_OF_SLOW_ZONES = 12
-"""The limit for all zones together whose last lookup took longer than :data:`SLOW_S`."""
+"""The limit for all slow zones together; a zone is slow from a lookup of more than :data:`SLOW_S` until a quick one
+finds a name."""
 SLOW_S = 1.0
 MAX_REMEMBERED = 4096
 """How many names that were found, and how many zones that were slow, are remembered; the oldest are forgotten first."""
@@ -94,7 +95,7 @@ class Lookups:
     Args:
         max_lookups: how many run at a time.
         clock: monotonic seconds.
-        getaddrinfo: asks the system; by default :func:`socket.getaddrinfo`, as it is at that time.
+        getaddrinfo: asks the system; by default what :func:`socket.getaddrinfo` is at each lookup.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Lookups:
         """Look a name up, from any thread; equal requests share one lookup.
 
         Args:
-            answer: called once, in another thread, with what was found and what went wrong.
+            answer: called once with what was found and what went wrong.
             more: ``family``, ``type``, ``proto`` and ``flags`` of ``socket.getaddrinfo``; 0 if left out.
         """
         key = (host, port, *(more.get(name, 0) for name in ("family", "type", "proto", "flags")))

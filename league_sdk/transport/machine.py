@@ -20,7 +20,7 @@ _FAR_AWAY = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 def is_own(address: IP) -> bool:
-    """Whether an address is this machine's own, which only such an address can be bound to; True if that is unknown."""
+    """Whether an address is this machine's own: a socket can be bound to no other. True if that is unknown."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -89,7 +89,7 @@ def is_network_or_broadcast(address: IP) -> bool:
 
 
 def _networks() -> list[ipaddress.IPv4Network]:
-    """The IPv4 networks that this machine is in, by its routing table; only the loopback network if it has none."""
+    """The IPv4 networks that this machine is in, by its routing table; if that cannot be read, only the loopback's."""
     networks = [ipaddress.IPv4Network("127.0.0.0/8")]
     try:
         lines = _ROUTES.read_text().splitlines()[1:]

@@ -28,8 +28,8 @@ class _Name:
     """What is known of one name. The times are seconds of the clock.
 
     Attributes:
-        addresses: None until a lookup has ended.
-        known_at: when that was.
+        addresses: None while they are not known; empty if it has none, or if its name server was silent for too long.
+        known_at: when they became known.
         asked_at: when the last lookup began.
         wanted_since: when a caller first asked for the addresses that are not known.
         pending: whether a lookup is under way.
@@ -68,7 +68,7 @@ class Names:
 
         Args:
             host: the name, in lower case.
-            tell: called in another thread when the lookup has ended.
+            tell: called when the lookup has ended: in another thread, or in this one if none could be started.
         """
         with self._lock:
             name = self._names.setdefault(host, _Name())

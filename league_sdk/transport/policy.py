@@ -27,7 +27,7 @@ NEVER_CALLED = (
     "0.0.0.0/8",  # "this host", which connects to the caller's own machine
     "169.254.0.0/16",  # link-local: metadata of most clouds
     "100.100.100.200/32",  # metadata, Alibaba
-    "168.63.129.16/32",  # the machine's agent, Azure
+    "168.63.129.16/32",  # Azure's service for its virtual machines
     "192.0.0.192/32",  # metadata, Oracle
     "224.0.0.0/4",  # multicast
     "240.0.0.0/4",  # reserved, and broadcast
@@ -53,7 +53,7 @@ NEVER_CALLED_PORTS = frozenset(
     {21, 22, 23, 25, 53, 69, 110, 111, 119, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515}
     | {526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995}
 )
-"""Ports of mail, shells, file and name services: no agent listens there, and browsers refuse them, too (Fetch)."""
+"""Ports of mail, shells, file and name services: no agent listens there, and browsers refuse nearly all of them."""
 
 
 class Forbidden(Exception):

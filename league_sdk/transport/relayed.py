@@ -23,6 +23,7 @@ from league_sdk.transport.replies import Reply, receive
 
 RELAYED = "http"
 """The field of an answer with {status, headers, body or base64}, or {problem, sent} if no reply came."""
+_LEAGUE_AWAY = "the league manager, which hands messages to this agent, could not be reached or stood still"
 
 
 async def reply_of(response: Mapping[str, Any], elapsed_s: float) -> Reply:
@@ -34,7 +35,8 @@ async def reply_of(response: Mapping[str, Any], elapsed_s: float) -> Reply:
 
     Raises:
         NotReached: E009, a relay could not reach its server.
-        Broken: E009, the server broke the connection off, or what the relay says of its reply cannot be read.
+        Broken: E009, the server broke the connection off, its reply is too large, or what the relay says of it cannot
+            be read.
     """
     http = response.get(RELAYED)
     if not isinstance(http, Mapping):
@@ -50,6 +52,9 @@ async def reply_of(response: Mapping[str, Any], elapsed_s: float) -> Reply:
     try:
         raw_headers = [(str(name).encode(), str(value).encode()) for name, value in headers.items()]
         received = await receive(status, old_http=False, raw_headers=raw_headers, parts=_once(_raw(http)))
+    except Broken as error:
+        error.way = Way.BRIDGE
+        raise
     except (zlib.error, binascii.Error, ValueError):
         raise _unreadable() from None
     return replace(received.reply(elapsed_s, more_behind=False), way=Way.BRIDGE)
@@ -68,6 +73,15 @@ def unanswered() -> TimedOut:
 def lost() -> NotReached:
     """E009: the message was handed over, and perhaps lost with the line on which it went."""
     return NotReached(note(Code.TAKEN_UNANSWERED), connected=True, cause=Cause.DEADLINE, way=Way.INBOX)
+
+
+def league_away(*, connected: bool = False) -> NotReached:
+    """E009: the league manager could not be called, or one of its processes stood still.
+
+    Args:
+        connected: the agent has the message. If not, nobody knows whether it was connected.
+    """
+    return NotReached(_LEAGUE_AWAY, connected=connected, cause=Cause.LEAGUE, way=Way.INBOX)
 
 
 def too_large() -> Broken:

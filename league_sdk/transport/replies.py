@@ -34,7 +34,7 @@ class Reply:
     Attributes:
         body: the decoded JSON; None if the body was empty or could not be read.
         problem: why the body could not be read; empty if it could.
-        elapsed_s: seconds since the request was sent.
+        elapsed_s: seconds from the beginning of the call, with the lookup of the name, to the end of the reply.
         headers: names in lower case.
         text: the beginning of a body that could not be read, and the end of a long one.
         notes: what was wrong with the reply and was tolerated.
@@ -70,7 +70,7 @@ class Received:
         """The reply with its body decoded.
 
         Args:
-            elapsed_s: seconds since the request was sent.
+            elapsed_s: seconds since the call began.
             more_behind: whether more bytes came after the reply.
         """
         body, problem = _decoded(self.raw, self.headers.get("content-type", ""))
@@ -79,7 +79,7 @@ class Received:
         return Reply(self.status, body, problem, elapsed_s, self.headers, text, tuple(notes))
 
     def _oddities(self) -> list[Note]:
-        """Notes on what was wrong with a reply that could be read all the same."""
+        """Notes on what is unusual about a reply, whether its body can be read or not."""
         raw, headers = self.raw, self.headers
         notes: list[Note] = []
         if self.old_http:

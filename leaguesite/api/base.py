@@ -27,7 +27,7 @@ REFUSED = {
     404: "There is no such thing.",
     409: "It cannot be done as things stand; the sentence says what to do first.",
     422: "A value cannot be used; `field` names it.",
-    429: "Too many wrong keys or requests came from this address. The header Retry-After has the seconds to wait.",
+    429: "Too many wrong keys or requests came, from this address or in all. Retry-After has the seconds to wait.",
     503: "The database ended the request. It may be sent again; the header Retry-After has the seconds to wait.",
 }
 """What each status of a refusal means."""

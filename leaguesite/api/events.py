@@ -58,7 +58,8 @@ class Wanted(Schema):
 @router.get("/leagues/{league_id}/events", tags=["public"], response={200: Feed} | refusals(404, 422))
 def show_events(request: HttpRequest, league_id: str, query: Query[Wanted]) -> Feed:
     """What has happened in a league, from the beginning or after the previous answer. While its board is frozen the
-    feed ends with the freeze, and goes on when it is unveiled. No event comes twice and none is left out."""
+    feed ends with the freeze, and goes on when the freeze is over. No public event is left out, and none comes twice,
+    unless `reset` is true."""
     league = get_league(league_id)
     view = sight.public(league)
     shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=registry.PUBLIC)

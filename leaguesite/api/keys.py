@@ -23,7 +23,7 @@ class InstructorKey(HttpBearer):
         """Whether the key is right.
 
         Raises:
-            TooOften: too many wrong keys came from the sender's IP address.
+            TooOften: too many wrong keys came, from the sender's IP address or in all.
         """
         return self.opens(token, sender_of(request).ip)
 

@@ -132,7 +132,11 @@ def _list(
 
     def render(seen: View) -> bytes:
         part = make(seen, want)
-        head = {f"X-{key.replace('_', '-').title()}": str(value) for key, value in part.more(want).items() if value}
+        head = {
+            f"X-{key.replace('_', '-').title()}": str(value)
+            for key, value in part.more(want).items()
+            if value is not None
+        }
         return json.dumps(head).encode() + b"\n" + part.rows.encode()
 
     head, _newline, rows = kept.answer(league, ("api", name, staff, want), view, render).partition(b"\n")

@@ -77,8 +77,9 @@ class Wanted(Schema):
 
 @router.get("/leagues/{league_id}/ledger", tags=["public"], response={200: LedgerPart} | refusals(404, 422))
 def show_ledger(request: HttpRequest, league_id: str, query: Query[Wanted]) -> HttpResponse:
-    """Public parts and digests of a league's events, for `python -m league_sdk verify`. While the board is frozen it
-    ends with the freeze. The first answer also has the points and the table; `next` goes on, null is the end."""
+    """Public parts and digests of a league's events, for `python -m league_sdk verify`. While the board is frozen,
+    the last event is the one that froze it. The first answer also has the points and the table; `next` goes on, null is
+    the end."""
     league = get_league(league_id)
     view = sight.public(league)
     if query.upto is not None:

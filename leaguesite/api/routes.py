@@ -113,7 +113,7 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(TooOften)
 def too_often(request: HttpRequest, error: TooOften) -> HttpResponse:
-    """Too many wrong keys came from the sender's IP address."""
+    """Too many wrong keys came, from the sender's IP address or in all."""
     seconds = error.context["retry_after_s"]
     content = {"error": too_many_attempts(seconds), "field": None}
     response = api.create_response(request, content, status=429)
@@ -132,10 +132,10 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """A body that does not fit its schema: the first field that is wrong."""
+    """A body, a query or a file that does not fit its schema: the first field that is wrong."""
     first = error.errors[0]
-    # The location begins with "body" and the name of the operation's argument, or with "query" alone.
-    field = ".".join(str(part) for part in first["loc"][1 if first["loc"][0] == "query" else 2 :]) or "body"
+    # The location begins with "body" and the name of the operation's argument, or with "query" or "file" alone.
+    field = ".".join(str(part) for part in first["loc"][2 if first["loc"][0] == "body" else 1 :]) or "body"
     return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 

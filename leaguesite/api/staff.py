@@ -1,4 +1,4 @@
-"""Endpoints that only the instructor may read: they show what the actions at the same paths (POST) change."""
+"""Endpoints that only the instructor may read: they show what the actions (POST) at or below the same paths change."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def _read(path: str, row: Any, action: str) -> Callable[[_View], _View]:
 
     Args:
         row: the schema of the answer.
-        action: the action of the same path, under whose name the metrics count requests of both.
+        action: the name under which the metrics count requests of this path: that of the action at it, if there is
+            one.
     """
     decorator: Callable[[_View], _View] = router.get(
         f"/leagues/{{league_id}}{path}",
@@ -151,7 +152,7 @@ def show_freeze(request: HttpRequest, league_id: str) -> HttpResponse:
 
 @_read("/roles", list[RoleRow], "give_role")
 def show_roles(request: HttpRequest, league_id: str) -> HttpResponse:
-    """Who runs a league besides the superusers."""
+    """Who has which role in a league; superusers need none."""
     return answer(role_lines(get_league(league_id)))
 
 
@@ -174,5 +175,5 @@ def show_roster(request: HttpRequest, league_id: str) -> HttpResponse:
 @_read("/names", list[NameRow], "show_names")
 def show_names(request: HttpRequest, league_id: str) -> HttpResponse:
     """Registrations that were refused because their names look like others', and that nobody has let in."""
-    rows = lookalikes.refused(league_id=get_league(league_id).pk, everywhere=True)
+    rows = lookalikes.refused(league_id=get_league(league_id).pk)
     return answer([_name_line(row) for row in rows])

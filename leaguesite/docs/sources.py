@@ -29,7 +29,7 @@ _FENCED = re.compile(r"^(?: *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
 
 
 def slug(title: str, _separator: str = "-") -> str:
-    """The anchor of a heading, as the tests and GitHub make it."""
+    """The anchor of a heading, as the tests and GitHub make it. mkdocs calls it, and passes a separator."""
     return re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
 
 
@@ -100,7 +100,7 @@ def relinked(text: str, page: str, link: Callable[[str], str], titles: Mapping[s
 
 
 def target(page: str, path: str) -> str:
-    """The target of a relative link of a page: the name of a page, or a path from the repository's root."""
+    """The target of a page's relative link: the name of a page, or a path from ``docs/`` or the repository's root."""
     file = next((outside for outside, name in ELSEWHERE.items() if name == page), f"docs/{page}")
     linked = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
     if linked in ELSEWHERE:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from league_sdk.transport import machine
 
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
+MAX_PORT = 65535
 
 
 def lan_address() -> str:
@@ -75,11 +77,9 @@ def names_of_this_machine() -> list[str]:
     """The names and addresses by which others may call this machine."""
     name = socket.gethostname().lower()
     names = {name, f"{name.partition('.')[0]}.local", lan_address()}
-    try:
+    # A machine that cannot look up its own name still has its address.
+    with suppress(OSError):
         names.update(str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET))
-    except OSError:
-        # A machine that cannot look up its own name still has its address.
-        names.add("localhost")
     return sorted(names)
 
 
@@ -96,7 +96,7 @@ def is_free(host: str, port: int) -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-            # Binding succeeds where another process listens at another address; listening does not.
+            # Another process that has bound the port, too, may have begun to listen meanwhile.
             probe.listen(1)
         except OSError:
             return False
@@ -107,9 +107,10 @@ def next_free(host: str, port: int, used: set[int]) -> int:
     """The first free port from ``port`` on that is not in ``used``.
 
     Raises:
-        OSError: none of the next two hundred is free.
+        OSError: none of these two hundred is free, or of those up to :data:`MAX_PORT`.
     """
-    for candidate in range(port, port + 200):
+    last = min(port + 199, MAX_PORT)
+    for candidate in range(port, last + 1):
         if candidate not in used and is_free(host, candidate):
             return candidate
-    raise OSError(f"no free port from {port} to {port + 199}")
+    raise OSError(f"no free port from {port} to {last}")

@@ -1,4 +1,4 @@
-"""Back up a running site into one archive: the database as of one moment, keys, the referees' ports.
+"""Back up a running site into one archive: the database as of one moment, keys, the ports of its child processes.
 
 It is one archive, so that nobody keeps a database without the keys that its tokens were made with. Restoring needs no
 command of ours (docs/deployment.md).
@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from psycopg.pq import Conninfo
 
 SQLITE, POSTGRES = "league.sqlite3", "league.sql"
 BESIDE = ("keys", "ports.json")
@@ -94,9 +96,7 @@ def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
     if shutil.which("pg_dump") is None:
         raise BackupFailed("pg_dump is not installed: it comes with PostgreSQL's client (postgresql-client).")
     target.touch(mode=0o600)
-    # In the environment, as everybody on the machine can see a command line.
-    variables = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
-    connection = {variable: database[name] for variable, name in variables.items() if database[name]}
+    connection = libpq_variables(database)
     # As text, so that secrets are left out before anything is on the disk.
     command = ["pg_dump", "--format=plain", "--encoding=UTF8", "--no-owner", "--no-privileges"]
     with tempfile.TemporaryFile() as errors, target.open("wb") as dump:
@@ -106,6 +106,22 @@ def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
             errors.seek(0)
             raise BackupFailed(f"pg_dump failed: {errors.read().decode(errors='replace').strip()}")
     return target
+
+
+def libpq_variables(database: dict[str, Any]) -> dict[str, str]:
+    """How PostgreSQL's programs reach a database: in the environment, as everybody on the machine sees a command line.
+
+    Args:
+        database: as in Django's setting DATABASES.
+    """
+    names = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
+    options = database.get("OPTIONS", {})
+    keywords = {
+        option.envvar.decode(): str(options[keyword])
+        for option in Conninfo.get_defaults()
+        if option.envvar is not None and (keyword := option.keyword.decode()) in options
+    }
+    return keywords | {variable: database[name] for variable, name in names.items() if database.get(name)}
 
 
 def without_secrets(dump: Iterable[bytes]) -> Iterator[bytes]:

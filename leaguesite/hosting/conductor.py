@@ -7,7 +7,7 @@ import signal
 import sys
 
 from league_sdk import collector
-from leaguesite.hosting import monitor, shared
+from leaguesite.hosting import monitor, shared_folder
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
 from matches.inbox import serving
@@ -24,7 +24,7 @@ def conduct(host: str, port: int) -> None:
         host: the address for health and metrics.
         port: their port; 0 for none.
     """
-    collector.settle()
+    collector.exempt_loaded_objects()
     asyncio.run(_conduct(host, port))
 
 
@@ -36,9 +36,9 @@ async def _conduct(host: str, port: int) -> None:
         loop.add_signal_handler(number, stop.set)
     conductor = Conductor(conductor_thread)
     tasks = [loop.create_task(conductor.run()), loop.create_task(monitor.watch(conductor, host, port))]
-    tasks += serving.start(conductor_thread)
-    if shared.is_wanted():
-        tasks.append(loop.create_task(shared.keeper(lambda: conductor.leads).keep()))
+    tasks += serving.start(conductor_thread, has_lines=False)
+    if shared_folder.is_wanted():
+        tasks.append(loop.create_task(shared_folder.keeper(lambda: conductor.leads).keep()))
     stopping = loop.create_task(stop.wait())
     await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():

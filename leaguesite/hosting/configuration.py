@@ -1,6 +1,6 @@
 """The configuration that an instructor gives a site at its start: ``--config FOLDER``, laid out as in 004 9.3.
 
-It is read once, as a whole, before anything is changed. The files in SHARED are written and never read.
+It is read once, as a whole, before anything is changed. A folder in SHARED, which the site writes itself, is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.transcript import is_storable
 from league_sdk.rules.registry import describe, games
 from leaguesite.environment import UnusableData
-from leaguesite.hosting import shared
+from leaguesite.hosting import shared_folder
 from matches.league import opening
 from matches.league.errors import ActionRefused
 from matches.models import League
@@ -34,6 +34,7 @@ SYSTEM, GAMES = "system.json", "games/games_registry.json"
 PROTOCOL = "league.v2"
 OPEN_STATUSES = ("ACTIVE", LeagueState.REGISTRATION)
 OTHER_STATUSES = ("INACTIVE", *(state for state in LeagueState if state != LeagueState.REGISTRATION))
+_TO_OPEN, _TO_LEAVE_OUT = " or ".join(OPEN_STATUSES), " or ".join(OTHER_STATUSES)
 FACTORS = {"exponential": 2, "fixed": 1}
 """``retry_factor`` of each ``backoff_strategy``."""
 TIEBREAKERS = ["points", "wins", "draws", "player_id"]
@@ -119,7 +120,7 @@ def read(folder: Path) -> Configuration:
     Raises:
         UnusableConfig: in one sentence.
     """
-    if folder.resolve().is_relative_to(shared.folder().resolve()):
+    if folder.resolve().is_relative_to(shared_folder.folder().resolve()):
         raise UnusableConfig(f"--config {folder} is in the folder that the site writes: copy it elsewhere and edit it.")
     leagues = sorted((folder / "leagues").glob("*.json"))
     if not leagues and not any((folder / name).is_file() for name in (SYSTEM, GAMES)):
@@ -177,7 +178,7 @@ def _league(
     """What to open a league with; None for one that is not to be opened."""
     league: LeagueConfig = loader.load_league(path.stem)
     if league.status not in (*OPEN_STATUSES, *OTHER_STATUSES):
-        raise _wrong(path, "status", league.status, "ACTIVE, or another state to leave it out")
+        raise _wrong(path, "status", league.status, f"{_TO_OPEN} to open it, or {_TO_LEAVE_OUT} to leave it out")
     if league.game_type not in (games() if offered is None else offered):
         raise _wrong(path, "game_type", league.game_type, ", ".join(games() if offered is None else offered))
     if league.scoring.tiebreakers != TIEBREAKERS:

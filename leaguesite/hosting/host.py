@@ -17,7 +17,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.log_files import FOLDER_VARIABLE
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite.environment import UnusableData
-from leaguesite.hosting import shared
+from leaguesite.hosting import shared_folder
 from leaguesite.hosting.addresses import host_of, is_elsewhere, is_free, next_free
 from leaguesite.hosting.children import Child
 from leaguesite.hosting.place import ensure_league, local_url
@@ -86,7 +86,7 @@ class Host(Web):
         self._watching = loop.create_task(self._watch_demo())
         self._background = [loop.create_task(self._conductor.run())]
         if self._site.with_shared:
-            self._background += [loop.create_task(shared.keeper(self._writes_shared).keep())]
+            self._background += [loop.create_task(shared_folder.keeper(self._writes_shared).keep())]
 
     # Children --------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Host(Web):
 
 
 class _Ports:
-    """The port of each child, kept in a file: a referee's id follows from its name and port."""
+    """The port of each child, kept in a file: the league knows a referee again by its name and port."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -233,7 +233,7 @@ def _referee_name(number: int) -> str:
 
 
 def _demo_may_run() -> bool:
-    """Whether the demo may be played: on a site without a league that was started, unless it has been stopped."""
+    """Whether the demo may be played: unless another league was started or has its id, or the demo was stopped."""
     if League.objects.filter(demo=True, state=LeagueState.STOPPED).exists():
         return False
     if League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=False).exists():

@@ -13,7 +13,7 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from leaguesite.environment import LOOPBACK, UnusableData, security
-from leaguesite.hosting.addresses import EVERYWHERE, host_of, is_elsewhere, is_free, names_of_this_machine
+from leaguesite.hosting.addresses import EVERYWHERE, MAX_PORT, host_of, is_elsewhere, is_free, names_of_this_machine
 from matches.league import opening
 from matches.models import League
 from matches.view.offered import offered_games
@@ -43,7 +43,7 @@ def apply_addresses(*, public_url: str, host: str, port: int) -> None:
     Args:
         public_url: the address students use.
         host: the address it listens at.
-        port: its port, which no agent can have.
+        port: its port, which no agent on this machine can have.
     """
     names = {host_of(public_url), host_of(local_url(host, port))}
     if host in EVERYWHERE:
@@ -63,11 +63,13 @@ def apply_addresses(*, public_url: str, host: str, port: int) -> None:
 
 
 def require_port(host: str, port: int) -> None:
-    """Refuse a port that somebody else listens at.
+    """Refuse a port that somebody else listens at, and a number that no port has.
 
     Raises:
         CommandError: with a sentence that says what to do.
     """
+    if not 1 <= port <= MAX_PORT:
+        raise CommandError(f"--port {port} cannot be used: choose a port from 1 to {MAX_PORT}.")
     if not is_free(host, port):
         raise CommandError(f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port.")
 

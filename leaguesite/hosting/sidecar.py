@@ -138,7 +138,7 @@ class Sidecar:
         return fragments, failure
 
     def _started(self) -> Connection[Any, Any] | None:
-        """The connection to the sidecar; None while it is starting."""
+        """The connection to the sidecar, which is started if it is time; None while no sidecar is ready."""
         if self._connection is None and not self._closed and self._clock() >= self._start_at:
             self._spawn()
         if not self._ready and self._connection is not None:

@@ -28,7 +28,7 @@ from django.db import close_old_connections
 from django.urls import reverse
 
 from league_sdk import collector
-from leaguesite.hosting import shared
+from leaguesite.hosting import shared_folder
 from leaguesite.observing import logs
 from matches.audience import pages
 from matches.audience.pages import PageKey
@@ -37,7 +37,8 @@ from matches.view import luck
 logger = logging.getLogger(__name__)
 
 SHARED_INTERVAL_S = 1.0
-"""How often the database is asked, by one short statement, whether a league has changed."""
+"""How long the sidecar waits, after a pass and the pause that follows it, before the next pass. A pass begins with one
+short statement, which asks the database whether a league has changed."""
 
 
 def serve(connection: Connection[Any, Any]) -> NoReturn:
@@ -64,7 +65,7 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
 def _keep_shared() -> None:
     try:
         # No message tells this process that a league has changed, so it asks the database.
-        asyncio.run(shared.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
+        asyncio.run(shared_folder.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
     except Exception:
         logger.exception("SHARED cannot be kept up to date: the sidecar ends, and the host starts another one")
     finally:
@@ -93,7 +94,7 @@ def main() -> None:
         luck.keeper.start = luck.in_a_thread
         # Loads the views, which takes most of a second that the first browser would wait for.
         reverse("index")
-        collector.settle()
+        collector.exempt_loaded_objects()
         if keep_shared:
             threading.Thread(target=_keep_shared, name="keeper", daemon=True).start()
         connection.send("ready")

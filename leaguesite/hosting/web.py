@@ -15,6 +15,7 @@ from league_sdk.transport.client import Client
 from leaguesite.hosting.place import apply_addresses, check_migrations
 from leaguesite.hosting.sidecar import Sidecar
 from leaguesite.mcp import mounting
+from leaguesite.mcp.telling import keep_telling
 from leaguesite.observing import health
 from leaguesite.serving.daphne_server import CappedServer
 from leaguesite.serving.threads import AGENTS, THREADS, live_thread
@@ -60,8 +61,9 @@ class Web:
 
         live_hub.render = self._sidecar.fragments
         self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
-        collector.settle()
-        # Streams and sockets stay open: a class has more of them than many systems let a process begin with.
+        collector.exempt_loaded_objects()
+        # Streams and sockets stay open: for a class of students they are more than many systems let a process open at
+        # first.
         raise_file_limit()
         self._server.run()
 
@@ -72,8 +74,9 @@ class Web:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         self._start()
-        self._background += [loop.create_task(mounting.keep_telling()), loop.create_task(self._look_at_sidecar())]
-        self._background += serving.start(THREADS[AGENTS])
+        telling = loop.create_task(keep_telling(mounting.server.listeners))
+        self._background += [telling, loop.create_task(self._look_at_sidecar())]
+        self._background += serving.start(THREADS[AGENTS], has_lines=True)
 
     async def _look_at_sidecar(self) -> None:
         loop = asyncio.get_running_loop()
@@ -108,8 +111,10 @@ class Web:
         """End in good order."""
         hub.close()
         mounting.server.close()
-        await self._end_background()
         await self._server.drain(DRAIN_TIMEOUT_S)
+        # Only now: what the last requests bring is passed on to other processes.
+        await self._end_background()
+        self._server.stop()
 
     def _quit(self) -> None:
         """End at once."""

@@ -21,7 +21,7 @@ MAX_LINES_PER_ADDRESS = 1000
 
 MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS = 1000, 300
 """How many sockets may be open whose token is not checked yet. Anybody may open one, so they are counted apart from the
-lines, and keep no agent out."""
+lines, and keep out no agent that sends a token that this process knows in the Authorization header."""
 
 
 def owner_of(token: str, address: str) -> Agent:
@@ -52,8 +52,8 @@ def _refuse(wait: Wait | None) -> None:
         raise counting.too_often(wait)
 
 
-class Seats:
-    """Counts open lines by address; used on the event loop only.
+class LineCounts:
+    """Counts open lines by address, and refuses too many; used on the event loop only.
 
     Args:
         max_lines: lines of all addresses together.
@@ -86,7 +86,7 @@ class Seats:
                 del self._open[network]
 
 
-SEATS = Seats()
-"""The seats of this process."""
-DOORSTEP = Seats(MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS)
-"""For sockets until it is known whose they are."""
+OPEN_LINES = LineCounts()
+"""The lines that are open at this process."""
+UNKNOWN_SOCKETS = LineCounts(MAX_UNKNOWN, MAX_UNKNOWN_PER_ADDRESS)
+"""The sockets at this process of which it is not known yet whose they are."""

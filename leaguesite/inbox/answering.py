@@ -17,11 +17,11 @@ from league_sdk.protocol.errors import InvalidFormat, LeagueError, TokenInvalid,
 from league_sdk.protocol.inbox import GRACE_HEADER, LIMIT_HEADER, OUTCOME_HEADER, PATH_HEADER, Outcome, as_called
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_JSON_DEPTH
 from leaguesite.inbox import cursors
-from leaguesite.inbox.admission import SEATS
+from leaguesite.inbox.admission import OPEN_LINES
 from leaguesite.serving.refusals import refusal
 from matches.inbox import calling
 from matches.inbox.hub import hub
-from matches.inbox.lines import Offer, Terms
+from matches.inbox.lines import Offer, SiteStalled, Terms
 
 MAX_WAIT_S = 25.0
 """The longest wait of one poll: shorter than routers and proxies keep a silent connection."""
@@ -33,6 +33,7 @@ MAX_DEPTH = MAX_JSON_DEPTH - 3
 """How deep a message may be nested: the answer to a poll has three levels around it."""
 MAX_LIMIT_S = 120.0
 """The longest that a referee may have the league manager wait for one answer."""
+_STALLED = rpc.dumps({"error": "A process of the site stands still; the agent may wait for its messages there."})
 
 
 class TakenOver(InvalidFormat):
@@ -165,7 +166,7 @@ async def poll(
     if not isinstance(after, str | None):
         raise InvalidFormat("after cannot be read.", field="after", seen=after, expected="next of the answer before")
     known = cursors.read(after or "")
-    with SEATS.taken(caller.address):
+    with OPEN_LINES.taken(caller.address):
         acknowledged = {} if responses is None else take(caller.agent, responses)
         with hub.line(caller.agent, "poll", token=caller.token, known=known) as line:
             offers = hub.due(line)
@@ -226,7 +227,11 @@ async def _deliver(caller: InboxCaller, request: InboxRequest) -> Answer:
         expected = f"at most {MAX_DEPTH} levels"
         raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
     http = as_called(path=request.headers.get(PATH_HEADER.lower(), ""), headers=request.headers)
-    outcome, response = await calling.hand_over(caller.agent, message, Terms(limit_s, grace_s, http, caller.seat))
+    try:
+        outcome, response = await calling.hand_over(caller.agent, message, Terms(limit_s, grace_s, http, caller.seat))
+    except SiteStalled:
+        # Without an outcome, a referee tries again, and at its limit blames the league and not the player.
+        return Answer(503, _STALLED, {"Retry-After": "1"})
     body = rpc.dumps(response)
     if len(body) > MAX_ANSWER_BYTES:
         # An answer may be longer when it is encoded again: the number 1e15 is. The referee would not read it, and would

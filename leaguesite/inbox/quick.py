@@ -1,7 +1,8 @@
 """Repeated calls at an inbox: answered on the event loop, without Django and its threads.
 
-An agent that polls makes three requests for each message, and most of their cost is Django's middleware and the look-up
-of the token. Both are skipped if the same credentials were accepted from the same address a few seconds before.
+For each message an agent that polls makes two requests and its referee one, and most of their cost is Django's
+middleware and the look-up of the token. Both are skipped if the same credentials were accepted from the same address a
+few seconds before.
 """
 
 from __future__ import annotations

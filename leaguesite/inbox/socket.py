@@ -1,4 +1,4 @@
-"""The inbox as a WebSocket: each text frame to the agent is one JSON-RPC request, each frame of it one response."""
+"""The inbox as a WebSocket: each text frame to the agent is one JSON-RPC request, each frame from it one response."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 
 from django.db import close_old_connections
 
+from agents_registry.models import Agent
 from agents_registry.rate_limits.attempts import CALLS, Wait, attempts
 from league_sdk.protocol import rpc, tokens
-from league_sdk.protocol.errors import LeagueError, NotJson, TooOften
-from leaguesite.inbox.admission import DOORSTEP, SEATS, Seats, owner_of
+from league_sdk.protocol.errors import NotJson, TokenInvalid, TooOften
+from leaguesite.inbox.admission import OPEN_LINES, UNKNOWN_SOCKETS, LineCounts, owner_of
 from leaguesite.serving.known_tokens import known_tokens
 from leaguesite.serving.threads import AGENTS, THREADS
 from matches.inbox.hub import hub
@@ -35,14 +36,21 @@ class Inbox:
 
     Args:
         executor: looks tokens up.
-        seats: of agents.
-        doorstep: of sockets until it is known whose they are.
+        lines: counts the lines of agents.
+        unknown: counts sockets until it is known whose they are.
+        find_owner: finds the agent of a token, which came from an address, as :func:`owner_of` does.
     """
 
     def __init__(
-        self, executor: Executor = THREADS[AGENTS], *, seats: Seats = SEATS, doorstep: Seats = DOORSTEP
+        self,
+        executor: Executor = THREADS[AGENTS],
+        *,
+        lines: LineCounts = OPEN_LINES,
+        unknown: LineCounts = UNKNOWN_SOCKETS,
+        find_owner: Callable[[str, str], Agent] = owner_of,
     ) -> None:
-        self._executor, self._seats, self._doorstep = executor, seats, doorstep
+        self._find_owner = find_owner
+        self._executor, self._lines, self._unknown = executor, lines, unknown
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket until it is closed or taken over."""
@@ -54,11 +62,12 @@ class Inbox:
             await send({"type": "websocket.close", "code": code})
 
     async def _until_closed(self, scope: dict[str, Any], ahead: Ahead, send: Any) -> int:
-        """Serve a socket that the agent wants; returns the code to close it with."""
+        """Serve a socket; returns the code to close it with, or GONE."""
         address, token = scope["caller"], _bearer(scope)
         try:
-            # A caller without a token that was valid before waits in a separate queue, and takes no agent's seat.
-            with nullcontext() if known_tokens.owner(token) is not None else self._doorstep.taken(address):
+            # A caller without a token in its Authorization header that this process knows is counted apart until its
+            # token is checked, and takes no agent's line.
+            with nullcontext() if known_tokens.owner(token) is not None else self._unknown.taken(address):
                 await send({"type": "websocket.accept"})
                 token = token or await _first_frame(ahead.receive)
                 ahead.watch()
@@ -67,16 +76,22 @@ class Inbox:
                 return GONE
             if agent is None:
                 return NOT_ALLOWED
-            with self._seats.taken(address), hub.line(agent, "websocket", token=tokens.digest(token)) as line:
+            with self._lines.taken(address), hub.line(agent, "websocket", token=tokens.digest(token)) as line:
                 return await _serve(line, partial(attempts.count_call, CALLS, token), ahead.receive, send)
         except TooOften:
             return TRY_LATER
 
     async def _owner(self, token: str, address: str) -> int | None:
+        """The agent that owns a token; None if nobody does.
+
+        Raises:
+            TooOften: as :func:`owner_of` raises it.
+        """
+
         def look_up() -> int | None:
             try:
-                return owner_of(token, address).pk
-            except LeagueError:
+                return self._find_owner(token, address).pk
+            except TokenInvalid:
                 return None
             finally:
                 close_old_connections()

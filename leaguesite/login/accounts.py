@@ -60,7 +60,9 @@ def is_api_key(key: str) -> bool:
 
 
 def opens(key: str, address: str, is_right: Callable[[str], bool] = is_api_key) -> bool:
-    """Whether a key is the right one; a wrong one is counted. Every door that takes a key asks here.
+    """Whether a key is the right one; a wrong one is counted.
+
+    Whatever in a web process or conductor takes the API key or the metrics key asks here.
 
     Args:
         key: the key that was sent.

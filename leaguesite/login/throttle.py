@@ -29,7 +29,7 @@ class CarefulLogin(AuthenticationForm):
 
     Attributes:
         request: the login request; the login page always passes it.
-        wait_s: seconds that the person has to wait before a password is checked; None if it was checked.
+        wait_s: seconds that the person has to wait before a password is checked; None if there is no need to wait.
     """
 
     request: HttpRequest

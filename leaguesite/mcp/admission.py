@@ -1,6 +1,7 @@
 """Before an agent's call is carried out: has it come too often? (SECURITY.md; ``rate_limits.attempts`` counts.)
 
-All of it raises ``TooOften``: HTTP 429 with a LEAGUE_ERROR that says what was counted, and ``Retry-After``.
+A call that comes too often raises ``TooOften``: HTTP 429 with a LEAGUE_ERROR that says what was counted, and
+``Retry-After``.
 
 The site's own processes on this machine are recognised here, too. With a trusted proxy on this machine, every caller
 has a loopback address: it says nothing of the caller, whose address is empty then. Our own referees and sample players,
@@ -85,7 +86,7 @@ def admit_instructor(call: Call) -> None:
 
 
 def is_instructor(source: Source) -> bool:
-    """Whether a request that calls no tool shows the API key in its head; a wrong one is counted as anywhere else.
+    """Whether a request that calls no tool shows the API key in a header; a wrong one is counted as anywhere else.
 
     A caller that has tried too many keys counts as one without a key, and is not refused: an MCP client may send the
     credential of another server with every request.
@@ -127,7 +128,7 @@ def count_failed_call(call: Call) -> None:
 
 
 def count_unreadable_registration(call: Call) -> None:
-    """Count a registration that cannot be read as a stranger's call."""
+    """Count a registration that cannot be read, unless one of our own processes sent it, among strangers' calls."""
     if _is_stranger(call):
         _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
 
@@ -150,7 +151,7 @@ def count_wrong_codes(call: Call, request: Request, league_id: str | None) -> No
 
 
 def count_wrong_referee_keys(call: Call, request: Request) -> None:
-    """Count the codes of a referee that are not the site's key. Without it a referee registers, but cannot judge."""
+    """Count the codes of a referee that are not the site's key. A referee without it needs a permission."""
     for code in request.codes:
         if not tokens.same(code, settings.LEAGUE_REFEREE_KEY):
             attempts.guess_was_wrong(REFEREE_KEY, call.source.caller.ip, code)
@@ -178,7 +179,11 @@ def address_of_own_process(call: Call) -> str:
 
 
 def _is_stranger(call: Call) -> bool:
-    """All callers that a proxy hides count as one; our own processes do not, or strangers would use up their share."""
+    """Whether a registration counts as a stranger's.
+
+    All callers that a proxy hides count as one. Our own processes behind it do not, or strangers would use up their
+    share.
+    """
     return bool(call.source.caller.machine_ip) or not address_of_own_process(call)
 
 

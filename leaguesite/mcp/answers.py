@@ -156,7 +156,7 @@ class Taken(TypedDict):
 class Inbox(TypedDict):
     """What waits in the inbox."""
 
-    messages: Annotated[list[Delivered], says("The oldest first; empty when the time is over.")]
+    messages: Annotated[list[Delivered], says("The oldest first; empty if none came in time.")]
     next: Annotated[str, says("The `after` of the next call.")]
     accepted: NotRequired[Annotated[int, says("If you sent responses: for how many of them somebody waits.")]]
     not_awaited: NotRequired[Annotated[list[Any], says("If you sent responses: the ids of the others.")]]

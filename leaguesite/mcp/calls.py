@@ -98,7 +98,7 @@ class Call:
 
 
 Deferred = Callable[[], dict[str, Any]]
-"""What a handler returns if the answer takes long: a function that is called in a thread of its own, and may raise."""
+"""What a handler returns if the answer takes long: a function to call in the thread of queries; it may raise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ def check_agent(call: Call) -> Deferred:
     The agent is called in the way that it registered, at no address that the call names. If a check of it waits or runs
     already, that one is returned.
 
-    Returns what makes the answer: :class:`matches.checks.report.CheckSoFar`.
+    Returns a function that makes the answer, with the fields of :class:`matches.checks.report.CheckSoFar`;
+    the errors are raised by it.
 
     Raises:
         TooOften: too many checks were asked for, or wait.

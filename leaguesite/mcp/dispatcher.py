@@ -1,8 +1,8 @@
 """POST /mcp and /register: raw body in, status and reply out.
 
-The order of the checks is that of the ruling's section 5; every error is turned into its wire form here and nowhere
-else. What a request asks for, and in which shape, is read by ``league_sdk.dialects.inbound``; the handlers are in
-:mod:`leaguesite.mcp.methods`.
+The order of the checks is that of the ruling's section 5. Every error is turned into its wire form here, except those
+of requests of MCP (:mod:`leaguesite.mcp.offering`). What a request asks for, and in which shape, is read by
+``league_sdk.dialects.inbound``; the handlers are in :mod:`leaguesite.mcp.methods`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Answering(AnyDialect):
         self._deferred: Deferred | None = None
         self._held: Held | None = None
         self._style = ""
+        self._seconds = 0.0
 
     @property
     def deferred(self) -> bool:
@@ -86,21 +87,27 @@ class Answering(AnyDialect):
                 self.answer(make())
 
     async def wait(self) -> None:
-        """Wait for an answer that is held; without one, do nothing. The wait does not count as the time of the call."""
-        held = self._held
-        if held is not None:
-            with self.guarded():
+        """Wait for an answer that is held; without one, do nothing.
+
+        The wait does not count as the time of the call. A call whose caller breaks off is neither counted nor logged.
+        """
+        held, self._held = self._held, None
+        if held is not None and self._call is not None:
+            with self._recorded(waits=True) as fields:
+                fields.update(telemetry.message_fields(self._call))
                 self.answer(await held.wait(None))
 
     @contextmanager
-    def _recorded(self) -> Iterator[dict[str, Any]]:
+    def _recorded(self, *, waits: bool = False) -> Iterator[dict[str, Any]]:
         """Around each step: an error becomes the reply, and the call is counted and logged once it is answered."""
         begun = time.perf_counter()
         with records.work("agent call") as fields:
             with self.guarded():
                 yield fields
-            if self._deferred is None:
-                telemetry.record(self._call, self._error_code, time.perf_counter() - begun, fields)
+            if not waits:
+                self._seconds += time.perf_counter() - begun
+            if self._deferred is None and self._held is None:
+                telemetry.record(self._call, self._error_code, self._seconds, fields)
 
     @property
     def _error_code(self) -> str:

@@ -29,7 +29,10 @@ _BESIDE = frozenset({"protocol", "message_type", "sender", "timestamp", "convers
 """What may stand beside the arguments of a tool; anything else that is not asked for may be a misspelt argument."""
 _KEY = {"auth_token": {"type": "string", "description": "the instructor's API key; or Authorization: Bearer"}}
 _LEAGUE = {
-    "league_id": {"type": "string", "description": "the league, as list_leagues has it; at its own address its own"}
+    "league_id": {
+        "type": "string",
+        "description": "the league's id, as list_leagues shows it; not needed at the league's own address",
+    }
 }
 
 
@@ -68,8 +71,8 @@ TOOLS = tuple(_declared(tool, row) for tool, row in _ROWS.values())
 def act(call: Call, *, name: str) -> Deferred:
     """Carry out one of :data:`TOOLS`; that the caller has the key was checked before.
 
-    The league is the one of the address or of ``league_id``; ``create_schedule`` without either closes the one that a
-    registration would go to.
+    The league is the one of the address or of ``league_id``; ``create_schedule`` without either closes the registration
+    of the league that a registration without a league would go to, and makes its schedule.
 
     Returns what makes the answer: the sentence that confirms it, and the league as it stands now.
 

@@ -155,7 +155,7 @@ def _report_result(call: Call) -> dict[str, Any]:
 
 
 def _report_progress(call: Call) -> dict[str, Any]:
-    """Our report_progress (ruling, section 10): the progress of all matches of a referee, also its heartbeat."""
+    """Our report_progress (ruling, section 10): the progress of a referee's matches, also its heartbeat."""
     if call.agent is None or call.agent.kind != Kind.REFEREE:
         raise RefereeNotRegistered("Only referees report progress.", field="auth_token")
     items = read_progress(call.params)
@@ -200,8 +200,9 @@ def _ready(call: Call) -> dict[str, Any]:
 
 
 def _list_leagues(call: Call) -> dict[str, Any]:
-    """Every league of the site, as the API lists them (our choice)."""
-    lines = summaries.league_lines(League.objects.order_by("-created_at"))
+    """Every league that is not in the archive, as the API lists them (our choice)."""
+    shown = League.objects.filter(archived_at__isnull=True)
+    lines = summaries.league_lines(shown.order_by("-created_at"))
     return call.message("LEAGUE_LIST", leagues=as_sent(lines))
 
 
@@ -215,7 +216,6 @@ EXPECTED = {
     "sender": "type:id, such as player:P01",
     "timestamp": "YYYY-MM-DDTHH:MM:SSZ, in UTC",
     "conversation_id": "an id of the conversation",
-    "league_id": "the id of the league",
 }
 """The ``expected`` of an error about each envelope field."""
 

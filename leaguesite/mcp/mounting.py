@@ -7,7 +7,6 @@ caller of a tool that waits was identified in the thread before.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping
 from functools import partial
@@ -33,15 +32,10 @@ from leaguesite.mcp.admission import admit, is_instructor
 from leaguesite.mcp.calls import Call, Source
 from leaguesite.mcp.inboxes import HELD
 from leaguesite.mcp.offering import Waiting, make_registry
-from leaguesite.mcp.resources import changed
 from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.handler import DeferredResponse, HeldResponse, OneHopRequest, StreamResponse
 from leaguesite.serving.known_tokens import Bearer, known_tokens
 from leaguesite.serving.origins import is_ours
-from matches.push import notify
-
-TELL_INTERVAL_S = 1.0
-"""How often clients are told what has changed: a league in play may change fifty times a second."""
 
 
 class _Pages:
@@ -106,7 +100,7 @@ def _owner(token: str) -> Bearer | None:
 
 
 def _caller(source: Source, owner: Bearer | None, *, instructs: bool) -> str:
-    """The key of a caller, to which sessions and streams belong: its own for an agent, else that of its address."""
+    """The key of a caller, to which sessions and streams belong: the instructor's, the agent's, else its network's."""
     if instructs:
         return "instructor"
     return network_of(source.caller.ip) if owner is None else f"agent {owner.agent}"
@@ -127,39 +121,6 @@ def _refused(source: Source, body: Any, *, known: bool) -> Reply | None:
         reply = rpc.error(rpc.request_id(body), -32000, error.message, None)
         return Reply(error.http_status, rpc.dumps(reply), {"Retry-After": wait})
     return None
-
-
-class Telling:
-    """Tells clients of what has changed, once in a while."""
-
-    def __init__(self) -> None:
-        self._changed: set[str] = set()
-        self._news = asyncio.Event()
-
-    def hear(self, message: dict[str, Any]) -> None:
-        """Take a message of what has changed; on the event loop."""
-        if not len(server.listeners):
-            return
-        for league_id, match_ids in message.get("leagues", {}).items():
-            self._changed |= changed(league_id, match_ids)
-            self._news.set()
-
-    async def run(self) -> None:
-        """Tell what was heard, until cancelled."""
-        while True:
-            await self._news.wait()
-            await asyncio.sleep(TELL_INTERVAL_S)
-            self._news.clear()
-            uris, self._changed = self._changed, set()
-            await server.listeners.updated_in_turn(uris)
-
-
-async def keep_telling() -> None:
-    """Tell clients of what changes, as long as the process runs."""
-    telling = Telling()
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(notify.listen(telling.hear))
-        tasks.create_task(telling.run())
 
 
 def _waits(body: Any) -> bool:

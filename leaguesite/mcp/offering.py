@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from league_sdk.dialects import inbound
@@ -16,8 +15,9 @@ from league_sdk.mcp.errors import Failed, ToolError
 from league_sdk.mcp.kept import Encoded
 from league_sdk.mcp.registry import Registry, ToolResult, text
 from league_sdk.mcp.requests import takes_long
+from league_sdk.mcp.stateless import InputRequired
 from league_sdk.protocol import SDK_VERSION, records, rpc
-from league_sdk.protocol.errors import LeagueError
+from league_sdk.protocol.errors import InternalError, LeagueError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
 from league_sdk.protocol.transcript import clean
 from leaguesite.mcp import telemetry
@@ -85,11 +85,13 @@ class Waiting:
     def __init__(self, source: Source, name: str, arguments: dict[str, Any]) -> None:
         self._held: Held | None = None
         self._error: ToolError | None = None
-        call = self._call = call_of(source, name, arguments)
+        call = call_of(source, name, arguments)
+        self._steps = _Steps(call)
         try:
-            with _recorded(call):
+            with self._steps.step():
                 answer = perform(call)
                 self._held = answer if isinstance(answer, Held) else None
+                self._steps.is_last = self._held is None
         except ToolError as error:
             # The error is sent in the protocol's form, once the core has read the request.
             self._error = error
@@ -105,10 +107,8 @@ class Waiting:
         """
         if self._held is None:
             raise self._error or Failed("The server failed.")
-        try:
+        with self._steps.step(waits=True):
             return await self._held.wait(context)
-        except LeagueError as error:
-            raise _refusal(self._call, error) from None
 
 
 async def _answer(call: Call) -> dict[str, Any]:
@@ -117,40 +117,63 @@ async def _answer(call: Call) -> dict[str, Any]:
     Raises:
         ToolError: it was refused.
     """
-    with _recorded(call) as step:
+    steps = _Steps(call)
+    with steps.step():
         answer = perform(call)
-        step.is_last = not callable(answer)
+        steps.is_last = not callable(answer)
     if callable(answer):
         await takes_long()
-        with _recorded(call):
+        with steps.step():
             answer = answer()
     if isinstance(answer, Held):
         raise TypeError(f"{call.name} needs the event loop")
     return answer
 
 
-@dataclass(slots=True)
-class _Step:
-    """A step of carrying out a call; the call is counted and logged with its last."""
+class _Steps:
+    """The steps of carrying out a call, which is counted and logged like any other once the last one has ended.
 
-    is_last: bool = True
+    Args:
+        call: the call.
+    """
 
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._seconds = 0.0
+        self.is_last = True
+        """Whether no step follows the one that is being done; set in the step, by what it returned."""
 
-@contextmanager
-def _recorded(call: Call) -> Iterator[_Step]:
-    """Count and log a call like any other; an error becomes a tool's."""
-    begun, step = time.perf_counter(), _Step()
-    error_code = ""
-    with records.work("agent call") as fields:
-        fields.update(telemetry.message_fields(call))
-        try:
-            yield step
-        except LeagueError as error:
-            error_code = telemetry.code_of(error)
-            raise _refusal(call, error) from None
-        finally:
-            if step.is_last:
-                telemetry.record(call, error_code, time.perf_counter() - begun, fields)
+    @contextmanager
+    def step(self, *, waits: bool = False) -> Iterator[None]:
+        """Around each step: an error of the league becomes a tool's.
+
+        Args:
+            waits: the answer is waited for, which does not count as the time of the call. If its caller breaks off, the
+                call is neither counted nor logged.
+        """
+        begun, self.is_last = time.perf_counter(), True
+        error_code = ""
+        with records.work("agent call") as fields:
+            fields.update(telemetry.message_fields(self._call))
+            try:
+                yield
+            except LeagueError as error:
+                error_code = telemetry.code_of(error)
+                raise _refusal(self._call, error) from None
+            except InputRequired:
+                # A question to the client ends the call; its answer comes with another one.
+                raise
+            except Exception:
+                error_code = InternalError.error_code
+                raise
+            except BaseException:
+                self.is_last = False
+                raise
+            finally:
+                if not waits:
+                    self._seconds += time.perf_counter() - begun
+                if self.is_last:
+                    telemetry.record(self._call, error_code, self._seconds, fields)
 
 
 def _refusal(call: Call, error: LeagueError) -> ToolError:

@@ -23,7 +23,7 @@ from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.messages import MessageType
 from league_sdk.rules.even_odd import CHOICES
-from leaguesite.inbox.admission import SEATS
+from leaguesite.inbox.admission import OPEN_LINES
 from leaguesite.inbox.answering import MAX_WAIT_S, InboxCaller, TakenOver, seconds_of
 from leaguesite.mcp.calls import Call, Held
 from leaguesite.mcp.inboxes import inbox_caller
@@ -32,7 +32,7 @@ from matches.inbox.lines import Line, Offer
 
 _CALLS = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 _ENDS = (MessageType.GAME_OVER, MessageType.LEAGUE_COMPLETED)
-"""Messages after which the caller is told what has happened."""
+"""Messages that end the call: its caller is told what has happened."""
 _NOT_UNDERSTOOD = {"code": -32601, "message": "Method not found"}
 _NO_MOVES = {"code": -32602, "message": "move_request.valid_options must be a list of moves."}
 MAX_OPTIONS, MAX_NAME_CHARS, MAX_STATE_CHARS = 200, 64, 1000
@@ -71,7 +71,7 @@ async def _play(call: Call, caller: InboxCaller, context: Context | None) -> dic
             expected="an MCP client with elicitation; a program plays with next_message and submit_response",
         )
     wait_s = seconds_of(call.params.get("wait_s"), name="wait_s", longest=MAX_WAIT_S)
-    with SEATS.taken(caller.address), hub.line(caller.agent, "poll", token=caller.token) as line:
+    with OPEN_LINES.taken(caller.address), hub.line(caller.agent, "poll", token=caller.token) as line:
         game = _Game(call, context, line)
         await game.play(wait_s)
         if line.taken_over:
@@ -88,7 +88,8 @@ class _Game:
         context: the request, through which the person is asked.
         line: the line of the player's inbox.
         events: what was said and done, in order.
-        is_over: a match or the league has ended, or the person wants to stop.
+        is_over: a match or the league has ended, or the person did not choose: the call ends.
+        league_is_over: the league manager has said that the league is over.
     """
 
     call: Call
@@ -211,12 +212,12 @@ def _options(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(value: object) -> str:
-    """An id shortened for a sentence: a student's referee may send any text as an id."""
+    """An id or a move shortened for a sentence: a student's referee may send any text as one."""
     return str(value)[:MAX_NAME_CHARS]
 
 
 def _question(offer: Offer, message: Mapping[str, Any], options: Mapping[str, Any]) -> Question:
-    """What the person is asked; the same whenever the same request is asked about again."""
+    """What the person is asked. When the same request is asked about again, only the time left is another."""
     context = message.get("context", _request(message).get("context"))
     opponent = context.get("opponent_id") if isinstance(context, dict) else None
     against = f" against {_short(opponent)}" if opponent else ""

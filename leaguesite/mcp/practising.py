@@ -16,7 +16,8 @@ from matches.models import Check, Opponent
 def practice_match(call: Call) -> Deferred:
     """Ask for a practice match of the agent that owns the token, or read one by its ``practice_id``.
 
-    Returns what makes the answer: :class:`matches.checks.practices.PracticeRow`.
+    Returns a function that makes the answer, with the fields of :class:`matches.checks.practices.PracticeRow`;
+    the errors are raised by it.
 
     Raises:
         TooOften: too many were asked for, or wait, or one is being played.

@@ -37,7 +37,12 @@ def answer_query(call: Call, query: str) -> dict[str, Any] | Deferred:
         raise UnknownLeague("You are in no league yet.", field="league_id", expected="a league that has been opened")
     if query in _LISTS:
         return _list(call, query, league)
-    return lambda: _answer(call, query, league, _OF_A_PLAYER[query](call, kept.public_view(league)))
+    return lambda: _answer(call, query, league, _OF_A_PLAYER[query](call, kept.public_view(_read_again(league))))
+
+
+def _read_again(league: League) -> League:
+    """A league as it is now: the answer may have waited for others, and its board may have been frozen meanwhile."""
+    return leagues.LEAGUE.one(pk=league.pk) or league
 
 
 def _answer(call: Call, query: str, league: League | None, data: dict[str, Any] | RawJson | None) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
         more = rpc.dumps(facts | queries.frozen_mark(view) | part.more(want))
         return f'{{"{name}":{part.rows}'.encode() + (b"}" if more == b"{}" else b"," + more[1:])
 
-    return lambda: _answer(call, query, league, RawJson(kept.answer(league, question, None, make)))
+    return lambda: _answer(call, query, league, RawJson(kept.answer(_read_again(league), question, None, make)))
 
 
 def _wanted(call: Call) -> lists.Wanted:

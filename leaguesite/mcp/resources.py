@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from django.conf import settings
@@ -25,15 +25,16 @@ JSON = "application/json"
 SCHEME = "league://"
 OWN_STANDINGS = f"{SCHEME}standings"
 LIVE = ("standings", "rounds", "agents")
-"""The resources of a league that change with it."""
+"""The resources of a league whose subscribers are told of every change of it. Their answers are cached, as a
+player's history is."""
 MAX_BYTES = lists.MAX_BYTES // 5
 """The limit for the rows in one answer, which has them as a text inside JSON."""
 
 Shown = Callable[[View, dict[str, str]], dict[str, Any] | None]
 
 
-def changed(league_id: str, match_ids: list[str]) -> set[str]:
-    """The addresses that look different now.
+def changed(league_id: str, match_ids: Iterable[str]) -> set[str]:
+    """The addresses that may look different now.
 
     Args:
         league_id: the league that has changed.
@@ -65,7 +66,7 @@ def _read(name: str, shown: Shown) -> Callable[[Context, str, dict[str, str]], A
 
 
 def _own_league(context: Context) -> League | None:
-    """The league of the address that was called, of the token in the head of the request, else the site's."""
+    """The league of the address that was called, of the token in a header of the request, else the site's."""
     source: Source = context.scope
     if source.league_id is not None:
         return find_league(source.league_id)
@@ -117,7 +118,9 @@ def _complete_league(typed: str) -> list[str]:
 def _resource(uri: str, title: str, description: str, shown: Shown) -> Resource:
     name = uri.removeprefix(SCHEME).replace("{id}/", "").partition("/")[0]
     complete = {"id": _complete_league} if "{id}" in uri else {}
-    return Resource(uri, name, title, description, JSON, _read(name, shown), complete)
+    # Subscribers of other resources would have to be looked for at every change.
+    reports_changes = name in (*LIVE, "matches")
+    return Resource(uri, name, title, description, JSON, _read(name, shown), complete, reports_changes)
 
 
 RESOURCES: tuple[Resource, ...] = tuple(

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from league_sdk.protocol.errors import LeagueError, TooOften
-from league_sdk.protocol.messages import REPORT_PROGRESS, MessageType
+from league_sdk.protocol.messages import REPORT_PROGRESS
 from leaguesite.mcp.calls import Call
 from leaguesite.mcp.methods import METHODS
 from matches.observing import metrics
@@ -14,13 +14,7 @@ from matches.observing import metrics
 logger = logging.getLogger(__name__)
 
 UNREADABLE = "unreadable"
-QUIET = {name for name in METHODS if name not in set(MessageType) and "/" in name} | {
-    REPORT_PROGRESS,
-    "ping",
-    "list_tools",
-    "initialize",
-    "next_message",
-}
+QUIET = {REPORT_PROGRESS, "ping", "list_tools", "next_message"}
 """Calls that come all the time and say little, such as heartbeats: logged at DEBUG when nothing was wrong with them."""
 
 

@@ -63,7 +63,7 @@ _TOOLS: tuple[DeclaredTool, ...] = (
     DeclaredTool(
         "register_player",
         "Register a player",
-        "Register a player (LEAGUE_REGISTER_REQUEST): gives a player_id and an auth_token, which all other calls need.",
+        "Register a player (LEAGUE_REGISTER_REQUEST): gives a player_id and the auth_token for your other calls.",
         _about("player") | _LEAGUE | _TOKEN | _ENVELOPE,
         writes=True,
     ),
@@ -85,7 +85,7 @@ _TOOLS: tuple[DeclaredTool, ...] = (
     DeclaredTool(
         "report_progress",
         "Report progress",
-        "Report the progress of the matches that you judge, at least every two seconds.",
+        "Report the progress of the matches that you judge, at least every quarter of the lease: by default every 2 s.",
         _TOKEN | {"matches": {"type": "array", "items": {"type": "object"}}} | _ENVELOPE,
         ("matches",),
         writes=True,

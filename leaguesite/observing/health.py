@@ -36,7 +36,7 @@ class Health(TypedDict):
 
 
 def status() -> Health:
-    """``ok``, or ``starting`` with a reason per missing condition."""
+    """``ok``, or ``starting`` with the reasons of the missing conditions, each reason once."""
     missing = {name: reason for name, check in list(_checks.items()) if (reason := _reason(check))}
     result: Health = {
         "status": "starting" if missing else "ok",

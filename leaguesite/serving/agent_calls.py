@@ -38,7 +38,7 @@ class AgentCalls:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer an agent, pass anything else on; refuse (403) a page of another site.
+        """Answer an agent, pass anything else on; refuse (403) a POST from a page of another site.
 
         Raises:
             DisallowedHost: the Host is not this site's.

@@ -16,13 +16,13 @@ from leaguesite.serving.paths import BODY_TIMEOUT_S, body_limits
 from leaguesite.serving.refusals import too_large
 
 BACKLOG = 2048
-"""How many may wait to be accepted while the process is busy; the others try again after a second. Twisted lets 50."""
+"""How many may wait to be accepted while the process is busy; others try again after a second. Twisted allows 50."""
 LINGER_S = 1.0
 """How long a body that is refused is still read."""
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 """The limit for a WebSocket message that we send; those that we read have a smaller limit (``daphne_sockets``)."""
 CLOSE_CODE_RESTART = 1012
-"""Sent to browsers when the process stops: they connect again, to another process."""
+"""Sent to browsers and agents when the process stops: they connect again, to another process."""
 
 
 def _call_later(delay_s: float, call: Callable[..., object], *args: object) -> IDelayedCall:
@@ -60,7 +60,7 @@ class CappedRequest(WebRequest):
         if length is not None and length > max_bytes:
             self._stop_timer()
             self._refuse(f"{length} bytes", max_bytes)
-            # Twisted keeps nothing of a body without length.
+            # For a large length twisted would open a temporary file; what comes is discarded (handleContentChunk).
             length = 0
         elif self._timer is not None and self._timer.active():
             # The head is in: from here on the time counts for the body.
@@ -73,7 +73,7 @@ class CappedRequest(WebRequest):
         self._received += len(data)
         max_bytes = self._limits()[0]
         if self._received > max_bytes:
-            self._refuse(f"more than {self._received} bytes", max_bytes)
+            self._refuse(f"more than {max_bytes} bytes", max_bytes)
             return
         super().handleContentChunk(data)
 
@@ -169,7 +169,7 @@ class CappedServer(Server):
         super().run()
 
     async def drain(self, timeout_s: float) -> None:
-        """Stop listening, close the browsers' sockets, wait ``timeout_s`` seconds for open requests, then stop."""
+        """Stop listening, close the sockets, and wait ``timeout_s`` seconds for open requests."""
         for listener in self.listeners:
             listener.addCallback(_stop_listening)
         for protocol in list(self.connections):
@@ -182,7 +182,6 @@ class CappedServer(Server):
         ]
         if open_requests:
             await asyncio.wait(open_requests, timeout=timeout_s)
-        self.stop()
 
     def _ready(self) -> None:
         for listener in self.listeners:

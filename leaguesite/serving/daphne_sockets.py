@@ -1,4 +1,6 @@
-"""A browser's socket under daphne, with limits on what it sends and on what waits to be sent to it.
+"""A socket under daphne, with limits on what comes in and on what waits to be sent.
+
+The other end is a browser, or an agent at its inbox; "browser" stands for both where no agent is named.
 
 Daphne has one size limit for both directions: tables that we send are large, and a browser sends acknowledgements only.
 And daphne writes whatever it is given at once, whether or not the browser reads: it would all stay in memory.

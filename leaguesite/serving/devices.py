@@ -14,7 +14,7 @@ from league_sdk.protocol import tokens
 
 COOKIE = "league_device"
 COOKIE_AGE_S = 180 * 24 * 3600
-# An earlier module of this name signed the cookies that are in use.
+# The module that signed these cookies before. With another salt the cookies that browsers have would be refused.
 _SALT = "leaguesite.login.throttle"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ HIGHEST_PORT = 65535
 
 
 def read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The configured part of the site's policy, in the form in which ``start_match`` carries it.
+    """The configured part of the site's policy, in the form in which ``start_match`` carries it to a referee.
 
     Args:
         environ: the environment's variables.
@@ -36,8 +37,17 @@ def read(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hosts(environ: Mapping[str, str], variable: str) -> list[str]:
-    # Names and addresses are compared as text, networks are read.
-    return [str(network(item, variable)) if "/" in item else item.lower() for item in listed(variable, environ)]
+    return [_host(item, variable) for item in listed(variable, environ)]
+
+
+def _host(item: str, variable: str) -> str:
+    """A name, an address or a network, in the spelling in which it is compared as text."""
+    if "/" in item:
+        return str(network(item, variable))
+    try:
+        return str(ipaddress.ip_address(item))
+    except ValueError:
+        return item.lower()
 
 
 def _networks(environ: Mapping[str, str], variable: str) -> list[str]:
@@ -59,7 +69,7 @@ def _schemes(environ: Mapping[str, str], variable: str) -> list[str]:
     schemes = [item.lower() for item in listed(variable, environ)]
     for item in schemes:
         if item not in ("http", "https"):
-            raise ValueError(f"{variable}: {item!r} is not called; expected http, https or both")
+            raise ValueError(f"{variable}: {item!r} is no scheme of agents' addresses; expected http, https or both")
     return schemes
 
 

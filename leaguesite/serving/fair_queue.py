@@ -1,8 +1,8 @@
 """A fair queue in front of a thread: callers take turns.
 
 A thread runs one request at a time. In a plain queue a caller that sends thirty requests at once keeps the next caller
-waiting for all thirty. Here each caller has a queue of its own, and the thread takes from these in turn: a request
-waits for the one that is running, and for at most one request of each other caller.
+waiting for all thirty. Here each caller has a queue of its own, and the thread takes from these in turn: a caller's
+first request waits for the one that is running, and for at most one request of each other caller.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Django as an ASGI application that runs each request whole, synchronously, in one job of a persistent thread.
 
-Django's own ASGI handler crosses into a new thread for every middleware, signal and query. Here callers take turns in
-front of each thread (:mod:`leaguesite.serving.queues`).
+Django's own ASGI handler starts a thread for each request, and changes between it and the event loop for signals,
+middleware and view. Here callers take turns in front of each thread (:mod:`leaguesite.serving.queues`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class HeldResponse(HttpResponse):
 
     Args:
         request: the request that is answered.
-        wait: makes the real response, which must be whole. It is cancelled when the caller breaks off.
+        wait: makes the real response, a whole one or a :class:`StreamResponse`; cancelled when the caller breaks off.
     """
 
     def __init__(self, request: Any, wait: Callable[[], Coroutine[Any, Any, HttpResponse]]) -> None:
@@ -170,7 +170,8 @@ class OneHopHandler(ASGIHandler):
         made = self.create_request(scope, body)
         response = made[1] if made[0] is None else self.get_response(made[0])
         if isinstance(response, DeferredResponse | HeldResponse):
-            # Sends request_finished in this thread; the rest of the request has a cycle of its own in the other one.
+            # Sends request_finished in this thread. The answer sends its own: a deferred one in the thread of queries,
+            # a held one on the event loop.
             response.close()
             return response
         return _as_answer(made[0], response)
@@ -188,9 +189,9 @@ class OneHopHandler(ASGIHandler):
 async def _send_held(held: HeldResponse, send: ASGISendCallable) -> None:
     """Wait for a response and send it; the parts of a stream as they are made."""
     response = await held.wait()
-    # Let go of the request, which may be large, as a stream lives long.
-    del held.wait
     status, headers, content, _large = _as_answer(held.request, response)
+    # Let go of the request, which may be large, as a stream lives long.
+    del held.wait, held.request
     if isinstance(response, StreamResponse):
         headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
     await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
@@ -209,8 +210,8 @@ async def unless_gone(work: Coroutine[Any, Any, T], receive: Callable[[], Awaita
         receive: ``receive`` of the ASGI request. Its body was read, so the next message is that the caller has gone.
     """
     disconnect = asyncio.ensure_future(receive())
-    # While a process stands still, callers give up. When it goes on, their requests must not take over the lines that
-    # these agents have opened since.
+    # Let `receive` report a caller that has gone already: while this process stood still, an agent may have given up
+    # and opened a new line, which the work for its earlier request must not take over.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     if disconnect.done():

@@ -60,7 +60,7 @@ class KnownTokens:
             self._bearers.clear()
 
     def owner(self, token: str) -> Bearer | None:
-        """The agent whose token it was; None for a token that was not seen yet."""
+        """The agent whose token it was; None for a token that is not known."""
         return self._bearers.get(tokens.digest(token))
 
 

@@ -1,4 +1,4 @@
-"""Which pages in a browser are ours: requests of pages of another site or port are refused."""
+"""Which pages in a browser are ours: others, also of another port, may open no socket and call no agents' address."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _read(text: str) -> Origin | None:
 
 
 def _matches(page: Origin, pattern: str) -> bool:
-    """Whether a page is that of an address, which may begin with ``*.`` for every name below it."""
+    """Whether a page is that of an address; ``*.example.org`` in one means that name and every name below it."""
     own = _read(pattern.replace("://*.", "://.", 1))
     return own is not None and (page[0], page[2]) == (own[0], own[2]) and is_same_domain(page[1], own[1])
 

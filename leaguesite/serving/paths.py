@@ -1,4 +1,4 @@
-"""The paths whose routes, threads, limits or exceptions differ from those of ordinary pages.
+"""The paths whose routes, threads, limits or redirects differ from those of ordinary pages.
 
 ``deploy/nginx/leaguesite.conf`` has the same paths and limits; ``tests/test_deploy.py`` holds it equal.
 """
@@ -30,7 +30,7 @@ class AgentPath:
     register: bool = False
 
     def pattern(self, league_id: str = "[^/]+") -> str:
-        """The path as a regular expression, with this pattern for the league's id; its case does not matter."""
+        """The path as a regular expression, with this pattern for the league's id, to be matched in any case."""
         return self.path.replace("{league_id}", league_id)
 
     def pattern_in_any_case(self, league_id: str) -> str:
@@ -51,7 +51,7 @@ INBOX, DELIVER = "inbox", "inbox/deliver"
 """The paths at which agents that dial out fetch messages and send answers, and referees deliver messages for them."""
 INBOX_SOCKET = "ws/inbox"
 AGENTS_PATTERN = f"({'|'.join([*(one.pattern() for one in AGENT_PATHS), INBOX, DELIVER])})/?$"
-"""A pattern of all of them, without the slash in front."""
+"""A pattern of all these paths but the socket's, without the slash in front."""
 _IS_AGENTS = re.compile(f"/{AGENTS_PATTERN}", re.IGNORECASE)
 NEVER_REDIRECTED = [f"(?i)^{AGENTS_PATTERN}", r"^(health|metrics)\b"]
 """Callers of these follow no redirect to https, or would lose their POST: agents, and monitoring."""

@@ -1,6 +1,7 @@
 """Which thread a request waits for, in whose name, and how many requests may wait there.
 
-In front of each thread callers take turns (:mod:`leaguesite.serving.fair_queue`), and no caller can fill a queue alone.
+In front of each thread callers take turns (:mod:`leaguesite.serving.fair_queue`). No caller can fill a queue alone;
+only that of our referees has one limit for all.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ MAX_WAITING = {
     LOGINS: 20,
     KNOWN_LOGINS: 20,
 }
-"""How many requests may wait for each thread; the next one is answered 429."""
-MAX_PER_OWNER = {Kind.PLAYER: 16, Kind.REFEREE: 300, DESK: 50}
+"""How many requests may wait for each thread or run in it; the next one is answered 429."""
+MAX_PER_OWNER = {Kind.PLAYER: 16, Kind.REFEREE: 300, DESK: 50, PAPERS: 10}
 """How many of them may be calls of one agent whose token is known (a referee may report all its matches at once), or at
-the desk requests of one browser in which somebody has logged in."""
-MAX_PER_ADDRESS = {AGENTS: 500, PAGES: 500, DESK: 200}
+the desk, and where exports are made, requests of one browser in which somebody has logged in."""
+MAX_PER_ADDRESS = {AGENTS: 500, PAGES: 500, DESK: 200, PAPERS: 8}
 """How many may come from one address without a known token: a whole class may be behind it."""
-MAX_UNKNOWN_CALLERS = {AGENTS: 1500, DESK: 400}
+MAX_UNKNOWN_CALLERS = {AGENTS: 1500, DESK: 400, PAPERS: 14}
 """How many may come without a known token or browser in all: known callers have room beside any crowd."""
 MAX_LOGINS_PER_CALLER = 2
 """How many may be logins of one address, or of one known browser."""
@@ -44,10 +45,10 @@ _TOKEN = re.compile(rb'"auth_token"\s*:\s*"([!-~]{1,200}?)"')
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue in which requests wait.
+    """Where one request waits.
 
     Attributes:
-        thread: the name of the thread it waits for.
+        thread: the name of the thread that the request waits for.
         caller: in whose name it takes its turn.
         limits: the counters that it is counted in while it waits and runs, each with its maximum.
     """
@@ -72,9 +73,9 @@ def queue_of(scope: HTTPScope, body: Any) -> Queue:
     if path == paths.LOGIN and scope["method"] == "POST":
         return _login_queue(scope)
     if paths.is_paper_path(path):
-        return _address_queue(PAPERS, scope)
+        return _browser_queue(PAPERS, scope)
     if path.startswith(paths.DESK):
-        return _desk_queue(scope)
+        return _browser_queue(DESK, scope)
     return _address_queue(PAGES, scope)
 
 
@@ -122,13 +123,13 @@ def _login_queue(scope: HTTPScope) -> Queue:
     return Queue(thread, caller, limits)
 
 
-def _desk_queue(scope: HTTPScope) -> Queue:
-    """The instructor's browser waits in its own name: a class that floods the desk may be behind the same address."""
+def _browser_queue(thread: str, scope: HTTPScope) -> Queue:
+    """The instructor's browser waits in its own name: a class that floods the thread may be behind the same address."""
     device = _device(scope)
     if device is None:
-        return _address_queue(DESK, scope)
-    caller = f"desk of {device.key}"
-    return Queue(DESK, caller, {caller: MAX_PER_OWNER[DESK], DESK: MAX_WAITING[DESK]})
+        return _address_queue(thread, scope)
+    caller = f"{thread} of {device.key}"
+    return Queue(thread, caller, {caller: MAX_PER_OWNER[thread], thread: MAX_WAITING[thread]})
 
 
 def _device(scope: HTTPScope) -> devices.Device | None:

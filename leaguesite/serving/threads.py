@@ -29,7 +29,7 @@ THREADS = {
     DESK: _thread(DESK),
     # Exports and imports, which take many seconds in a large league.
     PAPERS: _thread(PAPERS),
-    # Checking a password takes half a second on purpose: only guessers wait for each other.
+    # Checking a password takes half a second on purpose: no page waits for it, only other logins of unknown browsers.
     LOGINS: _thread(LOGINS),
     # Logins of browsers that have logged in before: they wait for no guesser.
     KNOWN_LOGINS: _thread(KNOWN_LOGINS),

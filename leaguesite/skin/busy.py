@@ -14,7 +14,10 @@ Answer = Callable[[HttpRequest], HttpResponseBase]
 
 
 class TryAgain:
-    """Middleware: 503 for a form of the admin whose request the database ended. Buttons: ``matches.desk.access``."""
+    """Middleware: 503 for a form of the admin whose request the database ended.
+
+    For the desk's buttons ``matches.desk.busy`` has the answer.
+    """
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response

@@ -34,6 +34,6 @@ def _width(character: str) -> float:
 
 @register.filter
 def breadth(name: object) -> int:
-    """The step of a name: its width in em or a little more."""
+    """The smallest step that is not below the width of a name in em; the last one for a wider name."""
     width = width_of(str(name))
     return next((step for step in STEPS if width <= step), STEPS[-1])

@@ -29,10 +29,13 @@ FOLDER = "games/"
 
 
 class GameTemplates(FilesystemLoader):
-    """Finds ``games/NAME/…`` in the folder ``templates`` beside the module of each game; ours are found before."""
+    """Finds ``games/NAME/…`` in the folder ``templates`` beside the module of each game.
+
+    The templates of our own games are in the site's folder ``templates``, where other loaders find them before.
+    """
 
     def get_dirs(self) -> list[str | Path]:
-        """The folders of all games that are not ours."""
+        """These folders, whether they exist or not."""
         modules = {type(game).__module__ for game in games().values()}
         files = [getattr(sys.modules.get(name), "__file__", None) for name in sorted(modules)]
         return [Path(file).parent / "templates" for file in files if file]

@@ -1,6 +1,6 @@
 """The picture of a league's end for previews of a link: a PNG, drawn here from text, without a browser.
 
-A name is drawn only if the font has every character of it; otherwise the player's id stands there, never a box.
+A name is drawn only if the font can draw all of it; otherwise the player's id stands there, never a box.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def drawable(text: Text, *, bold: bool = False) -> str:
 
 
 def can_draw(text: str, *, bold: bool = False) -> bool:
-    """Whether every character of a text has a glyph, and the letters are put in the right order."""
+    """Whether a text has a glyph for each character, its letters in order, and no letter with too many marks."""
     if is_right_to_left(text) and not _orders_letters(font_of(40, bold=bold)):
         return False
     marks = 0

@@ -31,16 +31,16 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState, CheckWay
 
 MAX_CHECKS_PER_MINUTE = 5
-"""The limit for one caller."""
+"""The limit for one caller; for one agent, if its token is sent."""
 MAX_QUEUED = 200
-"""When this many checks wait, the public may not queue more."""
+"""When this many due checks wait, without those that registrations asked for, the public may not queue more."""
 RESERVED_FOR_OTHER_PLACES, MAX_QUEUED_PER_PLACE = 100, 20
 """The last 100 of the :data:`MAX_QUEUED` are for places (``turns.place_of``) with fewer than 20 waiting checks, so that
 the agents of one owner cannot fill the queue."""
 
 
 class NotAllowed(ActionRefused):
-    """The address is not the caller's own, and no token of the agent there was given."""
+    """The caller has not shown that the address or the agent is its own, or has sent a token that is nobody's."""
 
     status = 403
 
@@ -49,7 +49,7 @@ class TooManyChecks(ActionRefused):
     """Too many were asked for, or wait.
 
     Attributes:
-        retry_after_s: in how many seconds there is room again.
+        retry_after_s: in how many seconds to ask again; there may be room by then.
     """
 
     status = 429
@@ -76,8 +76,8 @@ def ask(
     Args:
         endpoint: the address; empty for the registered address of the token's agent.
         caller: the person or program that asks.
-        role: what to check it as; empty for the role registered at the address, else player. With a token, the role of
-            its agent counts.
+        role: what to check it as; empty for the role registered at the address, else player. In a check of
+            the token's agent, the role of that agent counts.
         token: the auth_token of an agent, for an address that is not the caller's own.
         game_type: the game to check; empty for the agent's own.
 
@@ -147,7 +147,7 @@ def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: da
     recent = (
         recent.filter(asked_by=_asked_by(caller))
         if agent is None
-        else recent.filter(agent=agent).exclude(asked_by__in=["", REGISTRATION])
+        else recent.filter(agent=agent).exclude(asked_by__in=["", REGISTRATION, INSTRUCTOR])
     )
     if recent.count() >= MAX_CHECKS_PER_MINUTE:
         raise TooManyChecks(

@@ -54,7 +54,7 @@ def _keep_for_league(job: Job, report: Report) -> None:
 
 
 def _end_practice(job: Job, report: dict[str, Any]) -> None:
-    """Keep the report of a practice match; one that gave way to a match is played again later."""
+    """Keep the report of a practice match; one that gave way goes back to the queue, or fails (``yield_to_match``)."""
     if job.is_overtaken() and report["status"] == NOT_PLAYED:
         runs.yield_to_match(check_id=job.check_id, run=job.run)
     else:
@@ -166,29 +166,31 @@ class Checker:
                 task.cancel()
             if jobs:
                 # The next process can start with them at once, and no page shows them as running.
-                await self._in_db(lambda: runs.give_back([(job.check_id, job.run) for job in jobs]))
+                await self._in_db(lambda: runs.return_to_queue([(job.check_id, job.run) for job in jobs]))
 
     def _is_overtaken(self, check_id: UUID) -> bool:
         return check_id in self._overtaken
 
     async def _take(self) -> list[Job]:
-        def look() -> tuple[list[Job], list[tuple[UUID, str, dict[str, Any]]]]:
-            now = timezone.now()
+        def answers() -> list[tuple[UUID, str, dict[str, Any]]]:
             self._overtaken |= taking.overtaken(self._running.values())
-            tending.tend(now=now)
-            answers = relaying.take({job.check_id for job in self._running.values()})
-            return taking.take(now=now, room=taking.MAX_RUNNING - len(self._running)), answers
+            tending.tend(now=timezone.now())
+            return relaying.take({job.check_id for job in self._running.values()})
+
+        def jobs() -> list[Job]:
+            return taking.take(now=timezone.now(), room=taking.MAX_RUNNING - len(self._running))
 
         try:
-            jobs, answers = await self._in_db(look)
+            # Hand the answers out before anything else can fail: their rows are deleted.
+            for check_id, message_type, message in await self._in_db(answers):
+                if check_id in self._posts:
+                    self._posts[check_id](message_type, message)
+            taken: list[Job] = await self._in_db(jobs)
         except Exception:
-            # The database may be locked or unreachable for a moment; nothing was changed.
+            # The database may be locked or unreachable for a moment. A check that was claimed before the failure runs
+            # again when its claim has timed out.
             logger.exception("a look at the checks failed; the next one tries again")
             return []
-        for check_id, message_type, message in answers:
-            if check_id in self._posts:
-                self._posts[check_id](message_type, message)
-        taken: list[Job] = jobs
         return taken
 
     async def _run(self, job: Job) -> None:
@@ -220,7 +222,7 @@ class Checker:
                 _end_practice(job, report)
             elif job.is_overtaken() and (report is None or not report.can_play) and not job.opponent:
                 # A match of the agent comes first; what the check found until then is not a verdict.
-                runs.give_back([(job.check_id, job.run)])
+                runs.return_to_queue([(job.check_id, job.run)])
             elif report is None:
                 runs.fail(check_id=job.check_id, run=job.run, problem=problem)
             else:
@@ -238,7 +240,7 @@ class Checker:
             logger.exception("the outcome of the check %s could not be written down", job.check_id)
 
     def _caller(self, job: Job) -> Caller:
-        """What leads to the agent: the line that it has opened, or calls of its address; also once its line is gone."""
+        """What calls the agent: at its address; or over its line, and perhaps at its address once the line is gone."""
         if job.agent is not None and not job.keys:
             return InboxLine(job.agent, job.rules.connect_grace_s)
         # Call only the IP addresses that were resolved when the check was claimed: the name could meanwhile be
@@ -252,7 +254,7 @@ class Checker:
             try:
                 return bool(await self._in_db(partial(taking.falls_back, job)))
             except DatabaseError:
-                logger.exception("nobody knows whether the check %s may call the address", job.check_id)
+                logger.exception("the check %s does not call the address: the database failed", job.check_id)
                 return False
 
         return AgentLine(client, job.agent, job.rules.connect_grace_s, may_call)

@@ -84,7 +84,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
         on_posts=job.on_posts,
         listen=await _listen(job),
         limits=limits,
-        stays=job.stays,
+        behind_gateway=job.behind_gateway,
         in_play=job.in_play,
         proving_digests=job.shown_by,
         is_overtaken=job.is_overtaken,

@@ -33,7 +33,8 @@ MAX_PER_ADDRESS = 100
 """Practice matches that are asked for from one address within that time, for agents without an owner. A class may have
 one address, and so an agent that has played none in this time may have one even then."""
 MAX_WAITING, MAX_WAITING_PER_PLACE = 200, 100
-"""How many practice matches may wait in all, and for one place: a class may share one address."""
+"""How many practice matches may wait in all, and for agents at one place (``turns.place_of``: an IP address, an IPv6
+network or a domain), because the agents of a class may share one address."""
 _OPEN = (CheckState.WANTED, CheckState.RUNNING)
 
 
@@ -188,7 +189,7 @@ def is_proven(agent: Agent) -> bool:
 
 
 def playable(due: QuerySet[Check], now: datetime) -> Iterator[Check]:
-    """The due checks and practice matches, in the order in which they were asked for.
+    """The due checks and practice matches, first due first; :mod:`matches.checks.taking` decides which runs next.
 
     Changes: practice matches that may not be played any more become FAILED. An agent may have registered another
     address since its student asked, and that may be a rival's.

@@ -75,7 +75,7 @@ def may_name_no_match(check: Check) -> set[int]:
 def take(running: Collection[UUID]) -> list[tuple[UUID, str, dict[str, Any]]]:
     """Take the answers for these checks: check, message type and message of each, in their order.
 
-    Changes: their rows are deleted, and those for checks that do not run any more.
+    Changes: their rows are deleted, and those for checks that do not run any more; none if ``running`` is empty.
     """
     if not running:
         return []

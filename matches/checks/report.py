@@ -86,7 +86,9 @@ class CheckRow(TypedDict):
     notes: Annotated[list[Any], says("What was unusual about how it was asked for: sentences, or codes.")]
     passed: Annotated[bool | None, says("Whether it passed; null before it is DONE.")]
     verdict: Annotated[Annotated[str, one_of(Ready.values)] | None, says("The word for it; null before it is DONE.")]
-    problem: Annotated[str, says("What to mend first, in a sentence; empty for nothing.")]
+    problem: Annotated[
+        str, says("What to mend first, or why it could not be carried out; empty for neither, and while withheld.")
+    ]
     withheld: Annotated[str, says("Why answers are withheld, in a sentence; empty when they are shown.")]
     created_at: Annotated[datetime, says("When it was asked for, in UTC.")]
     started_at: Annotated[datetime | None, says("When it began, in UTC; null before.")]

@@ -1,6 +1,7 @@
 """WRITES: a running check or practice match: its progress, its end, and its return to the queue.
 
-Each write is a compare-and-swap on the number of the run: it fails if another process has run the check since.
+Each write to a running check is a compare-and-swap on the number of its run: it changes nothing if another process has
+run the check since.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ MAX_PRACTICES_PER_AGENT, MAX_PRACTICES = 20, 1000
 """How many reports of practice matches are kept, of one agent and in all."""
 
 called_program_keys: dict[UUID, frozenset[str]] = {}
-"""By running check of this process: the keys of the program at the address that it calls, as found when it began."""
+"""By running check of this process: the keys of the program at the address that it calls, as found when it
+began; of a check over a line only once the line is gone (:func:`matches.checks.taking.falls_back`)."""
 
 
 def topic(check_id: UUID) -> str:
@@ -43,8 +45,8 @@ def topic(check_id: UUID) -> str:
     return f"check:{check_id}"
 
 
-def give_back(running: Iterable[tuple[UUID, int]]) -> None:
-    """RUNNING to WANTED: return checks, each by its id and run, because the process that ran them stops."""
+def return_to_queue(running: Iterable[tuple[UUID, int]]) -> None:
+    """RUNNING to WANTED: return checks, each by its id and run, to the queue, from which they are run again."""
     for check_id, run in running:
         with transaction.atomic():
             _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
@@ -54,9 +56,9 @@ def yield_to_match(*, check_id: UUID, run: int) -> None:
     """RUNNING to WANTED: a practice match gives way, and is played from its beginning later; to FAILED after
     :data:`MAX_RUNS`, so that it does not delay one match after the other."""
     if run < MAX_RUNS:
-        give_back([(check_id, run)])
+        return_to_queue([(check_id, run)])
     else:
-        fail(check_id=check_id, run=run, problem=_("What the league asks of the agent came first, three times."))
+        fail(check_id=check_id, run=run, problem=_("A match or a check of the agent came first, three times."))
 
 
 def refuse(*, check: Check, problem: str, now: datetime) -> bool:
@@ -227,7 +229,7 @@ def _one_line(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """A JSON value without NUL characters and lone surrogates, which no database takes."""
+    """A JSON value without NUL characters and lone surrogates, which PostgreSQL refuses."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     if isinstance(value, dict):

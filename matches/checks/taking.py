@@ -50,13 +50,13 @@ class Job:
         player_id: the id under which the agent is registered; empty when it is not.
         learns_for: the primary key and the registration of that agent: what the check finds out about how it is called
             is kept for this registration. None if no agent is registered.
-        league_id: its league.
+        league_id: its league, or the one it was promised.
         league_token: the token that our messages to it carry.
         dialect: the way of speaking to try first.
         asked_by: who asked for the check.
         rules: the settings of its league, or of the one it was promised; else the defaults.
-        is_overtaken: whether the agent is due in a match; the check stops then.
-        stays: whether it is behind a gateway, where another path is another program.
+        is_overtaken: whether the check has to give way (:func:`overtaken`); it stops then.
+        behind_gateway: whether it is behind a gateway, where another path is another program.
         pinned: the host name in its address, and the only IP addresses that may be called for it.
         tokens: the digests of the tokens that prove an answer by POST; None of an agent that is not registered.
         own_tokens: those of them with which an answer by POST need not name its match.
@@ -83,7 +83,7 @@ class Job:
     asked_by: str = ""
     rules: LeagueSettings = field(default_factory=LeagueSettings)
     is_overtaken: Callable[[], bool] = lambda: False
-    stays: bool = False
+    behind_gateway: bool = False
     pinned: tuple[tuple[str, tuple[str, ...]], ...] = ()
     agent: int | None = None
     seen_from: str = ""
@@ -106,7 +106,7 @@ class Job:
 def occupied() -> set[str]:
     """READ: the keys of programs under check, which get no match (:func:`agents_registry.addresses.programs.held`).
 
-    This lasts 30 s at most. Without it anybody could make another's agent lose by having it checked as a round starts.
+    This lasts 30 s at most. If they got one, anybody could make another's agent lose by a check as a round starts.
     """
     lately = timezone.now() - timedelta(seconds=MAX_MATCH_DELAY_S)
     checks = Check.checks_and_practices.filter(state=CheckState.RUNNING, started_at__gt=lately)
@@ -130,8 +130,8 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     """Take the checks that are due, at most ``room``: WANTED to RUNNING, one per address, none whose match is due.
 
     Checks that a league demands come first, and the last :data:`RESERVED_FOR_LEAGUES` places are kept for them. A place
-    or a requester with :data:`MAX_RUNNING_PER_REQUESTER` running checks waits for everybody else (our choice). Practice
-    matches come last, at most :data:`MAX_PRACTICES_RUNNING` at a time.
+    or a requester at its limit of running checks waits for everybody else (our choice). Practice matches come last. The
+    limits are in :mod:`matches.checks.turns`.
     """
     runs.expire(now)
     due = Check.checks_and_practices.filter(state=CheckState.WANTED, due_at__lte=now)
@@ -178,7 +178,7 @@ def _pinned(job: Job, check: Check, behind: Program) -> Job:
         alone = check.is_practice or check.agent is None or check.agent.is_inbox_only
         return replace(job, keys=frozenset() if alone else behind.keys)
     runs.called_program_keys[check.pk] = behind.keys
-    return replace(job, stays=programs.is_behind_gateway(behind.keys))
+    return replace(job, behind_gateway=programs.is_behind_gateway(behind.keys))
 
 
 def falls_back(job: Job) -> bool:
@@ -274,7 +274,10 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
 
 
 def _tokens(check: Check, agent: Agent) -> frozenset[str]:
-    """The token digests of all agents at the same address: a check is about the program that listens there."""
+    """The digests of the tokens of all agents at the same address: a check is about the program that listens there.
+
+    Over a line, and in a practice match, those of this agent alone.
+    """
     agents = {agent.pk}
     if not ways.is_line(check.way) and not check.is_practice:
         agents.update(Agent.objects.filter(endpoint_key=check.endpoint_key).values_list("pk", flat=True))

@@ -33,7 +33,7 @@ MAX_TRIES_UNREACHED, TRIES_WINDOW_S = 4, 300.0
 
 
 def after_registration(*, agent: Agent, now: datetime | None = None) -> Check | None:
-    """Queue the check of a player that has registered, if its league is open; nobody has to ask for it.
+    """Queue the check of a player that has registered in an open league or the lobby; nobody has to ask for it.
 
     To be called only where the registration came from the agent's own address, or with its token or its owner's
     personal code, or where the agent has an inbox only: else anybody could have the site call a stranger.

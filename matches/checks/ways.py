@@ -19,7 +19,7 @@ class Target:
         key: whom the report tells of: all agents at this address, or the one agent of this line.
         address: host and port; two checks of one address never run at once. The part before the bar is its place
             (:func:`matches.checks.turns.place_of`).
-        way: one of :data:`matches.models.LINES`, or that of the check.
+        way: one of :data:`matches.models.LINES`; empty for the agent's address; or that of the check.
     """
 
     endpoint: str

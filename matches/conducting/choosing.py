@@ -60,7 +60,7 @@ _UNTOLD = Prepared(
 def dispatch() -> tuple[list[Start], bool]:
     """Assign READY matches to referees that have room; those of the demo come last.
 
-    Returns the starts to be sent, and whether READY matches are left.
+    Returns the starts to be sent, and whether READY matches may be left.
     """
     ready = _READY.all()
     if not ready:
@@ -171,7 +171,7 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
 def _free_programs(
     seats: Sequence[Agent], playing: set[str], gateways: frozenset[str], *, by_line: bool = True
 ) -> list[Program] | None:
-    """The programs of two players; None if one of them is in a match, or its host name is being looked up.
+    """The programs of two players; None if one of them is in a match or under check, or its host name is looked up.
 
     Args:
         by_line: the referee reaches players over their lines; students' referees call addresses only.

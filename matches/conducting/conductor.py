@@ -82,7 +82,7 @@ class Conductor:
         return self._looks.recent
 
     def drain(self) -> None:
-        """Start no round and no match from now on; everything else goes on."""
+        """Start no round, no match and no check from now on; what has begun goes on."""
         self._draining = True
 
     async def leave(self, patience_s: float) -> None:
@@ -129,7 +129,8 @@ class Conductor:
         except Exception as error:
             metrics.LOOK_FAILURES.inc()
             self.trouble = _in_words(error)
-            # For example the database is locked or away for a moment. The transaction was rolled back.
+            # For example the database is locked or away for a moment. What was stored before may be done once more:
+            # every step is a compare-and-swap.
             logger.exception("a look failed; the next one tries again")
             self._sender.put_back(outcomes)
             self._again = True
@@ -151,7 +152,7 @@ class Conductor:
                 return due.Plan()
             if led and abs(slept_s) > MIN_SUSPENSION_S:
                 # Only if no other conductor had the lead meanwhile: that one has heard the referees.
-                logger.warning("no look for %.1f s by the clock: leases are moved by that", slept_s)
+                logger.warning("leases are moved by %.1f s: this process stood still, or the clock was set", slept_s)
                 play.extend_leases(seconds=slept_s)
                 # Mark the look as made, so that leases are moved only once even if what follows fails.
                 self._looks.made()

@@ -1,7 +1,7 @@
 """One look at the rows: do what is due in the database, and plan what has to go out.
 
 Everything follows from the present rows, so a look may be repeated, skipped, or interrupted at any moment.
-All writes are verbs of ``matches.league``.
+All writes are verbs of ``matches.league`` and of ``agents_registry.addresses.programs``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Plan:
 
     Attributes:
         made_at: when the rows were read, in monotonic seconds.
-        more: look again at once: a round moved and nothing goes out, or a schedule is being made.
+        more: look again at once: a round was opened or started and nothing goes out, or a schedule is being made.
         waiting: matches wait for room at a referee, or for a player that is in another match.
     """
 
@@ -58,7 +58,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     Args:
         busy_agents: agents that a message is being sent to; they get no other one.
         draining: start no round and no match.
-        quick: do only what a change of the rows makes due; what becomes due by time alone waits for the next tick.
+        quick: leave leases, the demo, held matches and planned starts, all due by time alone, to the next tick.
         again: also send the starts of matches without progress once more. The conductor that assigned them may have
             been killed before it sent them; our referees take a start twice without harm.
     """
@@ -87,7 +87,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
 
 
 def _move_rounds(now: datetime, draining: bool) -> bool:
-    """Open, close and start rounds; returns whether a round moved."""
+    """Open, close and start rounds; returns whether one was opened or started."""
     in_round = set()
     moved = False
     for active in _ACTIVE.all():

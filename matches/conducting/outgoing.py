@@ -56,10 +56,11 @@ class Start:
         limit_s: seconds for all tries together; for a referee that calls ``report_progress``, from the assignment on.
         lease_s: seconds of the match's lease.
         lease_until: the end of the lease.
-        foreign: the referee does not call ``report_progress``.
-        of_site: the referee has the site's key: it takes several starts in one call.
+        sends_progress: the referee calls ``report_progress``.
+        takes_several: the referee takes several starts in one call: it has the site's key and calls
+            ``report_progress``.
         sent_before: an earlier start of this attempt may have arrived.
-        announced: the referee has accepted the ROUND_ANNOUNCEMENT that names it for this match.
+        announced: the ROUND_ANNOUNCEMENT names the referee for this match, and it is known to understand such messages.
         about: fields for the log record.
         bearer: the league_token for the Authorization header, for a referee that calls ``report_progress``; else empty.
     """
@@ -73,8 +74,8 @@ class Start:
     message: bytes = field(default=b"", repr=False)
     tries: tuple[Try, ...] = ()
     lease_until: datetime | None = None
-    foreign: bool = False
-    of_site: bool = False
+    sends_progress: bool = True
+    takes_several: bool = False
     sent_before: bool = False
     announced: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +96,7 @@ class Ping:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A match that was just assigned to a referee.
+    """A match that is assigned to a referee, whose start is to be sent.
 
     Attributes:
         named: the round's announcement names this referee for the match.
@@ -112,23 +113,24 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
     """Make the starts of matches, for referees that call ``report_progress`` and for others."""
     if not chosen:
         return []
-    ours = [one.match for one in chosen if one.referee.sends_progress]
-    digests = credentials.token_digests([pk for match in ours for pk in (match.player_a_id, match.player_b_id)])
+    reported = [one.match for one in chosen if one.referee.sends_progress]
+    digests = credentials.token_digests([pk for match in reported for pk in (match.player_a_id, match.player_b_id)])
     tables: dict[str, dict[str, dict[str, int]]] = {}
-    policy = _policy_for_players().to_params() if ours else {}
+    policy = _policy_for_players().to_params() if reported else {}
     result = []
     for one in chosen:
         match, referee, rules = one.match, one.referee, one.match.league.rules
         if referee.sends_progress:
             if match.league_id not in tables:
-                players = [seat.code for other in ours if other.league_id == match.league_id for seat in _seats(other)]
+                of_league = [other for other in reported if other.league_id == match.league_id]
+                players = [seat.code for other in of_league for seat in _seats(other)]
                 tables[match.league_id] = queries.own_standings(sight.public(match.league), players)
             message = _start_match(
                 match, referee, digests, tables[match.league_id], policy | programs.pins(*_seats(match))
             )
             encoded, tries = rpc.dumps(message), tuple[Try, ...]()
         else:
-            encoded, tries = b"", _foreign_tries(match, referee)
+            encoded, tries = b"", _tries(match, referee)
         result.append(
             Start(
                 match_pk=match.pk,
@@ -141,8 +143,8 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 lease_s=play.lease_s_of(match, referee),
                 lease_until=match.lease_until,
                 sent_before=one.sent_before,
-                foreign=not referee.sends_progress,
-                of_site=referee.site_key,
+                sends_progress=referee.sends_progress,
+                takes_several=referee.site_key and referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=telemetry.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
@@ -155,7 +157,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
 def in_calls(starts: Iterable[Start]) -> list[list[Start]]:
     """Divide starts into calls.
 
-    Those of one referee of the site whose leagues have the same limit travel together, as many as fit into one body.
+    Those of one referee that takes several, with the same limit, travel together, as many as fit into one body.
     """
     calls: list[list[Start]] = []
     open_calls: dict[tuple[int, float], tuple[list[Start], int]] = {}
@@ -163,7 +165,7 @@ def in_calls(starts: Iterable[Start]) -> list[list[Start]]:
         key = start.referee_pk, start.limit_s
         together, size = open_calls.get(key, ([], 0))
         size += len(start.message)
-        if not start.of_site or not together or size > MAX_STARTS_BYTES:
+        if not start.takes_several or not together or size > MAX_STARTS_BYTES:
             together, size = [], len(start.message)
             calls.append(together)
         together.append(start)
@@ -194,7 +196,7 @@ def _start_match(
         known = digests.get(player.pk, {})
         unproven = [digest for digest, proven in known.items() if not proven]
         # Behind a gateway another path is another program: the referee tries no other path.
-        stays = programs.is_behind_gateway(player.program.split())
+        behind_gateway = programs.is_behind_gateway(player.program.split())
         seats[f"player_{side}"] = {
             "id": player.code,
             "endpoint": programs.called_endpoint(player),
@@ -208,7 +210,7 @@ def _start_match(
             "your_standings": table[player.code],
             "joined_before": player.code in match.joined,
             "suspended": player.state == AgentState.SUSPENDED,
-            **({"stays": True} if stays else {}),
+            **({"stays": True} if behind_gateway else {}),
             "inbox_key": keys.SeatKey(match.pk, match.attempt, player.pk).text(),
             "connect_grace_s": match.league.rules.connect_grace_s,
             **({"dials_out": True} if hub.dials_out(player.pk) else {}),
@@ -272,7 +274,7 @@ def told_settings(rules: LeagueSettings) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name.endswith(_FLAT)} | {"settings": values}
 
 
-def _foreign_tries(match: Match, referee: Agent) -> tuple[Try, ...]:
+def _tries(match: Match, referee: Agent) -> tuple[Try, ...]:
     """Every spelling that a student's referee may expect; none contains a token of a player."""
     message = _start_envelope(match, referee, **_flat_seats(match), **told_settings(match.league.rules))
     tries = []

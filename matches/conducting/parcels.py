@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
 
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import credentials
@@ -67,6 +68,21 @@ class Parcel:
     learned: Mapping[str, Any] = field(default_factory=dict)
     retold: Callable[[Memory], tuple[bytes, tuple[str, ...]]] | None = None
     unfilled: tuple[str, ...] = ()
+
+    @property
+    def rpc_id(self) -> int:
+        """The JSON-RPC id of its request."""
+        return rpc_id_of(self.delivery_pk)
+
+
+def rpc_id_of(delivery_pk: int) -> int:
+    """The JSON-RPC id of a delivery's request, the same whenever it is sent again; the next 99 ids are its own, too.
+
+    It does not follow the number of the delivery: the ids of two broadcasts would tell how many players got the first,
+    and so whether somebody was taken out of the league behind a freeze. It fits into 32 bits, as some agents expect.
+    """
+    digest = salted_hmac("matches.conducting.parcels", str(delivery_pk)).digest()
+    return 100 * (1 + int.from_bytes(digest[:3], "big"))
 
 
 class Template:
@@ -131,7 +147,8 @@ class _Encoder:
             self._template(broadcast, named, shape, tool, to_player=is_player)
             for named in (kind, *(LEGACY_SIGNALS.get(kind, ()) if is_legacy else ()))
         ]
-        first, *others = [one.fill(token=token, code=agent.code, rpc_id=delivery.pk) for one in templates]
+        rpc_id = rpc_id_of(delivery.pk)
+        first, *others = [one.fill(token=token, code=agent.code, rpc_id=rpc_id) for one in templates]
         return Parcel(
             delivery.pk,
             agent.endpoint,
@@ -153,7 +170,7 @@ class _Encoder:
         """The broadcast for an MCP server; no rows are read."""
         kind = broadcast.message_type
         template = self._template(broadcast, kind, "tools_list", found.own.get(kind), to_player=True)
-        return template.fill(token=token, code=delivery.agent.code, rpc_id=delivery.pk), template.unfilled
+        return template.fill(token=token, code=delivery.agent.code, rpc_id=rpc_id_of(delivery.pk)), template.unfilled
 
     def _template(self, broadcast: Broadcast, kind: str, shape: str, tool: Tool | None, *, to_player: bool) -> Template:
         key = (broadcast.pk, kind, shape, tool, to_player)
@@ -212,7 +229,10 @@ def _waiting() -> QuerySet[Delivery]:
 
 
 def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
-    """Encode the undelivered broadcasts, by agent and in their order."""
+    """Encode the broadcasts that wait for delivery, by agent and in order; none for a busy agent.
+
+    At most :data:`MAX_DELIVERIES_READ` of them are read at a time; the next look reads the others.
+    """
     due = _PENDING.all()
     if len(due) == MAX_DELIVERIES_READ and busy_agents:
         # Read past the deliveries of busy agents, or they would keep the others out.
@@ -238,7 +258,7 @@ def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Pa
 
 
 def _to_send_last(due: Sequence[Delivery]) -> set[int]:
-    """Students' referees whose next message announces a round that some players have not been told of yet.
+    """Students' referees that are sent nothing yet: they would be told of a round that some players do not know of.
 
     A referee that starts matches on the announcement would invite a player to a match that it does not know of.
     """

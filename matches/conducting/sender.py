@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 MAX_UNREACHED = 10_000
 """How many deliveries that failed to reach their agents a conductor remembers."""
-MAX_PLAN_AGE_S = 1.0
-"""Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
+MAX_DELIVERING_S = 1.0
+"""Once broadcasts have been sent to one agent for this long, its other ones are left to the next look."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Outcomes:
         pings: for each agent that was pinged its problem, and what was found at its address
             (:func:`matches.inbox.finding.found_by`).
         learned: pairs of an agent and what was found out about how it speaks.
-        freed: agents that no message is being sent to any more.
+        freed: agents that no broadcast or ping is being sent to any more.
     """
 
     deliveries: list[tuple[int, str]] = field(default_factory=list)
@@ -83,7 +83,9 @@ class Outcomes:
 
 
 class Sender:
-    """Sends what a look has planned. An agent is busy, and left out of the next plans, while a message is sent to it.
+    """Sends what a look has planned.
+
+    An agent is busy, and left out of the next plans, while broadcasts or a ping are sent to it; starts do not count.
 
     Args:
         client: a client with the endpoint policy.
@@ -110,7 +112,7 @@ class Sender:
 
     @property
     def busy(self) -> frozenset[int]:
-        """Agents that a message is being sent to, or whose outcomes have not been taken yet."""
+        """Agents that broadcasts or a ping are being sent to, or whose outcomes have not been taken yet."""
         return frozenset(self._busy)
 
     def take_outcomes(self) -> Outcomes:
@@ -120,7 +122,7 @@ class Sender:
         return outcomes
 
     def put_back(self, outcomes: Outcomes) -> None:
-        """Put outcomes back that could not be stored; their agents are busy again."""
+        """Put outcomes back that may not have been stored; their agents are busy again."""
         self._busy.update(outcomes.freed)
         self._outcomes.put_before(outcomes)
 
@@ -180,7 +182,7 @@ class Sender:
             for start in together:
                 self._spawn(self._start_renewed(start, again=again))
             return
-        limit_s = first.limit_s if first.foreign else first.limit_s - waited_s
+        limit_s = first.limit_s - waited_s if first.sends_progress else first.limit_s
         if limit_s <= 0:
             logger.warning("a start came too late to be sent; its match waits until its lease is over")
             return
@@ -221,7 +223,7 @@ class Sender:
             for parcel in parcels:
                 # If this process was suspended, another conductor may have sent these messages; if the agent is slow,
                 # some of them may have been dropped meanwhile. The next look plans the rest again.
-                if time.monotonic() - begun > MAX_PLAN_AGE_S or time.monotonic() - planned_at > MIN_SUSPENSION_S:
+                if time.monotonic() - begun > MAX_DELIVERING_S or time.monotonic() - planned_at > MIN_SUSPENSION_S:
                     break
                 problem = await self._post(agent_pk, parcel)
                 if problem is None:
@@ -250,6 +252,10 @@ class Sender:
                 else:
                     found = Found(spoken=await sending.send_broadcast(line, parcel))
         except NotReached as error:
+            if sending.site_stalled(error):
+                # Nobody knows whether the agent is there. The tries count from when the whole site runs again.
+                self._unreached.pop(parcel.delivery_pk, None)
+                return None
             if self._is_sent_again(agent_pk, parcel.delivery_pk, patient=not error.connected):
                 return None
             problem = str(error)
@@ -288,6 +294,10 @@ class Sender:
             outcome, problem = error, str(error)
         finally:
             self._outcomes.freed.append(ping.agent_pk)
+        if isinstance(outcome, CallFailed) and sending.site_stalled(outcome):
+            # It says nothing of the agent. The next look pings it again.
+            self._waker.wake()
+            return
         found_instead = found_by(outcome, rpc=b'"jsonrpc"' in ping.body)
         self._outcomes.pings.append((ping.agent_pk, problem, None if found_instead is None else str(found_instead)))
         self._waker.wake()

@@ -1,4 +1,4 @@
-"""Send what may need more than one try: starts of matches, and announcements to referees that start matches on them.
+"""Send starts of matches, and broadcasts to referees; each in as many ways of speaking as the referee needs.
 
 It uses no database: the outcome is returned to the conductor.
 """
@@ -21,6 +21,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.messages import START_MATCH, START_MATCHES, MessageType
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
@@ -50,11 +51,12 @@ class StartResult:
     """The outcome of a start.
 
     Attributes:
-        problem: why the match was not taken; empty if it was.
-        refused: the referee answered with an error, and not merely that it is busy.
+        problem: why the match was not taken, or may not have been; empty if it counts as taken.
+        refused: the referee cannot take this match, or understood no way of starting one; not that it is busy, or
+            expects another token.
         way: the spelling that a student's referee understood.
         cause: whose side caused the problem: the referee's, or ours.
-        in_doubt: no answer came; the referee may be playing the match.
+        in_doubt: no answer of the referee came; it may be playing the match.
     """
 
     problem: Note | str = ""
@@ -68,18 +70,19 @@ async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) 
     """Start matches at their referee within ``limit_s`` seconds (ruling, section 10); the outcome of each, in order.
 
     Args:
-        starts: any number for a referee that reports progress; one for any other, in as many spellings as needed.
+        starts: several only for a referee that takes several in one call; for one that does not call
+            ``report_progress``, one start in as many spellings as needed.
     """
     first = starts[0]
-    if first.foreign:
-        return [await _send_start_to_foreign(client, first, limit_s)]
-    if len(starts) == 1:
-        return [await _send_start_to_own(client, first, limit_s)]
-    return await _send_starts_to_own(client, starts, limit_s)
+    if len(starts) > 1:
+        return await _send_together(client, starts, limit_s)
+    if first.sends_progress:
+        return [await _send_start(client, first, limit_s)]
+    return [await _send_in_spellings(client, first, limit_s)]
 
 
 def _bearer(token: str) -> dict[str, Any]:
-    """The Authorization header for a referee of the site, whose door serves the league manager before all others."""
+    """The Authorization header, by which a referee of the site serves the league manager before all other callers."""
     return {"headers": {"authorization": f"Bearer {token}"}} if token else {}
 
 
@@ -87,7 +90,7 @@ def _not_called(error: CallFailed) -> StartResult:
     return StartResult(error.problem, cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
 
 
-async def _send_start_to_own(client: Line, start: Start, limit_s: float) -> StartResult:
+async def _send_start(client: Line, start: Start, limit_s: float) -> StartResult:
     body = rpc.encoded_call(START_MATCH, start.message, start.match_pk)
     try:
         reply = await client.post(start.endpoint, body, limit_s=limit_s, **_bearer(start.bearer))
@@ -105,7 +108,7 @@ async def _send_start_to_own(client: Line, start: Start, limit_s: float) -> Star
     return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), refused=refused)
 
 
-async def _send_starts_to_own(client: Line, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
+async def _send_together(client: Line, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
     """Start several matches in one call. A referee of an earlier version does not know it, and gets one call each."""
     first, end = starts[0], time.monotonic() + limit_s
     try:
@@ -119,7 +122,7 @@ async def _send_starts_to_own(client: Line, starts: Sequence[Start], limit_s: fl
     # A referee that answers with an error has started nothing. Without its reply it may have started the matches: they
     # can be sent again, as it takes no match twice.
     sent = [replace(start, sent_before=start.sent_before or _error_code(reply.body) is None) for start in starts]
-    return await asyncio.gather(*(_send_start_to_own(client, one, max(0.001, end - time.monotonic())) for one in sent))
+    return await asyncio.gather(*(_send_start(client, one, max(0.001, end - time.monotonic())) for one in sent))
 
 
 def _together(starts: Sequence[Start]) -> bytes:
@@ -146,8 +149,13 @@ def _start_result(answer: Any) -> StartResult:
 
 def _no_answer(error: CallFailed, start: Start) -> StartResult:
     # A connection that was not accepted in time does not mean that the referee is gone.
-    unknown = error.connected or start.sent_before or isinstance(error, TimedOut)
+    unknown = error.connected or start.sent_before or isinstance(error, TimedOut) or site_stalled(error)
     return replace(_not_called(error), in_doubt=unknown)
+
+
+def site_stalled(error: CallFailed) -> bool:
+    """Whether a process of the site stood still, so that nobody knows where the message or its answer is."""
+    return error.way is Way.INBOX and error.cause is Cause.LEAGUE
 
 
 def _error_code(body: Any) -> Any:
@@ -156,7 +164,7 @@ def _error_code(body: Any) -> Any:
     return data.get("error_code") if isinstance(data, dict) else None
 
 
-async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> StartResult:
+async def _send_in_spellings(client: Line, start: Start, limit_s: float) -> StartResult:
     end = time.monotonic() + limit_s
     for one in start.tries:
         if one.way == starts.ANNOUNCEMENT and start.announced:
@@ -167,10 +175,10 @@ async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> 
             break
         try:
             reply = await client.post(start.endpoint, one.body, limit_s=left)
-        except TimedOut:
-            # Some referees play the whole match before they answer. The lease limits how long.
-            return StartResult()
         except CallFailed as error:
+            if error.connected and (isinstance(error, TimedOut) or site_stalled(error)):
+                # Some referees play the whole match before they answer. The lease limits how long.
+                return StartResult()
             return _not_called(error)
         offer, why = starts.read_reply(reply.body, status=reply.status, readable=not reply.problem, rpc_id=one.rpc_id)
         if offer is starts.Offer.TAKEN:
@@ -202,7 +210,7 @@ async def send_broadcast(client: Line, parcel: Parcel) -> dict[str, str]:
         lambda proposal, left_s: client.post(proposal.url, proposal.body, limit_s=left_s),
         failures=NotReached,
         limit_s=parcel.limit_s,
-        next_id=partial(next, count(parcel.delivery_pk * 100)),
+        next_id=partial(next, count(parcel.rpc_id)),
     )
     async for step in driver:
         if isinstance(step, Failed):

@@ -1,8 +1,8 @@
 """Tell players broadcasts: those that are MCP servers in their version of MCP, in a session if they want one.
 
-A player is asked what it is (:mod:`league_sdk.dialects.discovery`) when it does not understand the first broadcast of
-its registration, before any match of it begins: so this costs no match time, and a player that understands is not
-asked. It uses no database: what is found is returned to the conductor, which shares it with all referees.
+A player is asked what it is (:mod:`league_sdk.dialects.discovery`) when it wants a session, or does not understand a
+broadcast: usually the first one of its registration, before its first match, so that this costs no match time. This
+module uses no database: what is found is returned to the conductor, which shares it with all referees.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from league_sdk.transport.client import CallFailed, Client, Line, Reply
 from matches.conducting.parcels import Parcel
 
 MAX_DISCOVERIES = 3
-"""How often one process looks for the session of one registration: once, and again if the session was replaced."""
+"""Limit of the times that a process asks what one registration is: once, and again if it wants another session."""
 MAX_HOLDERS = 1000
-"""How many MCP servers have their sessions kept for the next broadcast."""
+"""How many MCP servers are remembered for the next broadcast, and how many registrations as asked or noted."""
 MAX_NAMED = 3
 """How many arguments without a value one note names."""
 
@@ -74,7 +74,7 @@ class Telling:
             CallFailed: no answer came.
         """
         end = self._now() + parcel.limit_s
-        ids = partial(next, count(parcel.delivery_pk * 100))
+        ids = partial(next, count(parcel.rpc_id + 1))
         send = partial(self._send, partial(line.post, parcel.endpoint), parcel, ids, end)
         holder = self._holder(parcel)
         reply = await send(parcel.body, holder)
@@ -106,7 +106,7 @@ class Telling:
         left_s = max(0.001, end - self._now())
         if holder is None:
             return await post(body, limit_s=left_s)
-        self._sessions.use(holder, parcel.endpoint)
+        self._sessions.use(holder, parcel.endpoint, limit_s=left_s)
         try:
             return await session.through(post, body, holder, ids, limit_s=left_s, now=self._now)
         finally:
@@ -178,6 +178,6 @@ class Telling:
 
 
 def _is_understood(parcel: Parcel, reply: Reply) -> bool:
-    answer = read_answer(reply.body, rpc_id=parcel.delivery_pk)
+    answer = read_answer(reply.body, rpc_id=parcel.rpc_id)
     understood = understanding(answer, status=reply.status, readable=not reply.problem, message_type=parcel.kind)
     return understood is not Understanding.NOT_UNDERSTOOD

@@ -41,10 +41,12 @@ class Trial:
 
     Attributes:
         agent_pk: the primary key of the agent.
+        dialect: the dialect in which the agent registered.
+        spoken: by message type, the shape in which the agent understood it in its matches.
         exchange: the exchange on the match page that it repeats.
         message: the message in canonical form.
         limit_s: seconds for all tries together.
-        stays: the agent is behind a gateway, where another path is another program.
+        behind_gateway: the agent is behind a gateway, where another path is another program.
         wire: the requests that were sent, with their answers; ``shown`` is the index of the one whose answer the
             following attributes describe.
         understanding: how a referee would read the answer; None if no answer came.
@@ -62,7 +64,7 @@ class Trial:
     choice_field: str
     limit_s: float
     asked_at: datetime
-    stays: bool = False
+    behind_gateway: bool = False
     state: State = State.WAITING
     wire: tuple[Wire, ...] = ()
     shown: int = -1
@@ -92,7 +94,7 @@ def keep(trial: Trial) -> None:
 
 
 def find(agent_pk: int) -> Trial | None:
-    """The copy of an agent's last trial; None if there is none, or Redis is away."""
+    """The copy of an agent's last trial; None if there is none, it cannot be read, or Redis is away."""
     if not notify.reaches_others():
         return None
     try:
@@ -100,11 +102,16 @@ def find(agent_pk: int) -> Trial | None:
     except Exception as error:
         logger.warning("the copy of a trial could not be read (%r)", error)
         return None
-    return None if stored is None else _read(stored)
+    try:
+        return None if stored is None else _read(stored)
+    except (KeyError, TypeError, ValueError) as error:
+        # Another version of the site, which runs until it is replaced, stored less or something else.
+        logger.info("the copy of a trial is of another version (%r)", error)
+        return None
 
 
 def _read(stored: dict[str, Any]) -> Trial:
-    # Another version of the site, which runs until it is replaced, may have stored fields that this one lacks.
+    # Another version of the site may have stored fields that this one lacks.
     known = {one.name: stored[one.name] for one in fields(Trial) if one.name in stored}
     understood = known["understanding"]
     return Trial(

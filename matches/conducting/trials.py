@@ -3,7 +3,7 @@
 A request for a page must not wait for an agent. So it only queues the trial (:func:`ask`); the conductor's loop, or
 that of a web process without a conductor, sends it (:func:`keep_sending`), and the browser loads the page again to see
 the answer. Trials are kept in memory, with a copy for the other web processes of the site (``trial_copies``). They are
-no part of the league, and are lost at a restart.
+no part of the league: a restart loses those that have no copy.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _trials: Recent[int, Trial] = Recent(MAX_KEPT_TRIALS)
 
 
 def rewrite(message: Mapping[str, Any], *, now: datetime, limit_s: float) -> dict[str, Any]:
-    """Rewrite a request of a match as a trial: with a new conversation_id, the present time, and no token."""
+    """Rewrite a request of a match as a trial: with a new conversation_id, time and deadline, and :data:`TOKEN`."""
     fresh = _with_deadlines(message, stamp(now + timedelta(seconds=limit_s)))
     return {
         **fresh,
@@ -75,7 +75,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
     """Queue a trial.
 
     Raises:
-        ActionRefused: a trial is being sent to this agent, or too many to all agents.
+        ActionRefused: this agent's last trial waits or is being sent, or too many of all agents do.
     """
     now = timezone.now()
     trial = Trial(
@@ -88,7 +88,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
         choice_field=choice_field,
         limit_s=limit_s,
         asked_at=now,
-        stays=programs.is_behind_gateway(agent.program.split()),
+        behind_gateway=programs.is_behind_gateway(agent.program.split()),
     )
     known = of(agent.pk)
     with _lock:
@@ -122,7 +122,7 @@ def _take(room: int) -> list[Trial]:
 
 
 def _finish(trial: Trial, **found: Any) -> Trial | None:
-    """Store the outcome of a trial; None if a newer one has replaced it, because it counted as lost."""
+    """Store the outcome of a trial; None if it counted as lost, and a newer one has replaced it or displaced it."""
     elapsed_ms = round((time.monotonic() - found.pop("begun")) * 1000)
     with _lock:
         known = _trials.get(trial.agent_pk)
@@ -181,7 +181,7 @@ async def _send(client: Client, trial: Trial) -> None:
 
 
 async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
-    memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), stays=trial.stays)
+    memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), behind_gateway=trial.behind_gateway)
     hunt = Hunt(trial.message, url=trial.endpoint, memory=memory, choice_field=trial.choice_field)
     next_id, line = partial(next, count(FIRST_ID)), AgentLine(client, trial.agent_pk)
 

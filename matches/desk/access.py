@@ -168,7 +168,7 @@ class OwnRows(ChosenRows):
     league_field = "league_id"
 
     def may(self, request: HttpRequest, row: Any, action: roles.Action) -> bool:
-        """Whether a person has a permission for a row, or, without a row, in any league."""
+        """Whether a person has a permission for a row, or, without a row, in at least one league."""
         if row is None:
             return roles.leagues(request.user, action).exists()
         return roles.may(request.user, action, getattr(row, self.league_field))
@@ -198,7 +198,8 @@ class OwnRows(ChosenRows):
         """Get a row that the person may see.
 
         Raises:
-            PermissionDenied: they may not see it, or it does not exist; the answer does not tell which.
+            PermissionDenied: they may not see it, or it does not exist; the answer does not tell which. A superuser may
+                see all rows, and is told that it does not exist.
         """
         row = super().get_object(request, object_id, from_field)
         if row is None and not request.user.is_superuser:

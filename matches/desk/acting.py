@@ -93,7 +93,7 @@ class Listed:
         label: the label in the menu.
         done: the sentence that confirms it, or a function that makes it from the number of rows; empty:
             :attr:`DeskAction.done`.
-        preview: says what the action would do to a ticked row (of a league: to its facts; :class:`RowPreview`). If
+        preview: makes the :class:`RowPreview` of a ticked row, from the row; of a league, from its :class:`Facts`. If
             that warns of anything for any row, a second click is needed (``desk.ticked``). None: it runs at once.
     """
 
@@ -219,7 +219,7 @@ def name_or(script: str) -> Callable[[Any], str]:
 
 
 def carry_out(action: DeskAction, *, by: Any, **arguments: Any) -> Any:
-    """Carry out an action; every button, form, admin list and API endpoint calls this.
+    """Carry out an action; every button, form, admin list, API endpoint and tool calls this.
 
     Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
     refused leaves no entry, and one that was carried out leaves one.

@@ -68,7 +68,7 @@ _AGENT = "/leagues/{league_id}/agents/{agent_id}"
 _TRUST = Endpoint(
     "/referees/{referee_id}/trust",
     "trust_referee",
-    "Let a registered referee judge, or no longer; one of the site, or of the league named.",
+    "Let a registered referee judge, or no longer: one that judges in every league, or one of the league named.",
     options.Trust,
     switch="trusted",
 )
@@ -217,7 +217,8 @@ ROWS: tuple[DeskAction, ...] = (
         in_archive=True),
     DeskAction("edit", LEAGUE, EDIT, opening.edit_league, "",
         api=Endpoint("/leagues/{league_id}/settings", "change_settings",
-            "Change name and settings; they hold from the next match on.", options.Settings)),
+            "Change name and settings. They hold at once, points also for matches that are over; "
+            "a match in play keeps its time limits and retries.", options.Settings)),
     DeskAction("add_player", LEAGUE, EDIT, entry.add_by_hand, verbs.added_sentence,
         api=Endpoint("/leagues/{league_id}/players", "add_player",
             "Add a player that never registers by itself.", options.NewPlayer, status=201)),
@@ -232,7 +233,7 @@ ROWS: tuple[DeskAction, ...] = (
             warnings=lambda match: [gettext("It counts nowhere, and it is not played again.")],
             yes=_("Yes, cancel %(match)s")),
         api=Endpoint("/leagues/{league_id}/matches/{match_id}/cancel", "cancel",
-            "End an open match of the current round so that it counts nowhere.")),
+            "End an open match, in a round that has begun: it counts nowhere.")),
 
     DeskAction("check", AGENT, RERUN, asking.ask_for_agents, "",
         listed=Listed("check_whole", _("Check now: every message, with a report"), verbs.checked_sentence),

@@ -28,7 +28,7 @@ COLUMNS = ("at", "account", "via", "action", "league_id", "target", "asked", "ch
 
 @admin.register(AuditEntry)
 class AuditAdmin(OwnRows, ModelAdmin):
-    """Every action of a person. An instructor sees those in their own leagues, a superuser all of them.
+    """Every action of a person or a script. An instructor sees those in their own leagues, a superuser all of them.
 
     Nobody edits or deletes an entry here.
     """
@@ -74,7 +74,10 @@ class AuditAdmin(OwnRows, ModelAdmin):
         return render_to_string("admin/matches/audit_what.html", {"entry": entry})
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list; with ``csv`` in the query, a CSV file of the entries that the filters leave."""
+        """The list; with ``csv`` in the query, a CSV file of the entries that the filters leave.
+
+        The file has the first :data:`MAX_CSV_ENTRIES` of them.
+        """
         query = request.GET.copy()
         is_file = query.pop("csv", None) is not None
         if is_file:

@@ -49,8 +49,8 @@ def _ready(known: Readiness, why: str = "") -> str:
 class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     """The agents of the leagues in which a person has a role.
 
-    The site's own referees judge in every league: everybody with a role sees them and may ask them whether they answer,
-    but only superusers change them.
+    A referee that belongs to no league judges in all of them: everybody with a role sees it and may have it asked and
+    checked, but only superusers change it.
     """
 
     list_display = _after("condition", AgentAdmin.list_display, "ready")
@@ -73,7 +73,7 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         return agents.filter(theirs)
 
     def may(self, request: HttpRequest, row: Agent | None, action: Action) -> bool:
-        """Whether a person has a permission for an agent, or, without an agent, in any league."""
+        """Whether a person has a permission for an agent, or, without an agent, in at least one league."""
         if row is None:
             return super().may(request, None, action)
         return self._within(request, Agent.objects.filter(pk=row.pk), action).exists()

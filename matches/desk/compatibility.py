@@ -1,4 +1,4 @@
-"""The desk's table of which agent understood which message in which way, over all leagues, and the same as CSV."""
+"""The desk's table of which player understood which message in which way, of one league or all, and the same as CSV."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CompatibilityPages(LeagueAccess):
         )
 
     def compatibility_file_page(self, request: HttpRequest) -> HttpResponse:
-        """Download the whole table as a file."""
+        """Download all pages of the table as one file, up to :data:`MAX_CSV_AGENTS` players."""
         leagues, chosen = _leagues(request)
         answer = HttpResponse(_as_csv(_players(leagues, chosen)), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = 'attachment; filename="who-understood-what.csv"'

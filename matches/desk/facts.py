@@ -77,7 +77,7 @@ class Facts:
 
     @cached_property
     def silent(self) -> list[Agent]:
-        """The participating players that did not answer when they were last called."""
+        """The participating players that did not answer when they were last called, and are not being asked again."""
         return [agent for agent in self.participants if agent.problem and not agent.check_wanted]
 
     @cached_property
@@ -100,7 +100,7 @@ class Facts:
 
     @cached_property
     def failing(self) -> list[str]:
-        """Participating players that answer, but whose latest check did not pass, with its verdict."""
+        """Participating players that would lose by the verdict of their check, with it; none that does not answer."""
         checks = [(one.code, self.readiness[one.pk]) for one in self.participants if not one.problem]
         return [f"{code} ({check.label})" for code, check in checks if check.word in UNABLE]
 

@@ -22,7 +22,7 @@ def chooser(accept: str, max_bytes: int) -> forms.FileInput:
         accept: the endings of file names and the media types that the browser offers.
         max_bytes: the largest size of the file.
     """
-    return forms.FileInput(attrs={"accept": accept, "data-most": max_bytes})
+    return forms.FileInput(attrs={"accept": accept, "data-max-bytes": max_bytes})
 
 
 class PlanForm(forms.Form):

@@ -1,4 +1,4 @@
-"""READS: the first page of the admin: every league of the person, its next step, and what is wrong in it."""
+"""READS: the first page of the admin: the leagues of the person, what comes next in them, and what is wrong."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from matches.view.roles import Action
 from matches.words import states
 
 MAX_IN_DETAIL = 6
-"""How many leagues have their problems and next step computed, the newest first: each costs some queries."""
+"""How many leagues that are not over have their problems and next step computed, the newest first: each costs some
+queries. The latest league that is over has them, too."""
 MAX_OTHERS = 20
-"""How many further leagues are listed; the admin's list of leagues has all of them."""
+"""How many further leagues that are not over are listed, and how many that are over, with the latest one; the admin's
+list of leagues has all of them."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def people_marks(people: Iterable[RosterEntry]) -> dict[int, str]:
 
 def problems(facts: Facts) -> list[Problem]:
     """Registrations that were refused for their names, with buttons that let them in."""
-    rows = lookalikes.refused(league_id=facts.league.pk, everywhere=True)
+    rows = lookalikes.refused(league_id=facts.league.pk)
     if facts.league.state != LeagueState.REGISTRATION:
         # No player can register any more.
         rows = [row for row in rows if row.kind == Kind.REFEREE]

@@ -23,7 +23,7 @@ from matches.desk.acting import MATCH, PLAN, Button, button
 from matches.desk.actions import ACTIONS, ROWS
 from matches.desk.facts import Facts
 from matches.desk.shared import Wait, gateways, waits
-from matches.models import League, Match
+from matches.models import League, Match, Round
 from matches.view import sight, summaries
 from matches.view.readiness import Readiness, Ready, read_ready
 from matches.view.roles import Action
@@ -43,14 +43,14 @@ def headlines(leagues: list[League]) -> dict[str, str]:
 
 
 def context(
-    league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False, every_agent: bool = False
+    league: League, allowed: Collection[Action] = EVERYTHING, *, every_gateway: bool = False, every_agent: bool = False
 ) -> dict[str, Any]:
     """The template context of the desk.
 
     Args:
         league: the league.
         allowed: the permissions of the person; buttons that need others are left out.
-        everywhere: show also gateways at which no player of this league answers.
+        every_gateway: show also gateways at which no player of this league answers.
         every_agent: show all rows of the tables of agents.
     """
     facts = Facts(league, allowed)
@@ -74,7 +74,7 @@ def context(
             "pending": bool(asking or checking or facts.active),
             "open": _match_lines(facts, view, held=False),
             "held": _match_lines(facts, view, held=True),
-            "gateways": gateways(facts, everywhere=everywhere),
+            "gateways": gateways(facts, every_gateway=every_gateway),
             "links": controls.links(facts),
             "plan": {
                 "at": league.starts_at,
@@ -188,7 +188,7 @@ def _word(agent: Agent) -> str:
 
 
 def _answering(facts: Facts, asking: int) -> str:
-    """One sentence that says how many players answer."""
+    """Say in a sentence or two how many players answer, or how many agents are being asked."""
     if asking:
         sentence = ngettext("%(count)d agent is being asked …", "%(count)d agents are being asked …", asking)
         return sentence % {"count": asking}
@@ -220,7 +220,7 @@ def _answering(facts: Facts, asking: int) -> str:
 
 
 def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[MatchLine]:
-    """The open matches of the current round with their buttons, and what they wait for."""
+    """The open matches of rounds that have begun, held ones or the others, with their buttons and why they wait."""
     waiting = {} if held else waits(facts)
     points = {row.player_id: row.points for row in view.standings}
     lines = []
@@ -247,9 +247,16 @@ def _after_cancelling(facts: Facts, match: Match, points: Mapping[str, int]) -> 
     first, second = match.player_a.code, match.player_b.code
     named = {"a": first, "p": points.get(first, 0), "b": second, "q": points.get(second, 0)}
     sentences = [_("Neither player gets points for it: %(a)s stays at %(p)d, %(b)s at %(q)d.") % named]
-    if sum(1 for one in facts.matches if one.round_id == match.round_id) == 1:
-        if facts.coming is None:
-            sentences.append(_("It is the last open match: the league ends with it."))
-        else:
-            sentences.append(_("It is the last open match of its round: the round ends with it."))
+    if facts.over:
+        return sentences
+    # Matches of rounds that are over may be open, too: replays, for which the end of the league waits.
+    others = [one for one in facts.matches if one.pk != match.pk]
+    if facts.coming is None and not others:
+        sentences.append(_("It is the last open match: the league ends with it."))
+    elif _is_in(facts.active, match) and not any(_is_in(facts.active, one) for one in others):
+        sentences.append(_("It is the last open match of its round: the round ends with it."))
     return sentences
+
+
+def _is_in(round_: Round | None, match: Match) -> bool:
+    return round_ is not None and match.round_id == round_.pk

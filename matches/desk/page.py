@@ -15,13 +15,16 @@ from django.utils.translation import gettext as _
 from league_sdk.protocol.limits import MAX_NAME_CHARS
 from matches.desk import overview
 from matches.desk.access import LeagueAccess
-from matches.desk.acting import LEAGUE, Subject
+from matches.desk.acting import LEAGUE, DeskAction, Subject
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import PlanForm, first_error
 from matches.desk.targets import FINDERS
 from matches.league import entry, making
 from matches.models import League
 from matches.view import roles
+
+MAKES_SCHEDULE = ("close", "start", "run_all")
+"""The actions of a league that make its schedule if it has none."""
 
 
 class DeskPages(LeagueAccess):
@@ -69,9 +72,9 @@ class DeskPages(LeagueAccess):
         return HttpResponse(entry.id_from_name(name), content_type="text/plain")
 
     def _context(self, request: HttpRequest, league: League) -> dict[str, Any]:
-        everywhere = request.user.is_superuser
+        every_gateway = request.user.is_superuser
         allowed = roles.allowed(request.user, league.pk)
-        context = overview.context(league, allowed, everywhere=everywhere, every_agent="all" in request.GET)
+        context = overview.context(league, allowed, every_gateway=every_gateway, every_agent="all" in request.GET)
         return {**context, "league": league, "plan_form": PlanForm(auto_id="plan-%s")}
 
     def settings_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -102,14 +105,14 @@ class DeskPages(LeagueAccess):
             arguments |= form.cleaned_data
 
         def confirm(done: Any) -> str:
-            return _schedule_sentence(league, subject) or action.sentence(done, named)
+            return _schedule_sentence(league, action) or action.sentence(done, named)
 
         return self.desk_do(request, action, arguments, confirm, back)
 
 
-def _schedule_sentence(league: League, subject: Subject) -> str:
-    """What is said instead of the usual sentence while a long schedule is made, which takes seconds."""
-    if subject != LEAGUE:
+def _schedule_sentence(league: League, action: DeskAction) -> str:
+    """What is said instead of the usual sentence if the action has a long schedule made, which takes seconds."""
+    if action.subject != LEAGUE or action.name not in MAKES_SCHEDULE:
         return ""
     league.refresh_from_db(fields=["state"])
     return _("Registration is closed: the schedule is being made.") if making.is_being_made(league) else ""

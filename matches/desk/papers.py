@@ -80,7 +80,7 @@ class PaperPages(LeagueAccess):
     # Notices -------------------------------------------------------------------------------------
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Publish a notice, and list the notices so far, each with a button that withdraws it."""
+        """Publish a notice, and list the latest notices; each that is not withdrawn has a button for that."""
         league = self.league_for(request, object_id, roles.Action.RUN, in_demo=False)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
         if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):

@@ -93,10 +93,15 @@ def _in_a_row(count: int, number: int | None) -> str:
 
 
 def _unplayed_pairs(facts: Facts) -> tuple[list[tuple[int, int]], int | None]:
-    """The pairs of players in the unfinished matches of this round, or of the next one, and the round's number."""
-    round_ = facts.active or facts.coming
-    if round_ is None or facts.league.state == LeagueState.REGISTRATION:
+    """The pairs of players in the unfinished matches of this round, or of the next one, and the round's number.
+
+    The number is None before there is a schedule, and 0 when all rounds are over.
+    """
+    if facts.league.state == LeagueState.REGISTRATION:
         return [], None
+    round_ = facts.active or facts.coming
+    if round_ is None:
+        return [], 0
     unfinished = Match.objects.filter(round=round_).exclude(state=MatchState.FINISHED)
     return list(unfinished.values_list("player_a_id", "player_b_id")), int(round_.number)
 
@@ -118,17 +123,17 @@ class Gateway:
     back: Button | None
 
 
-def gateways(facts: Facts, *, everywhere: bool) -> list[Gateway]:
+def gateways(facts: Facts, *, every_gateway: bool) -> list[Gateway]:
     """The hosts that are marked as gateways.
 
     Args:
         facts: the facts of the league.
-        everywhere: include hosts at which no player of this league answers.
+        every_gateway: include hosts at which no player of this league answers.
     """
     gateways = []
     for host in sorted(facts.gateways):
         players = tuple(agent for agent in facts.players if is_at(agent, host))
-        if players or everywhere:
+        if players or every_gateway:
             back = button(
                 facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": isolated(host)}
             )

@@ -39,7 +39,7 @@ def _agent(request: HttpRequest, league: League, action: DeskAction, number: int
     if agent is None:
         raise Http404
     if agent.league_id is None and action.needs != Action.RERUN and not request.user.is_superuser:
-        # A referee of the site judges in every league: only a superuser may decide.
+        # A referee that belongs to no league judges in all of them: only a superuser may decide.
         raise PermissionDenied
     return {"agent_ids": [agent.pk]}, {"agent": agent.code}
 
@@ -47,7 +47,7 @@ def _agent(request: HttpRequest, league: League, action: DeskAction, number: int
 def _name(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
     row = NameRefused.objects.filter(pk=number).first()
     if row is not None and row.league_id is None and not request.user.is_superuser:
-        # A referee of the site judges in every league: only a superuser may decide.
+        # A referee that belongs to no league judges in all of them: only a superuser may decide.
         raise PermissionDenied
     return {"league_id": league.pk, "number": number}, {"name": isolated(row.name) if row is not None else ""}
 

@@ -51,7 +51,7 @@ class TickedRow:
 
     @property
     def digest(self) -> str:
-        """A digest of everything that the page shows of the row."""
+        """A digest of what the page shows of the row besides its name; if it has changed, the person is asked again."""
         text = json.dumps([list(self.preview.does), list(self.preview.warnings)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -66,7 +66,7 @@ class ListActions(AdminMixin):
     subject: Subject
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """The actions that the person may do in any league; permissions are checked again for every ticked row."""
+        """The actions that the person may do in at least one league; each ticked row's permission is checked later."""
         actions: dict[str, Any] = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
             return actions

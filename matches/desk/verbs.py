@@ -1,4 +1,4 @@
-"""Verbs for the table of actions that combine or adapt those of ``matches.league``; and sentences about results."""
+"""Verbs for the table of actions that combine or adapt those of ``matches.league``; sentences that confirm actions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def role_sentence(role: Role, _named: Mapping[str, Any]) -> str:
 def added_sentence(agent: Agent, _named: Mapping[str, Any]) -> str:
     """Says which player was added."""
     named = {"player": agent.code, "name": isolated(agent.display_name)}
-    return _("%(player)s %(name)s is added and is played like any other.") % named
+    return _("%(player)s %(name)s is added and plays like any other.") % named
 
 
 def removed_sentence(count: int, _named: Mapping[str, Any]) -> str:

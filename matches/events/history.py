@@ -2,7 +2,7 @@
 
 The table, the pages and messages to agents are made from this state. So what an audience sees depends only on the last
 event that the audience may know: the newest one, the last one before the freeze, or the one that the slider of the
-replay is at.
+replay is at. Only matches in play are read from their rows, for an audience that sees the present.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Outcome:
     seq: int
     at: datetime
     correction: int | None = None
-    """The number of the correction that set it; None if it is as the referee reported it."""
+    """The number of the correction that set it; None if none did."""
     draw_seed: str = ""
     """The revealed seed in hex; empty if nothing was drawn, or by a referee that does not seal its verdicts."""
     play: int = 1
-    """1 when the match is played for the first time, and one higher for each replay that the instructor ordered."""
+    """1 when the match is played for the first time; one higher each time that a correction, or an undo, reopens it."""
     sealed: bool = False
     """Whether the referee sealed the verdict before the players were told."""
 
@@ -180,7 +180,7 @@ def round_completed(moment: Moment, event: Happened) -> None:
     moment.rounds[number] = replace(moment.rounds[number], state=RoundState.COMPLETED, completed_at=event.at)
 
 
-def paused(moment: Moment, event: Happened) -> None:
+def paused_or_resumed(moment: Moment, event: Happened) -> None:
     moment.paused = event.kind == EventKind.PAUSED
 
 

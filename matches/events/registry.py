@@ -1,7 +1,7 @@
 """The table of event kinds: for each its fields, who may read them, its sentence, and what it changes. Pure.
 
-A new kind needs a name with its public fields in :mod:`league_sdk.ledger.kinds`, a row of :data:`EVENTS`, and a verb of
-``matches/league`` that records it.
+A new kind needs a name with its public fields in :mod:`league_sdk.ledger.kinds`, a row of :data:`EVENTS`, and a
+function of ``matches/league`` that records it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class EventType:
     Attributes:
         words: the sentence about the event, with fields as ``%(name)s``; empty for a kind that only the desk reads.
         fold: applies the event to a moment; None if it changes no state.
-        private: the types of the fields that are private in the ledger.
+        private: the types of the fields of which the ledger's chain has only a salted hash; the feed may show them.
         feed_fields: the fields that the API's feed gives to everybody; None for those that are public in the ledger.
         listed: whether the feed on pages shows it; False for a kind that the pages show elsewhere.
     """
@@ -84,8 +84,8 @@ EVENTS: Mapping[EventKind, EventType] = {
     ),
     EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost referees."), **_LOST_ATTEMPT_FIELDS),
     EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
-    EventKind.PAUSED: EventType(_("The league was paused."), history.paused),
-    EventKind.RESUMED: EventType(_("The league was resumed."), history.paused),
+    EventKind.PAUSED: EventType(_("The league was paused."), history.paused_or_resumed),
+    EventKind.RESUMED: EventType(_("The league was resumed."), history.paused_or_resumed),
     EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the league's table is final again.")),
     EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. %(champions_named)s"), history.completed),
     EventKind.LEAGUE_STOPPED: EventType(_("The league was stopped."), history.stopped),

@@ -14,13 +14,14 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from league_sdk.protocol import notes, rpc
 from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import SCHEME, Outcome, as_called
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.notes import Code
 from league_sdk.transport.client import Caller, NotReached, Reply
-from league_sdk.transport.relayed import lost, not_connected, reply_of, unanswered
+from league_sdk.transport.relayed import league_away, lost, not_connected, reply_of, unanswered
 from matches.inbox.hub import hub
-from matches.inbox.lines import NotAnswered, NotConnected, Offer, Terms
+from matches.inbox.lines import NotAnswered, NotConnected, Offer, SiteStalled, Terms
 from matches.observing import metrics
 
 
@@ -28,6 +29,9 @@ async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[
     """Put a JSON-RPC request into an agent's inbox and wait for the outcome.
 
     Returns the outcome, and the agent's JSON-RPC response; empty if it did not answer.
+
+    Raises:
+        SiteStalled: it did not answer while a process of the site stood still.
     """
     response: dict[str, Any] = {}
     try:
@@ -37,6 +41,9 @@ async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[
         outcome = Outcome.NOT_CONNECTED
     except NotAnswered as error:
         outcome = Outcome.LOST if error.lost else Outcome.SILENT
+    except SiteStalled:
+        metrics.INBOX_MESSAGES.labels("stalled").inc()
+        raise
     metrics.INBOX_MESSAGES.labels(outcome.value).inc()
     return outcome, response
 
@@ -75,7 +82,7 @@ class InboxLine:
         Raises:
             TimedOut: E001, it took the message and did not answer.
             NotReached: E009, it was not connected, its bridge could not reach its server, or with ``confirm`` the
-                message was handed over and the line is gone.
+                message was handed over and the line is gone. With the cause LEAGUE a process of the site stood still.
             Broken: E009.
         """
         target = urlsplit(url)
@@ -83,7 +90,10 @@ class InboxLine:
         http = as_called(path=target.path if target.scheme == SCHEME else "", headers=headers or {})
         terms = Terms(limit_s, min(self.grace_s, limit_s / 2), http, confirm=self.confirm)
         asked_at = time.monotonic()
-        outcome, response = await hand_over(self.agent, request, terms)
+        try:
+            outcome, response = await hand_over(self.agent, request, terms)
+        except SiteStalled as stalled:
+            raise league_away(connected=stalled.taken) from None
         if outcome is Outcome.ANSWERED:
             return await reply_of(response, time.monotonic() - asked_at)
         if outcome is Outcome.LOST:
@@ -94,7 +104,7 @@ class InboxLine:
         """Do nothing: an inbox takes JSON-RPC requests only. The agent's server ends its session after a while."""
 
     def under_same_policy(self, agent_type: str) -> InboxLine:
-        """The line of another caller: an agent that dials out has one."""
+        """The same line: an agent that dials out has only one, whoever calls it."""
         return self
 
     async def aclose(self) -> None:
@@ -129,7 +139,7 @@ class AgentLine:
         client: calls addresses.
         agent: the agent's primary key.
         grace_s: as that of an :class:`InboxLine`; None: :data:`CONNECT_GRACE_S`, or less if the agent has an address.
-        may_call: whether the address of an agent whose line is gone may be called now.
+        may_call: whether the address of an agent without a line may be called now.
         confirm: as that of an :class:`InboxLine`.
     """
 
@@ -160,7 +170,9 @@ class AgentLine:
             )
         except NotReached as error:
             left_s = limit_s - (time.monotonic() - asked_at)
-            if left_s <= 0 or not has_address or error.connected or not await self.may_call():
+            # With the cause LEAGUE the agent may have the message: it is not called at its address as well.
+            may_have_it = error.connected or error.cause is Cause.LEAGUE
+            if left_s <= 0 or not has_address or may_have_it or not await self.may_call():
                 raise
         return await self.client.post(url, message, limit_s=left_s, headers=headers)
 

@@ -10,7 +10,7 @@ from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.client import Caller, CallFailed, Reply, TimedOut
 
 _OF_AGENTS, _OF_REPLIES = {"jsonrpc", "protocol", "message_type"}, {"result", "error"}
-"""Fields by which an answer is known as one of an agent's, and of a reply whose id says that it is one."""
+"""An answer is an agent's if it has a field of the first set, or an id and a field of the second."""
 _PAGE = ("text/html", "application/xhtml+xml")
 
 

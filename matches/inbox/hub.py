@@ -18,15 +18,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, OtherHubs, Terms
+from league_sdk.protocol import rpc
+from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, OtherHubs, SiteStalled, Terms
 from matches.observing import metrics
 
 MAX_OFFERS_PER_AGENT = 64
 """Messages that may wait for one agent at once: all its matches, each tried again in several ways of speaking."""
 MAX_OFFERS_PER_SEAT = 32
 """How many of them may be of one seat: its referee cannot fill the inbox against the player's other matches."""
-MAX_STRAYS, STRAYS_INTERVAL_S = 64, 1.0
+MAX_STRAYS, STRAYS_INTERVAL_S = 16, 1.0
 """How many answers of one agent to messages that are unknown here are passed on to the other processes in this time."""
+MAX_STRAY_BYTES = 4096
+"""How large such an answer may be."""
 CONFIRM_S = 0.5
 """How long the process that has an agent's line may take to say whether the agent got a message on it."""
 TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
@@ -73,6 +76,8 @@ class Hub:
         self._seen: dict[int, tuple[float, str]] = {}
         self._takeovers: dict[int, deque[float]] = {}
         self._strays: dict[int, deque[float]] = {}
+        # Agent and end of each message of a caller elsewhere that was not answered through this process yet.
+        self._elsewhere: dict[int, tuple[int, float]] = {}
         self._valid_at: dict[str, float] = {}
         self._last_id = 0
 
@@ -90,14 +95,16 @@ class Hub:
         Raises:
             NotConnected: nobody took it within the grace, or too many messages wait for this agent or seat.
             NotAnswered: it was taken, and no answer came in time.
+            SiteStalled: either of the two, but a process of the site stood still meanwhile. Never without a grace, as
+                such a caller waits for no line; nor for a message that was taken if the caller wants it confirmed.
         """
         offers = self._offers.setdefault(agent, {})
         of_seat = sum(one.seat == terms.seat for one in offers.values()) if terms.seat else 0
         if len(offers) >= MAX_OFFERS_PER_AGENT or of_seat >= MAX_OFFERS_PER_SEAT:
             raise NotConnected
-        number = self._next_id()
+        number, begun = self._next_id(), time.monotonic()
         http = {**terms.http, **({"id": request["id"]} if "id" in request else {})}
-        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + terms.limit_s, http, terms.seat)
+        offer = Offer(number, agent, request | {"id": number}, begun + terms.limit_s, http, terms.seat)
         call = self._calls[number] = _Call()
         offers[number] = offer
         try:
@@ -105,10 +112,12 @@ class Hub:
             if self.other_hubs is not None:
                 self.other_hubs.offered(offer)
             if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
-                raise NotConnected
+                raise SiteStalled(taken=False) if self._site_stalled(terms, begun) else NotConnected
             if not await _within(offer.left_s, asyncio.wait([call.answer])):
                 has_it = not terms.confirm or await self._has_it(offer, call)
                 if not call.answer.done():
+                    if not terms.confirm and self._site_stalled(terms, begun):
+                        raise SiteStalled(taken=True)
                     raise NotAnswered(lost=not has_it)
             return _with_id(call.answer.result(), request)
         finally:
@@ -201,8 +210,8 @@ class Hub:
     def answer(self, agent: int, response: dict[str, Any]) -> bool:
         """Take an agent's JSON-RPC response to a message of its inbox.
 
-        Returns whether somebody waits for it; anything else, such as a second answer or one to another agent's message,
-        changes nothing.
+        Returns whether somebody waits for it here, or the other processes were asked, one of which may wait. Anything
+        else, such as a second answer or one to another agent's message, changes nothing.
         """
         number = response.get("id")
         if not isinstance(number, int) or isinstance(number, bool):
@@ -210,7 +219,7 @@ class Hub:
         offer = self._offers.get(agent, {}).get(number)
         if offer is None:
             # The caller may be at another process, which knows whose message it was.
-            if self.other_hubs is None or not self._may_ask_others(agent):
+            if self.other_hubs is None or not self._passes_on(agent, response):
                 return False
             self.other_hubs.answered(number, agent, response)
             return True
@@ -225,6 +234,7 @@ class Hub:
 
     def hear_offer(self, offer: Offer) -> None:
         """A caller elsewhere offers a message, or asks whether it was taken; kept only if the agent has a line here."""
+        self._elsewhere[offer.id] = (offer.agent, offer.ends_at)
         if (line := self._lines.get(offer.agent)) is not None:
             if offer.id in line.known:
                 self._took(offer, named=offer.id in line.named)
@@ -233,6 +243,7 @@ class Hub:
 
     def hear_withdrawn(self, offer_id: int, agent: int) -> None:
         """A caller elsewhere waits no longer."""
+        self._elsewhere.pop(offer_id, None)
         if offer_id not in self._calls:
             self._drop(offer_id, agent)
 
@@ -282,14 +293,27 @@ class Hub:
         self.other_hubs.offered(replace(offer, ends_at=time.monotonic() + CONFIRM_S))
         return await _within(CONFIRM_S, call.taken.wait())
 
+    def _site_stalled(self, terms: Terms, since: float) -> bool:
+        """Whether a process of the site stood still while a caller waited, which has waited since then."""
+        return terms.grace_s > 0 and self.other_hubs is not None and self.other_hubs.one_was_silent(since)
+
     def _next_id(self) -> int:
-        """An id that no other message has: the time in microseconds; its lowest bits differ between processes."""
+        """An id that no other message has: the time in microseconds; its lowest bits are random for each process."""
         now = time.time_ns() // 1000 >> _PROCESS_BITS
         self._last_id = max(self._last_id + 1, now)
         return self._last_id << _PROCESS_BITS | _PROCESS
 
-    def _may_ask_others(self, agent: int) -> bool:
-        """Whether the other processes are asked about one more answer: an agent may send any number of made-up ones."""
+    def _passes_on(self, agent: int, response: dict[str, Any]) -> bool:
+        """Whether an answer is passed on to the other processes: an agent may send any number of made-up ones.
+
+        The first answer to a message of theirs is passed on. Of others only a few small ones are: this process may have
+        started after a message was offered, or an answer may have been lost on its way.
+        """
+        if self._elsewhere.get(response["id"], (0, 0.0))[0] == agent:
+            del self._elsewhere[response["id"]]
+            return True
+        if len(rpc.dumps(response)) > MAX_STRAY_BYTES:
+            return False
         now, times = time.monotonic(), self._strays.setdefault(agent, deque(maxlen=MAX_STRAYS))
         if len(times) == MAX_STRAYS and now - times[0] < STRAYS_INTERVAL_S:
             return False
@@ -326,12 +350,17 @@ class Hub:
         if not call.answer.done():
             call.answer.set_result(response)
 
-    def forget(self, after_s: float = max(LINGER_S, TAKEOVER_INTERVAL_S)) -> None:
-        """Forget agents whose last line was closed so many seconds ago. To be called now and then."""
+    def forget_old(self, after_s: float = max(LINGER_S, TAKEOVER_INTERVAL_S)) -> None:
+        """Forget agents whose last line was closed so many seconds ago, and messages that are over.
+
+        To be called now and then.
+        """
         oldest = time.monotonic() - after_s
         self._seen = {agent: seen for agent, seen in self._seen.items() if seen[0] > oldest}
         self._takeovers = {agent: times for agent, times in self._takeovers.items() if times[-1] > oldest}
         self._strays = {agent: times for agent, times in self._strays.items() if times[-1] > oldest}
+        now = time.monotonic()
+        self._elsewhere = {number: one for number, one in self._elsewhere.items() if one[1] > now}
 
     def _take_over(self, agent: int) -> None:
         older = self._lines.pop(agent, None)

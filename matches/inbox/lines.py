@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class NotConnected(Exception):
-    """The agent had no line on which the message could be handed over in time."""
+    """The agent had no line on which the message could be handed over in time, or too many messages wait for it."""
 
 
 class NotAnswered(Exception):
@@ -24,6 +24,20 @@ class NotAnswered(Exception):
     def __init__(self, *, lost: bool = False) -> None:
         super().__init__()
         self.lost = lost
+
+
+class SiteStalled(Exception):
+    """The agent did not take the message, or did not answer it, while a process of the site stood still.
+
+    The agent may have its line at that process, or its answer may wait there, so nobody knows whose failure it is.
+
+    Attributes:
+        taken: the message was handed over to the agent.
+    """
+
+    def __init__(self, *, taken: bool) -> None:
+        super().__init__()
+        self.taken = taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,7 @@ class Line:
         token: the SHA-256 of the auth_token that opened it.
         named: ids of the messages that the agent said it had when it opened the line.
         known: those, and the ids of the messages that were handed over on it.
-        news: set when there may be something to hand over, or when the line is taken over.
+        news: set when there may be something to hand over, or the line may have to end.
         taken_over: a newer line of the agent was opened; this one has to end.
         revoked: the token that opened it is not valid any more; it has to end.
         opened_at: the time by the clock of the process that holds it, in seconds.
@@ -122,3 +136,6 @@ class OtherHubs(Protocol):
 
     def opened(self, line: Line) -> None:
         """An agent opened a line here: its lines elsewhere end, and callers elsewhere offer again."""
+
+    def one_was_silent(self, since: float) -> bool:
+        """Whether a process that may have lines of agents has stood still since then, or this one cannot tell."""

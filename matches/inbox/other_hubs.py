@@ -1,8 +1,11 @@
 """Connects the inbox hubs of a site's processes over the channel layer.
 
 An agent's line may be at one process, and the caller that sends it a message at another. Every message goes to all
-processes, as none knows where an agent's line is. Any message may be lost: a caller then waits until its limit, as it
-does for an agent that is away.
+processes, as none knows where an agent's line is. Any message may be lost: a caller then waits as for an agent
+that is away or does not answer.
+
+Each process also says twice a second that it runs. While one that has lines is silent, or the channel layer brings
+nothing, an agent that seems to be away may wait at that process: such a call is not held against the agent.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -18,6 +22,7 @@ from typing import Any
 from channels.layers import BaseChannelLayer, get_channel_layer
 
 from league_sdk.protocol import rpc
+from matches.inbox.beats import BEAT_INTERVAL_S, Beats
 from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
 from matches.push.notify import PROCESS_ID, RESUBSCRIBE_BACKOFF_S, SEND_TIMEOUT_S
@@ -27,6 +32,8 @@ logger = logging.getLogger(__name__)
 GROUP = "inbox"
 ANNOUNCE_INTERVAL_S = 15.0
 """How often a process tells the others which of its lines are open, so that they know which agents dial out."""
+FAREWELL_TIMEOUT_S = 0.5
+"""How long a process that ends may take to send what it still has for the others."""
 MAX_QUEUED = 10_000
 _EARLIER = "poll"
 """The way of a line at a process of the previous version, which names no way and runs until it is replaced."""
@@ -37,11 +44,14 @@ class Others:
 
     Args:
         hub: the hub of this process.
+        has_lines: whether agents can open lines at this process.
     """
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, *, has_lines: bool) -> None:
         self._hub = hub
+        self._beats = Beats(PROCESS_ID, has_lines=has_lines)
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MAX_QUEUED)
+        self._send_failed = False
 
     # What this hub says ----------------------------------------------------------------------
 
@@ -63,9 +73,12 @@ class Others:
     def opened(self, line: Line) -> None:
         self._say("opened", agent=line.agent, way=line.way, at=line.opened_at)
 
+    def one_was_silent(self, since: float) -> bool:
+        return self._beats.one_was_silent(since)
+
     def _say(self, what: str, **fields: Any) -> None:
         try:
-            self._outgoing.put_nowait({"type": "inbox.said", "from": PROCESS_ID, "what": what, **fields})
+            self._outgoing.put_nowait(_message(what, **fields))
         except asyncio.QueueFull:
             logger.warning("a message to the other processes is lost: the channel layer takes none")
 
@@ -73,6 +86,9 @@ class Others:
 
     def hear(self, message: dict[str, Any]) -> None:
         """Carry out what another process said; its own messages come back to a process, too."""
+        if message["what"] == "beat":
+            self._beats.hear(message["from"], message)
+            return
         if message.get("from") == PROCESS_ID:
             return
         hub, what = self._hub, message["what"]
@@ -92,14 +108,29 @@ class Others:
         elif what == "open":
             ways = message.get("ways") or repeat(_EARLIER)
             hub.hear_open(dict(zip(message["agents"], ways, strict=False)))
+        elif what == "end":
+            self._beats.hear_end(message["from"])
 
     # Tasks -----------------------------------------------------------------------------------
 
     async def keep_talking(self) -> None:
-        """Send, receive and announce until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for work in (self._keep_sending, partial(_keep_hearing, self.hear), self._keep_announcing):
-                tasks.create_task(work())
+        """Send, receive and announce until cancelled; then send what is left, and that this process ends."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for work in (
+                    self._keep_sending,
+                    partial(_keep_hearing, self.hear),
+                    self._keep_announcing,
+                    self._keep_beating,
+                ):
+                    tasks.create_task(work())
+        except asyncio.CancelledError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL_TIMEOUT_S):
+                    while not self._outgoing.empty():
+                        await self._send(self._outgoing.get_nowait())
+                    await self._send(_message("end"))
+            raise
 
     async def _keep_announcing(self) -> None:
         while True:
@@ -107,19 +138,30 @@ class Others:
             if lines := self._hub.lines():
                 self._say("open", agents=[line.agent for line in lines], ways=[line.way for line in lines])
 
-    async def _keep_sending(self) -> None:
-        failed = False
+    async def _keep_beating(self) -> None:
         while True:
-            message = await self._outgoing.get()
-            try:
-                async with asyncio.timeout(SEND_TIMEOUT_S):
-                    await _layer().group_send(GROUP, message)
-                failed = False
-            except Exception as error:
-                # Redis is away. Callers wait, as for an agent that is away; the log says so once per outage.
-                if not failed:
-                    logger.warning("the channel layer took no message of an inbox (%s)", type(error).__name__)
-                failed = True
+            # Not behind the messages that wait: their number says nothing of whether this process runs.
+            await self._send(_message("beat", **self._beats.beat()))
+            await asyncio.sleep(BEAT_INTERVAL_S)
+
+    async def _keep_sending(self) -> None:
+        while True:
+            await self._send(await self._outgoing.get())
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                await _layer().group_send(GROUP, message)
+            self._send_failed = False
+        except Exception as error:
+            # Redis is away. Callers wait, as for an agent that is away; the log says so once per outage.
+            if not self._send_failed:
+                logger.warning("the channel layer took no message of an inbox (%s)", type(error).__name__)
+            self._send_failed = True
+
+
+def _message(what: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "inbox.said", "from": PROCESS_ID, "what": what, **fields}
 
 
 def _layer() -> BaseChannelLayer:

@@ -25,8 +25,8 @@ T = TypeVar("T")
 FLUSH_INTERVAL_S = 0.5
 """The time between two writes, so that the lines of a class that connects at once are one statement."""
 REFRESH_INTERVAL_S = 15.0
-"""How often a line that stays open is written again, as one that is not belongs to a killed process; and how often the
-tokens of open lines are looked up, as they may have been revoked."""
+"""How often a line that stays open is written again (a row that is not renewed belongs to a process that was killed),
+and the tokens of open lines are looked up, as they may have been revoked."""
 
 
 class Presence:
@@ -47,6 +47,7 @@ class Presence:
         self._closing: dict[int, asyncio.TimerHandle] = {}
         self._closed: set[int] = set()
         self._contested: set[int] = set()
+        """Agents whose line was taken over again and again, as by two programs with one token."""
         self._came_or_went: set[int] = set()
         hub.on_change, hub.on_contest = self._changed, self._contested.add
 
@@ -59,7 +60,7 @@ class Presence:
             if loop.time() >= refresh_at:
                 refresh_at = loop.time() + REFRESH_INTERVAL_S
                 self._opened = self._open | self._opened
-                self._hub.forget()
+                self._hub.forget_old()
                 await self.end_revoked()
             await self.flush()
 
@@ -75,7 +76,7 @@ class Presence:
             metrics.INBOX_LINES.labels(way).set(sum(open_way == way for open_way in self._open.values()))
         if not await self._in_thread(lambda: _write(opened, closed, contested, came_or_went)):
             # The lines themselves work, and the next write has these, too.
-            self._opened, self._closed = opened | self._opened, closed | self._closed
+            self._opened, self._closed = opened | self._opened, (closed - self._open.keys()) | self._closed
             self._contested.update(contested)
             self._came_or_went |= came_or_went
 

@@ -17,11 +17,15 @@ endings     close a round, end a league, tell the new table after its end
 corrections the instructor changes results, and undoes that
 freeze      freeze the board, and unveil it
 staffing    give and take roles in a league
+seasons     archive, clone and delete a league
+series      put a league into a series
+screens     steer the screens of a league
 notices     texts of the instructor to the room or to one student
 names       decide about names that look like another's
 gateways    mark hosts as gateways
 leading     which of several conductors has the lead
 outbox      broadcasts: queue, settle, drop
 demo        the league that plays itself
+audit       the log of who did what
 effects     record an event; tell browsers and the conductor after commit
 """

@@ -83,7 +83,7 @@ def complete_if_done(league: League) -> None:
 
 
 def announce_end(league: League) -> None:
-    """Queue LEAGUE_COMPLETED for players and referees (ruling, section 4), and shut the players down."""
+    """Queue LEAGUE_COMPLETED for players and referees (ruling, section 4), and shut down players with no open match."""
     view = sight.everything(league)
     outbox.queue(
         league,
@@ -104,7 +104,7 @@ def announce_end(league: League) -> None:
 
 
 def after_result(match: Match) -> None:
-    """Do what a new result leads to: close its round, or, if the round was over, send all agents the new table."""
+    """Do what a new result leads to: close its round, or, if the round was over, send the players the new table."""
     if match.round.state != RoundState.COMPLETED:
         close_round_if_done(match.round)
         return
@@ -117,7 +117,7 @@ def after_result(match: Match) -> None:
 
 
 def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> None:
-    """Do what a correction of matches of these rounds leads to: close rounds, and send all agents the new table.
+    """Do what a correction of matches of these rounds leads to: close rounds, and send the players the new table.
 
     Args:
         tag: makes the conversation_id of the messages about this correction unique.

@@ -175,8 +175,7 @@ def _find_in_a_league(request: Request) -> Agent | None:
     return (
         Agent.objects.filter(kind=Kind.PLAYER, name=request.name, **identity)
         .filter(league__isnull=False, league__demo=False)
-        .exclude(league__state=LeagueState.STOPPED)
-        .exclude(league__state=LeagueState.COMPLETED, league__frozen_seq__isnull=True)
+        .exclude(league__state__in=(LeagueState.STOPPED, LeagueState.COMPLETED), league__frozen_seq__isnull=True)
         .select_related("league")
         .order_by("-pk")
         .first()

@@ -23,8 +23,8 @@ _CAUSES = frozenset(Cause)
 def read_faults(value: object, *, status: str, winner: str | None, players: tuple[str, str]) -> list[dict[str, Any]]:
     """Read the faults of a result report, each with a cause; malformed ones are left out.
 
-    A student's referee may leave fields out. A missing cause is derived from the error code. A player that lost without
-    play and has no fault gets a fault whose cause is the referee.
+    A student's referee may leave fields out. A missing cause is derived from the error code. In a technical loss a
+    player that did not win and has no fault gets one whose cause is the referee.
 
     Args:
         value: ``faults`` as reported.
@@ -78,7 +78,7 @@ def _words(fault: Mapping[str, Any], name: str, max_chars: int) -> str:
 
 
 def not_called(player: Agent) -> dict[str, Any]:
-    """The fault of a player that is SHUTDOWN; its cause is that of the player's last fault."""
+    """The fault of a player that is SHUTDOWN; its cause is that of the player's last fault, if one is found."""
     return {
         "player_id": player.code,
         "error_code": "E005",

@@ -91,7 +91,7 @@ def unveil(*, league_id: str) -> int:
     Returns the place that was unveiled.
 
     Raises:
-        ActionRefused: the board is not frozen, or the league is not over.
+        ActionRefused: the board is not frozen, the league is not over, or somebody else has just unveiled a place.
     """
     with transaction.atomic():
         league = _frozen(league_id)
@@ -113,7 +113,7 @@ def unveil(*, league_id: str) -> int:
 
 
 def lift(*, league_id: str) -> None:
-    """End the freeze at once. If the league has ended, LEAGUE_COMPLETED is queued now.
+    """End the freeze at once. If the league is COMPLETED, LEAGUE_COMPLETED is queued now.
 
     Raises:
         ActionRefused: the board is not frozen.

@@ -26,8 +26,9 @@ BY_SCRIPT = "api"
 def mark(*, host: object, gateway: bool, league_id: str | None = None, by: Any = None) -> str:
     """Mark a host as a gateway, so that its paths are told apart, or remove the mark (ruling, section 8).
 
-    Changes: the list of gateways; an event in this league and in every other one with players at the host. The
-    conductor is woken: the mark applies to matches that are assigned from now on.
+    Changes: the list of gateways; an event in this league and in every other one that is not over and has players at
+    the host; nothing if the host has this mark already, or had none. The conductor is woken: the mark applies to
+    matches that are assigned from now on.
 
     Args:
         host: a name or an IP address, without port and path.

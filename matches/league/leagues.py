@@ -1,4 +1,4 @@
-"""Find a league by its id, move its state, and refuse what its state forbids."""
+"""Find a league or a match by its id, move a league's state, and refuse what its state forbids."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _assign_referees(league: League, next_round: Round, referees: list[Agent]) -
         # Filter by round too, or SQLite scans every PENDING match.
         swap(Match, ready, pk=matches_pk, round=next_round.pk, state=MatchState.PENDING)
         for pk in matches_pk if get_game(league.game_type).draws else ():
-            # Also in a round that was stopped and starts again: the earlier seed may have been seen.
+            # Its commitment is part of the event that starts the round.
             swap(Match, {"draw_seed": fresh_seed()}, pk=pk, state=MatchState.READY)
     return announced
 

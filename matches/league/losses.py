@@ -38,7 +38,7 @@ class UntakenStart:
             has reported progress, or another conductor has sent a start again: then this outcome is outdated.
         problem: the reason; a text if a library or the operating system worded it.
         refused: the referee answered with an error. This counts as a lost attempt, so that a match that no referee
-            can take is HELD in the end. A referee that was not reached has not lost the match.
+            can take is HELD in the end. A start that did not reach the referee does not count.
         cause: LEAGUE when we could not even call the referee.
     """
 
@@ -55,8 +55,8 @@ def lose_attempt(
 ) -> int:
     """Take matches in play from their referee: they are READY again, or HELD after three lost attempts.
 
-    A match whose verdict is sealed waits for a referee that tells the end, for one lease at most. If it was waiting
-    already, or its players have heard the end, the verdict counts now.
+    A match whose verdict is sealed waits for a referee that tells the end, for one lease at most. If it has waited
+    before, or its players have heard the end, the verdict counts now.
 
     Args:
         matches: the matches; those not in play are left alone.
@@ -64,7 +64,7 @@ def lose_attempt(
         cause: whose side failed, REFEREE or LEAGUE; never a player's.
         counts: false if the referee handed the match back without having failed.
 
-    Returns how many matches were lost.
+    Returns how many matches changed.
     """
     now = timezone.now()
     lost = 0
@@ -142,7 +142,7 @@ def expect_again(*, names: Collection[str]) -> int:
 
 
 def undeliverable(start: UntakenStart) -> None:
-    """Suspend a referee that did not take start_match, and give its match to another one."""
+    """Suspend a referee that did not take start_match, and take the match from it."""
     with transaction.atomic():
         lost = Match.objects.filter(pk=start.match_pk, attempt=start.attempt, lease_until=start.lease_until)
         match = lost.filter(state__in=IN_PLAY).first()
@@ -154,7 +154,10 @@ def undeliverable(start: UntakenStart) -> None:
 
 
 def expire_leases(*, now: datetime) -> int:
-    """Suspend referees whose lease has run out without a heartbeat, and take their matches from them."""
+    """Suspend referees that let the lease of a match run out, and take these matches from them.
+
+    Returns how many matches changed.
+    """
     late = Match.objects.filter(state__in=IN_PLAY, lease_until__lt=now)
     lost = 0
     for referee_id in set(late.values_list("referee_id", flat=True)):

@@ -7,7 +7,7 @@ round of a schedule with more than :data:`MAX_MATCHES_AT_ONCE` matches, and the 
 A league in REGISTRATION that has a round is one whose schedule is being made; nothing else marks it. Its first round
 says who plays in which seat, so any conductor can continue an unfinished schedule, also after a crash. Until the last
 piece is written the league stays in REGISTRATION, takes no players (:func:`is_open`), and shows its rounds to nobody
-(``matches.view.queries``, ``matches.view.summaries``, ``matches.desk.facts``).
+(``matches.view.queries``, ``lists`` and ``summaries``, ``matches.desk.facts``).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def write_pieces() -> bool:
 
 
 def write_piece(*, league_id: str) -> None:
-    """Write the next rounds of a schedule that is being made; the last one moves the league to SCHEDULED.
+    """Write the next rounds of a schedule that is being made; after the last round the league is SCHEDULED.
 
     One transaction. It does nothing when the schedule is complete, so two conductors may call it at once.
     """

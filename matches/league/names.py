@@ -21,7 +21,7 @@ def find_refused(*, league_id: str, number: int) -> NameRefused:
     Raises:
         NotFound: there is no such name any more.
     """
-    rows = lookalikes.refused(league_id=league_id, everywhere=True)
+    rows = lookalikes.refused(league_id=league_id)
     name = next((row for row in rows if row.pk == number), None)
     if name is None:
         raise NotFound(_("This name is not waiting any more: it has come in, or somebody else has decided."))

@@ -68,7 +68,7 @@ def create_league(
     demo: bool = False,
     people: Iterable[RosterEntry] = (),
 ) -> League:
-    """Open a league for registration; the players of the lobby come in, unless it has a roster.
+    """Open a league for registration; the players of the lobby come in, unless it has a roster or a class code.
 
     Args:
         people: the people on its roster, as entries that are not stored yet.
@@ -162,7 +162,10 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
 
 
 def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
-    """Change a league's name and settings; the new settings apply from the next match on.
+    """Change a league's name and settings.
+
+    The new settings apply at once, points also to matches that are over; a match in play keeps its time limits and
+    retries.
 
     Args:
         settings: all settings that differ from the defaults.

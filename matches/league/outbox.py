@@ -1,4 +1,7 @@
-"""The outbox: broadcasts of the league, one row per agent, delivered by the conductor in order per agent."""
+"""The outbox: broadcasts, one row per agent, and answers of players that are passed on to their referee.
+
+The conductor delivers them, to each agent in order.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
     Args:
         at: when they must have been alive; None for now.
     """
-    # Our own referees send a heartbeat every two seconds even when idle; students' referees send none.
+    # Our program sends a heartbeat every two seconds, even when idle. A referee that never sends any counts as alive.
     alive_since = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
     trusted = _REFEREES.all(league_id=league.pk)
     alive = [
@@ -80,8 +83,8 @@ def queue(
 ) -> None:
     """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to ``referees``.
 
-    With ``to_retired`` also to the players that were shut down at the end of the league. Players that were taken out of
-    the league get nothing.
+    With ``to_retired`` also to players that are SHUTDOWN, as all are after the end of the league. Players that were
+    taken out of the league, or left out of its schedule, get nothing.
 
     An undelivered older table, and an undelivered announcement of a round that has ended, are dropped.
     """
@@ -104,7 +107,8 @@ def queue(
     )
     retired = _players(league_id=league.pk, states=(*_RECEIVING, AgentState.SHUTDOWN)) if to_retired else None
     players = _PLAYERS.all(league_id=league.pk) if retired is None else retired
-    receivers = [player.pk for player in players if player.code not in league.out]
+    not_playing = {*league.out, *league.left_out}
+    receivers = [player.pk for player in players if player.code not in not_playing]
     receivers += [referee.pk for referee in referees]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
     insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)

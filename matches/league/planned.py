@@ -15,7 +15,8 @@ from matches.league.leagues import get_league, named, refuse_over, refuse_paused
 from matches.models import League
 
 MAX_DELAY = timedelta(minutes=10)
-"""A start that is late by more than this, because the site was down, is not carried out: nobody expects it any more."""
+"""A start that is late by more than this is not carried out: nobody expects it any more. It is late if the site was
+down, or waited for a referee."""
 MAX_AHEAD = timedelta(days=366)
 
 
@@ -71,7 +72,7 @@ def forget_failure(*, league_id: str) -> None:
 
 
 def begin_due(now: datetime) -> int:
-    """Carry out the planned starts that are due, each once. The conductor calls this at every look.
+    """Carry out the planned starts that are due, each once. The conductor calls this at each look.
 
     A start that is refused is recorded as ``start_failed`` with the reason, for the desk, and not retried. Without a
     referee a start waits, for at most ``MAX_DELAY``: the referees of a site that has just been started register
@@ -97,7 +98,9 @@ def begin_due(now: datetime) -> int:
 def _begin(league: League, at: datetime, now: datetime) -> None:
     try:
         if now - at > MAX_DELAY:
-            raise ActionRefused(_("the site was not running at that time"))
+            raise ActionRefused(
+                _("the site was not running at that time, or no referee was there in the ten minutes after it")
+            )
         with transaction.atomic():
             (lifecycle.run_all if league.starts_all else lifecycle.start_league)(league_id=league.pk)
     except ActionRefused as refusal:

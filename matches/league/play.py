@@ -1,6 +1,7 @@
 """One match between the league and its referee: assigning it, its lease, its transcript (ruling, section 10).
 
-Every change is a compare-and-swap on state, referee and attempt: of two changes at once the second one does nothing.
+Every change of a match is a compare-and-swap on its state and attempt: of two changes at once the second one does
+nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from storage.prepared import JsonText, insert, swap
 MAX_LOST_ATTEMPTS = 3
 MAX_TRANSCRIPT_ENTRIES = 500
 PROGRESS_STATES = frozenset(IN_PLAY[1:])
+"""The states of a match that its referee may report."""
 
 
 def lifecycle_step(state: str, at: datetime) -> dict[str, str]:
@@ -90,7 +92,7 @@ def _late_seed(match: Match) -> dict[str, Any]:
     """Make a seed for a match that has none: an older version started its round, or a backup was restored.
 
     If the events hold a commitment to an earlier seed, this one belongs to the next play: nobody may choose between
-    two seeds of one play. A backup holds neither the seed nor the number of plays, so both are read from the events.
+    two seeds of one play. Which plays have a commitment is read from the events: a backup of an open match has no seed.
     """
     events = match.league.events.filter(kind__in=_COMMITTING, data__draw_commitments__has_key=match.match_id)
     plays = [data.get("plays", {}).get(match.match_id, 1) for data in events.values_list("data", flat=True)]
@@ -145,7 +147,7 @@ def extend_leases(*, seconds: float) -> None:
 
 
 def note_heartbeat(referee: Agent) -> None:
-    """Note a heartbeat of a referee: once a second, or at once if the referee was suspended or had a problem."""
+    """Note a heartbeat of a referee: at most once a second, but at once if it was suspended or had a problem."""
     fresh = referee.heard_at is not None and timezone.now() - referee.heard_at < timedelta(seconds=1)
     if not fresh or referee.problem or referee.state == AgentState.SUSPENDED:
         registration.heard_from_referee(agent_id=referee.pk)
@@ -158,7 +160,7 @@ def unplayed(match: Match) -> dict[str, Any]:
 
 
 def lease_s_of(match: Match, referee: Agent) -> float:
-    """Seconds that a match may go without a heartbeat: the lease, or the longest match for a student's referee."""
+    """Seconds that a match may go without a heartbeat: the lease, or the longest match if the referee sends none."""
     rules, game = match.league.rules, get_game(match.league.game_type)
     if referee.sends_progress:
         return rules.referee_lease_s

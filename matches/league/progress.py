@@ -1,4 +1,4 @@
-"""Take report_progress: the states, seals, moves and transcripts of a referee's matches (ruling, 10 and 12)."""
+"""Take report_progress: the states, seals, moves and transcripts of a referee's matches (ruling, sections 10, 12)."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ writes).
 def progress(*, referee: Agent, items: Sequence[MatchProgress], leaving: bool = False) -> list[dict[str, Any]]:
     """Take a referee's progress report, which is its heartbeat too.
 
-    States move forward only. The players that have joined and locked in, and the public view, are stored as reported;
-    transcript entries are added.
+    States move forward only. Who has joined, the moves and the transcript only grow. Who has locked in, and the public
+    view, are stored as reported; in a game with hidden choices there is no view before the draw.
 
     Args:
-        leaving: whether the referee is leaving: it gets no new match until it registers again.
+        leaving: whether the referee is leaving: it gets no new match until it registers again, or reports without this.
 
     Returns for each match ``ok``, or ``lost`` if the attempt is not this referee's any more. For an item with a
     verdict: ``sealed``, or ``refused`` if the verdict is not valid.

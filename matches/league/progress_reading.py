@@ -14,7 +14,7 @@ from league_sdk.protocol.transcript import clean, storable
 from matches.league.play import PROGRESS_STATES
 from matches.league.reports import read_entries, text, whole_number
 
-MAX_MOVES, MAX_EXCUSED = 500, 10
+MAX_MATCHES, MAX_MOVES, MAX_EXCUSED = 1000, 500, 10
 _EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 
 
@@ -30,7 +30,7 @@ class MatchProgress:
         seal: the verdict to be sealed, as it was sent; None if there is none.
         end_told: whether the players have heard the sealed verdict.
         moves: pairs of player and move, in order; None if they were not sent.
-        excused: the tries that do not count.
+        excused: the tries that the referee's own failure spoilt; one that counted all the same says so.
     """
 
     league_id: str
@@ -54,13 +54,16 @@ def read_progress(params: Mapping[str, Any]) -> list[MatchProgress]:
 
     Raises:
         MissingField: no matches.
-        InvalidFormat: an item is malformed.
+        InvalidFormat: an item is malformed, or there are too many.
     """
     matches = params.get("matches")
     if matches is None:
         raise MissingField("matches is missing.", field="matches", expected="an array of matches")
-    if not isinstance(matches, list) or len(matches) > 1000:
+    if not isinstance(matches, list):
         raise InvalidFormat("matches must be an array.", field="matches", seen=matches, expected="an array of matches")
+    if len(matches) > MAX_MATCHES:
+        expected = f"at most {MAX_MATCHES} matches"
+        raise InvalidFormat("matches has too many items.", field="matches", seen=len(matches), expected=expected)
     return [_read_item(item, f"matches[{position}]") for position, item in enumerate(matches)]
 
 

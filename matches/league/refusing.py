@@ -17,8 +17,8 @@ from matches.league import making
 from matches.models import League, Match
 
 
-def refusal(league: League, request: Request, known: Agent | None) -> tuple[str, str | None] | None:
-    """Why a league does not accept a player, with the matching code of 002 or None; None if it accepts the player."""
+def refusal(league: League, request: Request, known: Agent | None) -> tuple[str, str] | None:
+    """Why a league does not accept a player, with the matching code of 002; None if it accepts the player."""
     if league.demo:
         ours = request.brings(settings.LEAGUE_DEMO_KEY)
         if ours and (known is not None or league.state == LeagueState.REGISTRATION):
@@ -34,13 +34,18 @@ def refusal(league: League, request: Request, known: Agent | None) -> tuple[str,
             f"This league plays {league.game_type}; your agent plays {', '.join(request.game_types)}.",
             "L001",
         )
-    if known is not None and known.code in league.out:
+    # A frozen board hides who was taken out meanwhile: only the player itself is told.
+    if known is not None and known.code in league.out and (league.frozen_seq is None or _has_token(request, known)):
         return f"{known.code} was {league.out[known.code]['word']} from {league.pk} by the instructor.", "L001"
     # A frozen board hides that the league has ended, so its players are not refused before it is unveiled.
-    ended = league.state == LeagueState.STOPPED or (league.state == LeagueState.COMPLETED and league.frozen_seq is None)
+    ended = league.state in (LeagueState.STOPPED, LeagueState.COMPLETED) and league.frozen_seq is None
     if known is not None and (not ended or _still_plays(known)):
         return None
     return no_room(league)
+
+
+def _has_token(request: Request, known: Agent) -> bool:
+    return bool(request.token) and known.tokens.filter(sha256=tokens.digest(request.token)).exists()
 
 
 def _still_plays(agent: Agent) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import Model
 
 from agents_registry.models import Agent
 from agents_registry.registering import credentials, learned
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
 from league_sdk.protocol.states import IN_PLAY, MatchState
@@ -66,7 +67,8 @@ def report(
     """Take a MATCH_RESULT_REPORT.
 
     Changes, if the result counts: the match is FINISHED, its transcript is added, silences are counted, and the round
-    and the league may end. A second report, or one of a lost attempt, is answered and changes nothing.
+    and the league may end. A second report, or one of a lost attempt, is answered and changes nothing; but
+    the report of the attempt that sealed the verdict counts, even after that attempt was lost.
 
     Args:
         referee: the owner of the token that came with the report.
@@ -77,7 +79,7 @@ def report(
 
     Raises:
         InvalidFormat: E002, no such match, or a result that cannot be read.
-        RefereeNotRegistered: E013, this referee never had the match.
+        RefereeNotRegistered: E013, this referee does not judge the match, and never had the attempt that it names.
     """
     match = _REPORTED.one(league_id=league_id, match_id=match_id)
     if match is None:
@@ -86,7 +88,8 @@ def report(
         )
     claimed = match.attempt if attempt is None else attempt
     judges = match.referee_id == referee.pk
-    # A sealed match may be reported by the referee that sealed it, however late, and by the one that tells its end now.
+    # A sealed match may be reported by the referee that sealed it, however late, and by the one that it is assigned to
+    # now, which tells the players its end if the first was lost.
     if match.seal is not None and (
         (_has_sealed(match, referee) and claimed == match.seal["attempt"]) or (judges and claimed == match.attempt)
     ):
@@ -136,11 +139,12 @@ def _differs(match: Match, seal: Mapping[str, Any], params: Mapping[str, Any]) -
 def _report_of_another(match: Match, referee: Agent, claimed: int) -> dict[str, Any]:
     """Answer the report of a referee that does not judge the match, or does not judge it any more.
 
-    Only a referee that may have judged the match is told that its attempt was lost. To any other the answer does not
-    reveal that a verdict is sealed, or how many attempts there were.
+    The referee that had an attempt is told that it was lost. So is any referee of the site that names the present
+    attempt of a sealed match. To others the answer does not reveal that a verdict is sealed, or how many attempts
+    there were.
     """
     lost = match.seal is not None and referee.site_key and claimed == match.attempt
-    if lost or (referee.trusted and 0 < claimed < match.attempt):
+    if lost or (0 < claimed < match.attempt and _lost(match, referee, claimed)):
         return _ignored(f"attempt {claimed} was lost; the match went on without it")
     raise RefereeNotRegistered(
         f"{referee.code} does not judge {match.match_id}.",
@@ -148,6 +152,13 @@ def _report_of_another(match: Match, referee: Agent, claimed: int) -> dict[str, 
         seen=match.match_id,
         expected="a match that start_match gave you",
     )
+
+
+def _lost(match: Match, referee: Agent, attempt: int) -> bool:
+    """Whether a referee had an attempt of a match and lost it."""
+    losses = match.league.events.filter(kind__in=(EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD))
+    of_referee = {"match_id": match.match_id, "attempt": attempt, "referee_id": referee.code}
+    return losses.filter(**{f"data__{name}": value for name, value in of_referee.items()}).exists()
 
 
 def _report_unsealed(
@@ -197,7 +208,8 @@ def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
     Args:
         believed: whether the referee is one of the site's. From others only each player's dialect is stored and the
             names of its own tools (``own``), because a wrong dialect costs only some requests. Not stored are where a
-            player listens, whether every call is one of MCP, and who may read its answers.
+            player listens, its version of MCP and whether its server wants a session, and which token an answer from
+            its address has proven.
     """
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     learned_of, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))

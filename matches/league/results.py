@@ -43,7 +43,7 @@ def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False
         is_told: whether the players have heard the verdict; if not, they may never hear it.
         steps: the states of the match as its referee timed them.
 
-    Returns false if a result counted already.
+    Returns false if a result counted already, or the attempt is over.
     """
     verdict = sealing.read(seal, match.player_ids)
     match.seal = {**seal, "told" if is_told or seal.get("told") else "untold": True}
@@ -94,7 +94,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
 def revealed(match: Match, details: Mapping[str, Any]) -> dict[str, Any]:
     """What anyone can verify a result with (ruling, section 12): the seed of its draw, and the digest of its seal.
 
-    A referee that does not seal gets no seed: if it drew a number, the seed of the match has nothing to do with that.
+    If a referee that does not seal drew a number, no seed is shown: it was not given the seed of the match.
     """
     drawn_elsewhere = match.seal is None and details.get("drawn_number") is not None
     return {
@@ -191,9 +191,10 @@ def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = O
             .first()
         )
         if match is None:
-            raise ActionRefused(
-                _("%(match)s is not open: only a match of the current round can be cancelled.") % {"match": match_id}
+            sentence = _(
+                "%(match)s is not open: only a match without a result, in a round that has begun, can be cancelled."
             )
+            raise ActionRefused(sentence % {"match": match_id})
         sealing.refuse_sealed(match)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, unplayed(match), [])
         if finish(match, verdict, states=states):

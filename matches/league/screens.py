@@ -15,9 +15,6 @@ from matches.league.leagues import get_league
 from matches.models import League, Match
 from matches.view.screens import Steering, steering
 
-MAX_TURNS = 1_000_000
-"""The count of turns starts again from 0 at this number; screens look only at whether it has grown or shrunk."""
-
 
 def turn(*, league_id: str, scenes: int = 1) -> None:
     """Turn every screen by this many scenes, backwards if negative.
@@ -27,7 +24,7 @@ def turn(*, league_id: str, scenes: int = 1) -> None:
     """
     with transaction.atomic():
         now = _locked(league_id)
-        _store(league_id, now._replace(turned=(now.turned + scenes) % MAX_TURNS))
+        _store(league_id, now._replace(turned=now.turned + scenes))
 
 
 def hold(*, league_id: str, held: bool = True) -> None:

@@ -87,15 +87,16 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
     Args:
         league_id: the league to clone.
         wanted_id, display_name: of the new league; without a name it has its id.
-        with_codes: keep the class code and the personal codes; otherwise everybody on the roster gets a new one, and
-            the new league has no class code.
+        with_codes: keep the class code, if the settings are taken along, and the personal codes. Otherwise everybody
+            on the roster gets a new code, and the new league has no class code of the old one.
         with_series: put it into the same series, at its end.
         by: who becomes its instructor; None for a script with the API key.
 
     Raises:
         NotFound: no such league.
         Invalid: the id or the name cannot be used.
-        ActionRefused: the id is taken, it is the demo, or the person may not open leagues.
+        ActionRefused: the id is taken, it is the demo, the person may not open leagues, or the series is full or
+            somebody else's.
     """
     if by is not None and not by.has_perm("matches.add_league"):
         raise ActionRefused(_("You may not open leagues: ask a superuser."))
@@ -123,7 +124,8 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
 def delete(*, league_id: str, typed: str) -> None:
     """Delete a league that is not being played, with everything in it: what was played, its agents, its roster.
 
-    The log of who did what stays. The conductor removes the league's files from SHARED afterwards.
+    The log of who did what stays. The conductor removes the league's files from the folder SHARED afterwards
+    (docs/shared.md).
 
     Args:
         typed: the league's id as the instructor typed it, so that nobody deletes a league by a slip.

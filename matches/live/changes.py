@@ -38,8 +38,8 @@ class _Known:
 class Changes:
     """Compares the rows of leagues with those of the last call; used from one thread.
 
-    It reads what changes while leagues are played: events, reports of progress, the league, its agents and public
-    announcements. Other rows (the roster, running checks, deliveries) are covered by the regular look at each page.
+    It reads what changes while leagues are played: events, reports of progress, the league, its agents and its
+    notices. Other rows (the roster, running checks, deliveries) are covered by the regular look at each page.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ def _read(leagues: Collection[str]) -> dict[str, _Known]:
     rows = League.objects.filter(pk__in=leagues).values_list("league_id", "event_seq", *_LEAGUE_COLUMNS)
     known = {league_id: _Known(seq, [tuple(rest)]) for league_id, seq, *rest in rows}
     agents = Agent.objects.filter(league_id__in=known).order_by("pk").values_list("league_id", *_AGENT_COLUMNS)
-    # Withdrawing a notice leaves no event.
+    # A notice to one owner, and the withdrawal of any notice, add no event.
     notices = Notice.objects.filter(league_id__in=known, withdrawn_at=None).order_by("pk")
     for league_id, *rest in [*agents, *notices.values_list("league_id", "pk")]:
         known[str(league_id)].facts.append(tuple(rest))

@@ -1,8 +1,9 @@
 """Live pages: join, snapshot, then the fragments that changed, with a sequence number.
 
 Each process subscribes to the channel layer once. A page is rendered once per language for all its listeners, and a
-frame is serialised once for all sockets that acknowledged the same frame. A socket gets what changed since the last
-frame it acknowledged: a slow socket skips intermediate states instead of queueing them, and misses no final state.
+frame is serialised once for all sockets to which the same frame was sent last. A socket gets what changed since the
+last frame that was sent to it: a slow socket skips intermediate states instead of queueing them, and misses no final
+state.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ class Pace:
     charts_interval_s: float = 2.0
 
 
+class NotRendered(Exception):
+    """A page that may exist could not be rendered: the reason is in the log."""
+
+
 class Listener:
     """One socket on a page.
 
@@ -92,6 +97,8 @@ class Page:
         self.dirty = asyncio.Event()
         self.has_result = asyncio.Event()
         self.doubtful = False
+        # Whether the last rendering failed, so that nobody knows whether the page exists.
+        self.failed = False
         self.rendered_at = -math.inf
         self.charts_at: float | None = None
         self.charts_left_out = False
@@ -141,7 +148,7 @@ class Page:
         return frame
 
     def packed_since(self, seen: int) -> bytes:
-        """The frame since ``seen``, gzipped; cached for all sockets that acknowledged the same frame."""
+        """The frame since ``seen``, gzipped; cached for all sockets to which that frame was sent last."""
         frame = self._packed.get(seen)
         if frame is None:
             frame = self._packed[seen] = gzip.compress(self.frame_since(seen).encode(), compresslevel=5, mtime=0)
@@ -188,7 +195,11 @@ class Hub:
         return sum(len(page.listeners) for page in self._pages.values())
 
     async def join(self, key: PageKey, language: str, *, packed: bool = False) -> Listener | None:
-        """Listen to a page; None when there is no such page. Subscribes first, then takes the snapshot."""
+        """Listen to a page; None when there is no such page. Subscribes before it renders.
+
+        Raises:
+            NotRendered: it cannot be rendered now.
+        """
         self._subscribe()
         page = self._pages.get((key, language))
         if page is None:
@@ -208,6 +219,8 @@ class Hub:
             raise
         if page.seq == 0:
             self.leave(listener)
+            if page.failed:
+                raise NotRendered(f"page {key} could not be rendered")
             return None
         listener.news.set()
         return listener
@@ -256,7 +269,7 @@ class Hub:
         """Have the pages of changed leagues rendered again.
 
         Args:
-            leagues: ids of leagues, each with the ids of its changed matches; without any, everything may have changed.
+            leagues: ids of leagues, each with the ids of its changed matches; without any, all of it may have changed.
             doubtful: see :meth:`Page.mark`.
             results: the leagues in which a match has ended.
         """
@@ -330,9 +343,11 @@ class Hub:
                 fragments = await self.run(self.render, page.key, page.language, without)
             if fragments is not None:
                 page.update(fragments)
+            page.failed = False
             page.charts_left_out = bool(without)
             page.charts_at = page.charts_at if without else started_at
         except Exception:
+            page.failed = True
             logger.exception("page %s could not be rendered", page.key)
         finally:
             turns.give_back(0.0 if urgent else self._clock() - started_at)

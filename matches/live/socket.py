@@ -19,7 +19,7 @@ from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 
 from matches.audience.pages import PageKey
-from matches.live.hub import Listener, hub
+from matches.live.hub import Listener, NotRendered, hub
 from matches.observing import metrics
 from matches.view import roles
 
@@ -37,8 +37,8 @@ class Times:
         patience_s: a browser that acknowledges or takes nothing for this long is disconnected; it will reconnect.
         snapshot_interval_s: between two snapshots that a browser asks for; a request that comes sooner waits.
         closing_s: for sending the close message to a browser that reads nothing.
-        allowed_interval_s: between two checks whether a person who sees a frozen board may still do so; people log
-            out, and roles are taken away.
+        allowed_interval_s: between two checks whether a person may still watch as staff; people log out, and roles are
+            taken away.
     """
 
     heartbeat_s: float = 3.0
@@ -74,14 +74,14 @@ class LivePage:
     """ASGI application of the socket of one kind of page, such as ``/ws/leagues/{id}/matches/{item}/``.
 
     Args:
-        kind: a name of ``matches.audience.pages.KINDS``, ``index`` or ``check``.
-        seats: counts and limits the sockets; by default those of the whole process.
+        kind: a name of ``matches.audience.pages.KINDS``, or ``index``, ``check`` or ``practice``.
+        sockets: counts and limits the sockets; by default those of the whole process.
         times: the intervals and time limits of its sockets.
     """
 
-    def __init__(self, kind: str, seats: Seats | None = None, times: Times | None = None) -> None:
+    def __init__(self, kind: str, sockets: SocketCounts | None = None, times: Times | None = None) -> None:
         self._kind = kind
-        self._seats = seats or SEATS
+        self._sockets = sockets or OPEN_SOCKETS
         self._times = times or TIMES
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -96,8 +96,8 @@ class LivePage:
         league_id = arguments.get("league_id")
         staff = _query_value(scope, "as") == "staff" and league_id is not None
         key = PageKey(self._kind, league_id, str(item) if item is not None else None, staff)
-        with self._seats.taken(scope.get("caller", ""), key, _language(scope)) as seated:
-            if not seated:
+        with self._sockets.taken(scope.get("caller", ""), key, _language(scope)) as has_room:
+            if not has_room:
                 metrics.SOCKETS_REFUSED.inc()
                 await send({"type": "websocket.close", "code": TRY_LATER})
                 return
@@ -107,10 +107,14 @@ class LivePage:
         if key.staff and not await hub.run(_may_watch, scope, str(key.league_id)):
             await send({"type": "websocket.close", "code": NOT_ALLOWED})
             return
-        listener = await hub.join(key, _language(scope), packed=_query_value(scope, "packed") == "gzip")
+        try:
+            listener = await hub.join(key, _language(scope), packed=_query_value(scope, "packed") == "gzip")
+            code = NO_SUCH_PAGE
+        except NotRendered:
+            listener, code = None, TRY_LATER
         if listener is None:
             await send({"type": "websocket.accept"})
-            await send({"type": "websocket.close", "code": NO_SUCH_PAGE})
+            await send({"type": "websocket.close", "code": code})
             return
         await send({"type": "websocket.accept"})
         socket = _Socket(listener, send, self._times)
@@ -136,7 +140,7 @@ class LivePage:
                 return
 
 
-class Seats:
+class SocketCounts:
     """Counts open sockets by IP address and page, and refuses those beyond the limits."""
 
     def __init__(self, limits: Limits = Limits()) -> None:
@@ -185,7 +189,8 @@ class Seats:
         return True
 
 
-SEATS = Seats()
+OPEN_SOCKETS = SocketCounts()
+"""The sockets of pages that are open at this process."""
 
 
 class _Socket:

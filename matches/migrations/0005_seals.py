@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='match',
             name='excused',
-            field=models.JSONField(default=list, help_text='Tries of players that do not count against them, with the evidence; at most three.'),
+            field=models.JSONField(default=list, help_text="Tries of players that the referee's own failure spoilt, with the evidence and whether each counted."),
         ),
         migrations.AddField(
             model_name='match',

@@ -154,7 +154,8 @@ class Match(QuickLoad, models.Model):
     )
     moves = models.JSONField(default=list, help_text="Accepted moves of a game without hidden choices, in order.")
     excused = models.JSONField(
-        default=list, help_text="Tries of players that do not count against them, with the evidence; at most three."
+        default=list,
+        help_text="Tries of players that the referee's own failure spoilt, with the evidence and whether each counted.",
     )
     play = models.PositiveIntegerField(default=1, help_text="One higher for each replay that the instructor orders.")
     draw_seed = models.CharField(max_length=64, blank=True, default="", help_text="Hex; secret until the end was told.")

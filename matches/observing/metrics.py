@@ -72,7 +72,8 @@ INBOX_LINES = _gauge("league_inbox_lines", "Open polls and sockets of agents tha
 INBOX_TAKEOVERS = _counter("league_inbox_takeovers", "Lines of agents that a newer line took over.")
 INBOX_MESSAGES = _counter(
     "league_inbox_messages",
-    "Messages for agents that dial out, by outcome: answered, not_connected (nobody took it) or silent.",
+    "Messages for agents that dial out, by outcome: answered, not_connected (nobody took it), silent, lost, or stalled "
+    "(not answered while a process of the site stood still).",
     ["outcome"],
 )
 
@@ -80,7 +81,7 @@ INBOX_MESSAGES = _counter(
 
 SOCKETS = _gauge("league_sockets", "Open sockets of live pages.")
 SOCKETS_REFUSED = _counter("league_sockets_refused", "Sockets not opened: there were too many.")
-SOCKETS_DROPPED = _counter("league_sockets_dropped", "Sockets closed: the browser took nothing for too long.")
+SOCKETS_DROPPED = _counter("league_sockets_dropped", "Sockets closed: the browser took or acknowledged nothing.")
 FRAMES = _counter("league_frames_sent", "Frames sent to browsers.")
 RENDER_SECONDS = _histogram("league_render_seconds", "Time to render one live page.")
 

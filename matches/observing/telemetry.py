@@ -1,4 +1,4 @@
-"""Count and log what this site sends to agents, and what happens in its leagues."""
+"""Count and log what this site sends to agents; log what happens in its leagues."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from django.db import transaction
 
 from league_sdk.protocol import records
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import START_MATCH
 from league_sdk.transport.client import CallFailed
 from matches.models import Match
@@ -21,14 +22,17 @@ logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
 _LOGGED = ("round_id", "match_id", "attempt", "status", "cause")
-"""The fields of an event that are logged. Names, reasons and notices, written by people, stay in the database."""
+"""The fields of an event that are logged, beside the player's id (``peer``).
+
+Names, reasons and notices, written by people, stay in the database.
+"""
 
 
 class Sent:
     """The outcome of one message that is being sent.
 
     Attributes:
-        outcome: ``ok``, or the cause of the failure.
+        outcome: ``ok``, the cause of the failure, or ``cancelled``.
         problem: the failure in words; empty if there is none.
     """
 
@@ -45,7 +49,7 @@ class Sent:
 
 @contextmanager
 def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
-    """Count and log one try to send a message. A ``CallFailed`` is noted as its outcome and raised again.
+    """Count and log one try to send a message. An exception is noted as its outcome and raised again.
 
     Args:
         about: fields of the log record; ``message_type`` is one of ours.
@@ -61,6 +65,9 @@ def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
         except asyncio.CancelledError:
             sent.failed(CANCELLED, "not waited for")
             raise
+        except Exception as error:
+            sent.failed(Cause.LEAGUE, f"an error of this site ({type(error).__name__})")
+            raise
         finally:
             seconds = time.perf_counter() - begun
             kind = str(about.get("message_type", "other"))
@@ -71,7 +78,7 @@ def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
                 fields["cause"] = sent.outcome
                 logger.info("%s was not taken: %s", kind, sent.problem, extra={"event_type": "MESSAGE_NOT_SENT"})
             else:
-                # Broadcasts that arrived are logged at DEBUG (004 10.6.3): most log records would be about them.
+                # Broadcasts that arrived are logged at DEBUG (004 10.6.3): otherwise they would be most of the log.
                 level = logging.INFO if kind == START_MATCH else logging.DEBUG
                 logger.log(level, "%s was sent", kind, extra={"event_type": "MESSAGE_SENT"})
 

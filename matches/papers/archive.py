@@ -1,8 +1,8 @@
 """A league in the layout of 004 chapter 9 as a ZIP: ``SHARED/config``, ``SHARED/data``, ``SHARED/logs``.
 
-The archive also holds the whole league as one document (``league.json``), the tables for spreadsheets, and after the
-end the page to share (``evening.html``). The same league always gives the same bytes: files have a fixed date, and
-``last_updated`` is the time of the last event.
+The archive also holds the whole league as one document (``league.json``), the tables for spreadsheets, and the page to
+share (``evening.html``) once the league is over and nothing is hidden. The same league always gives the same bytes:
+files have a fixed date, and ``last_updated`` is the time of the last event.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ def _file(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
 
 
 class _Archive:
-    """Writes the folders of 004 chapter 9, as staff see the league."""
+    """Writes the folders of 004 chapter 9, as staff see the league.
+
+    Without ``people``, agents have no address, and events and transcripts are as the public sees them after a freeze.
+    """
 
     def __init__(self, league: League, archive: zipfile.ZipFile, people: bool) -> None:
         self._league = league

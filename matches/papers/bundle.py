@@ -60,8 +60,9 @@ def write(league: League, out: IO[bytes], *, people: bool) -> None:
     Args:
         league: its rows; call this within :func:`read_snapshot` while the league is played.
         out: the file.
-        people: include what only the instructor may see: roster, owners, addresses, codes, messages to single students,
-            checks, how agents were called. Without it the document holds what spectators see without a freeze.
+        people: include what only the instructor may see: roster, owners, addresses, codes, notices to single students,
+            checks, the HTTP requests sent to agents. Without it the document holds what spectators see without a
+            freeze.
     """
     hidden = () if people else ("registration_code",)
     settings = {name: value for name, value in league.settings.items() if name not in hidden}
@@ -136,7 +137,7 @@ def _iso_8601(value: Any) -> str:
     return str(value.isoformat())
 
 
-# Queries that the tables and the layout use, too ----------------------------------------------------
+# Queries that the tables, the archive and SHARED use, too -------------------------------------------
 
 
 def agents(league: League) -> list[Agent]:
@@ -183,7 +184,7 @@ def messages_of(league: League, agent: str, *, people: bool) -> Iterator[tuple[M
 def events(league: League, *, people: bool) -> Iterator[Event]:
     """The events of a league in order.
 
-    Without ``people`` only the public ones, and none of their reasons, which may quote an address.
+    Without ``people`` only the public ones, with an empty ``why``, which might quote an address.
     """
     rows = league.events.order_by("seq")
     for event in (rows if people else rows.filter(kind__in=PUBLIC)).iterator():

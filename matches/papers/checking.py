@@ -1,4 +1,4 @@
-"""Tries out a league that is imported: whether its chain of events holds, and whether its pages can be rendered."""
+"""Tries out a league that is imported: whether its chain of events holds, and whether it can be shown."""
 
 from __future__ import annotations
 

@@ -170,6 +170,6 @@ def format_place(path: Sequence[Any]) -> str:
 
 
 def shorten(value: Any) -> str:
-    """A value as text of at most 80 characters."""
+    """A value as text, cut off after 80 characters."""
     text = str(value)
     return text if len(text) <= 80 else text[:80] + "…"

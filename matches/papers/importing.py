@@ -44,7 +44,7 @@ class Imported(NamedTuple):
     Attributes:
         league: the new league.
         matches: how many matches it has.
-        stopped: whether it was still being played when it was exported, and was stopped by the import.
+        stopped: whether it was not over when it was exported, so that the import stopped it.
         ledger: a sentence that says whether the chain of its events holds.
     """
 

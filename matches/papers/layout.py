@@ -43,6 +43,7 @@ from matches.view.sight import View
 from matches.words.match import letter
 
 VERSION = "1.0.0"
+"""The version of the league manager, and of an agent that registered without one."""
 SYSTEM, AGENTS = "config/system.json", "config/agents/agents_config.json"
 RESULTS = {"W": "WIN", "D": "DRAW", "L": "LOSS", "T": "TECHNICAL_LOSS", "C": "CANCELLED"}
 _WARNINGS = (EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD, EventKind.START_FAILED)
@@ -60,7 +61,7 @@ def whole(content: Mapping[str, Any], updated: str) -> dict[str, Any]:
 def site_config(
     rules: LeagueSettings, *, default_league_id: str, games: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """The files of the configuration that name no league and no agent, by their paths.
+    """The files of the configuration that are not about one league or one agent, by their paths.
 
     Args:
         rules: the timeouts and retries.
@@ -178,7 +179,7 @@ class Layout:
         done = sum(one.state == RoundState.COMPLETED for one in self.view.moment.rounds.values())
         return {
             "league_id": self._league.pk,
-            # Each place that is unveiled is an event, too.
+            # During a freeze seq stands still, but each place that is unveiled changes the table.
             "version": self.view.moment.seq + len(self.view.unveiled),
             "rounds_completed": done,
             **queries.frozen_mark(self.view),

@@ -1,7 +1,8 @@
 """The fields of the items in a league's document (``leaguesite.league/1``), with their types and bounds. Pure.
 
-Fields have the names of the columns they come from. Agents are identified by kind and id, never by a primary key.
-Not in the document is what belongs to a running site: tokens and their hashes, leases, the outbox, roles.
+Fields have the names of the columns they come from, except for ``Section.renamed``. Agents are identified by kind and
+id, never by a primary key. Not in the document is what belongs to a running site, such as tokens and their hashes,
+leases, the outbox, and roles.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class PersonPart(Part):
 
 
 class AgentPart(Part):
-    """A player, or a referee that judged in the league; ``owner`` is the e-mail address of a person."""
+    """An agent of the league, or a site's referee that judged in it; ``owner`` is the e-mail address of a person."""
 
     kind: Literal["player", "referee"]
     code: Id

@@ -26,7 +26,10 @@ _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
 def escape(cell: object) -> object:
-    """Make a value safe for a cell: text that a spreadsheet would run as a formula is quoted, times become ISO 8601."""
+    """Make a value safe for a cell: text that a spreadsheet would run as a formula gets an apostrophe.
+
+    Times become ISO 8601.
+    """
     if isinstance(cell, datetime):
         return cell.isoformat()
     if isinstance(cell, str):

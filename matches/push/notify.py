@@ -25,8 +25,8 @@ GROUP = "live"
 SEND_TIMEOUT_S = 2.0
 """The time limit of sending one message. Changes that come meanwhile are sent together afterwards."""
 BATCH_INTERVAL_S = 0.02
-"""The time between two messages: changes within it are sent as one message, unless one is urgent. No page is rendered
-more often than that."""
+"""The pause between two messages: changes that come within it are sent as one message. There is no pause if an urgent
+call came while the last message was sent. It is shorter than the spacing of a page's renderings (``hub.Pace``)."""
 RESUBSCRIBE_BACKOFF_S = (0.5, 5.0)
 """The first and the longest pause between two tries to subscribe."""
 OUTAGE_LOG_INTERVAL_S = 30.0
@@ -57,7 +57,7 @@ class Outgoing:
     """What this process has to tell the others, gathered from any thread and sent one message at a time.
 
     Args:
-        loop: the loop to send from; without one, each push makes a loop of its own.
+        loop: the loop to send from. Without one, each push makes a loop of its own, and no conductor is called.
         sleep: waits for this many seconds.
     """
 
@@ -141,7 +141,7 @@ _outgoing = Outgoing()
 
 
 def attach(loop: asyncio.AbstractEventLoop, *, sleep: Sleep = asyncio.sleep) -> None:
-    """Send from this loop from now on; without one, each push makes a loop of its own.
+    """Send from this loop from now on. Until this is called, each push makes a loop of its own.
 
     Args:
         loop: the loop of this process.

@@ -1,7 +1,8 @@
 """READS: what the log of who did what holds about an action: what it is done to, what was asked for, what it changes.
 
-Secrets stay out by construction: of columns and arguments only those that are listed here are read, and of a setting
-that is a code only that it changed.
+Secrets stay out by construction: of the rows of leagues, agents and matches only the columns listed here are read, of
+arguments only the texts listed here, and of a setting that is a code only that it changed. :func:`row_values` reads
+every column: its caller names the secret ones.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Values = dict[str, Any]
 HIDDEN_SETTINGS = ("settings.registration_code",)
 HIDDEN = "(hidden)"
 MAX_ROWS = 100
-"""An action on more rows than this is recorded without what each of them became."""
+"""Of an action on more rows than this only the first ones are recorded."""
 MAX_VALUE_CHARS = 200
 
 LEAGUE_FIELDS = (

@@ -1,4 +1,4 @@
-"""READS: the board of a turn-based game, as templates draw it. Pure.
+"""The board of a turn-based game, as templates draw it. Pure.
 
 The game's view comes from a referee, which may be a student's: a malformed board is not drawn, and a board that does
 not follow from its moves is not replayed.
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move: PLAYER_A begins, and they take turns. How long it took is known where its message is."""
+    """A move: PLAYER_A begins, and they take turns. :func:`time_moves` fills in ``took``, ``key`` and ``tries``."""
 
     number: int
     player_id: str
@@ -43,6 +43,7 @@ class Move:
     key: str = ""
     """The key of the message that answered."""
     tries: int = 0
+    """How many answers the player gave in this turn."""
 
 
 @dataclass(frozen=True, slots=True)

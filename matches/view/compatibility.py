@@ -33,12 +33,12 @@ MESSAGES = (
     MessageType.ROUND_COMPLETED,
     MessageType.LEAGUE_COMPLETED,
 )
-"""What players are sent, in the order of a league."""
-MIN_AGENTS, MIN_TOGETHER = 5, 3
-"""The public sees a message only if the agents of at least MIN_AGENTS people understood it, and a shape only if
+"""The messages to players that are compared, in the order of a league."""
+MIN_PEOPLE, MIN_TOGETHER = 5, 3
+"""The public sees a message only if the agents of at least MIN_PEOPLE people understood it, and a shape only if
 those of at least MIN_TOGETHER did: figures about one or two people would identify them."""
 ROUNDED_TO = 10
-"""Per cent to which the public's shares are rounded: a new agent changes none of them visibly."""
+"""Per cent to which the public's shares are rounded, so that they say little about one agent."""
 KEPT_S = 60.0
 """How long the public's figures are reused: computing them reads every agent of the site."""
 _NOT_UNDERSTOOD = frozenset({Cause.WRONG_MESSAGE, Cause.NOT_JSON, Cause.HTTP_STATUS})
@@ -84,7 +84,7 @@ def players(leagues: QuerySet[League] | Iterable[str]) -> QuerySet[Agent]:
 
 
 def ways(agents: Sequence[Agent]) -> list[Ways]:
-    """How these players took each message, by five queries for any number of them."""
+    """How these players took each message, by four queries for any number of them."""
     pks = {agent.pk for agent in agents}
     failed = _faults(agents)
     outcomes: dict[int, dict[str, How]] = defaultdict(dict)
@@ -129,7 +129,7 @@ def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:
 
 
 class Share(NamedTuple):
-    """How many agents understood a message in one shape, in per cent, and by which method it is called."""
+    """How many people's agents understood a message in one shape, in per cent, and by which method it is called."""
 
     shape: str
     method: str
@@ -159,10 +159,10 @@ def most(spoken: Iterable[tuple[Mapping[str, str], object]]) -> list[Most]:
 
 
 def _most(kind: MessageType, people: Mapping[str, set[object]]) -> Most | None:
+    if len(set().union(*people.values())) < MIN_PEOPLE:
+        return None
     counts = Counter({shape: len(persons) for shape, persons in people.items()})
     total = counts.total()
-    if total < MIN_AGENTS:
-        return None
     shares = tuple(
         Share(shape, shapes.SHAPES[shape].method(kind), percent)
         for shape, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""READS: what the drawing of a match shows: its board, or who has locked in, the number drawn and who was right. Pure.
+"""What the drawing of a match shows: its board, or who has locked in, the number drawn and who was right. Pure.
 
 Before the end it shows public facts only, and of a game with hidden choices no facts of the referee at all. A view may
 come from a student's referee: what is malformed is not drawn, and sizes are bounded.
@@ -23,11 +23,11 @@ OURS = (*OF_BOARDS, ENVELOPES)
 """Drawings that need no more of the view than the fields of :class:`Drawing`."""
 MAX_VIEW_CHARS = 8192
 MAX_LETTERS = 150
-"""Marks of a board that are drawn as letters; more would be as much to send as all other boards of a wall."""
+"""Marks of a board that are drawn as letters; more would be as much to send as all other drawings of a scene."""
 MAX_NUMBERED_CELLS = 36
 MAX_FACTS, MAX_FACT_CHARS, MAX_CHOICE_CHARS = 6, 40, 8
 SHOWN_BESIDE = ("players", "to_move", "choices", "drawn_number", "number_parity")
-"""Fields of a view that a drawing in words leaves out: they stand beside it, or are empty."""
+"""Fields of a view that a drawing in words leaves out; all but ``to_move`` stand beside it, or are empty."""
 PARITIES = ("even", "odd")
 
 
@@ -36,7 +36,7 @@ class Seat(NamedTuple):
 
     Attributes:
         choice: after the end, what it chose in secret; empty if it made no choice, or in a game in turns.
-        right: after the end, whether it had the parity that was drawn; None where there is no right and wrong.
+        right: after the end, whether it has :attr:`Drawing.parity`; None where there is no right and wrong.
     """
 
     player_id: str
@@ -61,7 +61,7 @@ class Grid:
     """A board with the cells of each player, as column and row.
 
     Attributes:
-        a, b: cells of PLAYER_A and PLAYER_B, if all marks are X and O; they are drawn as shapes.
+        a, b: cells of PLAYER_A and PLAYER_B, if X is the mark of the one and O of the other; they are drawn as shapes.
         letters: otherwise every marked cell with its mark and its seat (a, b or empty).
         last: the cell of the last move.
         moves: how many there were.
@@ -115,11 +115,13 @@ class Drawing:
         kind: the folder of templates below ``games``.
         a, b: PLAYER_A and PLAYER_B.
         over: whether the match has a result.
-        to_move: the id of the player whose turn it is; empty if nobody's, or if all move at once.
-        number, parity: what was drawn, after the end; empty in other games.
+        to_move: on a board, the id of the player whose turn it is; empty without a board and after the end.
+        number: the number drawn, after the end; empty in other games.
         total: the sum, in a game in which the sum decides.
+        parity: that of the sum if there is one, else of the number.
         commitment: the first characters of the digest that was published before the choices; empty if there is none.
-        text: the game's public facts as JSON; of a game with hidden choices only after the end.
+        text: the game's public facts as JSON, of a game with hidden choices only after the end; ``{}`` for drawings in
+            ``OURS``, and where the facts are too long.
     """
 
     kind: str
@@ -230,7 +232,7 @@ def _in_words(value: object) -> str:
 
 
 def _opened(drawn: Drawing, details: Mapping[str, Any]) -> Drawing:
-    """The drawing of a finished match of a game with hidden choices: what each chose, the number, who was right."""
+    """The drawing of a finished match without a board: what each player chose, the number, who was right."""
     parity = details.get("sum_parity", details.get("number_parity"))
     parity = parity if parity in PARITIES else ""
     return replace(
@@ -260,7 +262,7 @@ def _short(value: object) -> str:
 
 
 def grid_of(board: Board) -> Grid:
-    """A board as it is drawn: shapes where all marks are X and O, else letters."""
+    """A board as it is drawn: shapes if X is the mark of PLAYER_A and O of PLAYER_B, else letters."""
     cells = [(x, y, cell) for y, row in enumerate(board.rows) for x, cell in enumerate(row)]
     marked = [(x, y, cell) for x, y, cell in cells if cell.mark]
     shapes = all(cell.seat == {"X": "a", "O": "b"}.get(cell.mark) for _x, _y, cell in marked)

@@ -17,11 +17,9 @@ from league_sdk.rules.game import Chances
 from matches.events.history import Outcome
 from matches.view.luck import chances_of
 from matches.view.sight import View
-from matches.view.stories import Gap, Run, Teller, in_order
+from matches.view.stories import Ahead, Gap, Run, Teller, ahead, in_order, merit_of
 from matches.view.telling import tell_all
 
-MIN_MOVES = 2
-"""A game with fewer moves is not called the longest one."""
 MIN_LUCK = 0.5
 """A player with fewer points above expectation is not called lucky."""
 
@@ -53,21 +51,21 @@ class Figures:
     """The evening in figures; None or empty for what did not occur.
 
     Attributes:
-        matches, draws, unanswered: how many matches count, ended in a draw, or were lost for not answering.
+        matches, draws, technical_losses: how many matches count, ended in a draw, or in a technical loss.
         runs: the longest runs of wins, all of one length, in the order of the table.
-        ahead: by how many points the champion is ahead of the next player; 0 if the number of wins decided; None if the
-            first place is shared.
+        ahead: how far the champion is ahead of the next player; None if there is no next player, or only disqualified
+            ones, or if the first place is shared or has no points.
     """
 
     matches: int
     draws: int
-    unanswered: int
+    technical_losses: int
     runs: list[Run]
     upset: Gap | None
     longest: Longest | None
     lead: Changes | None
     luckiest: Lucky | None
-    ahead: int | None
+    ahead: Ahead | None
 
 
 def figures(view: View) -> Figures:
@@ -135,7 +133,7 @@ def luckiest(
     return Lucky(best, luck[best]) if best is not None and luck[best] >= MIN_LUCK else None
 
 
-def _ahead(rows: list[Row]) -> int | None:
+def _ahead(rows: list[Row]) -> Ahead | None:
     if len(rows) < 2 or not rows[0].leads or rows[0].tied:
         return None
-    return rows[0].points - rows[1].points
+    return ahead(merit_of(rows[0]), merit_of(rows[1]))

@@ -1,4 +1,4 @@
-"""READS: which matches of a round the wall shows as boards, and which of them large. Pure.
+"""Which matches of a round the wall shows as boards, and which of them large. Pure.
 
 A board stays where it is until its match has been over for a few seconds; then the most interesting match that is not
 shown yet takes its place. So nothing moves while people look at it.

@@ -21,13 +21,13 @@ from matches.view.sight import View
 T = TypeVar("T")
 
 KEPT_S = 1.0
-"""How long a large answer is reused without reading the database."""
+"""The shortest time for which an answer is reused, if it need not be made again earlier (LARGE_BYTES)."""
 KEPT_FACTOR = 4
 """How long an answer is reused, as a multiple of the time it took to make."""
 LARGE_BYTES = 16 * 1024
-"""A smaller answer is made again as soon as the league has changed."""
+"""An answer that is no larger is made again as soon as the league has changed."""
 LARGE_OUTCOMES = 200
-"""A view with fewer results and table rows is made again as soon as the league has changed."""
+"""A view with no more results and table rows than this is made again as soon as the league has changed."""
 MAX_KEPT_BYTES = 64 * 1024 * 1024
 
 
@@ -53,7 +53,8 @@ class Kept(Generic[T]):
     """A cache with an expiry; a value is made when it is first asked for.
 
     Args:
-        max_size: the limit on the sum of all sizes; the least recently used value is evicted first.
+        max_size: the limit on the sum of all sizes; the least recently used value is evicted first. A single value is
+            kept whatever its size.
         clock: monotonic seconds.
     """
 
@@ -130,7 +131,7 @@ _views: Kept[View] = Kept(sight.MAX_LATEST_MOMENTS)
 
 def public_view(league: League) -> View:
     """The public view of a league, cached, with its table already computed."""
-    key = (league.pk, league.created_at)
+    key = _key(league, ())
 
     def make() -> tuple[View, int, bool]:
         view = sight.public(league)
@@ -163,7 +164,8 @@ def ready(league: League, question: tuple[Any, ...]) -> bytes | None:
 
 
 def _key(league: League, question: tuple[Any, ...]) -> Hashable:
-    return (league.pk, league.created_at, question)
+    # Also a large answer is not reused when a freeze begins or ends, or a place is unveiled.
+    return (league.pk, league.created_at, league.frozen_seq, league.unveiled, question)
 
 
 def forget_all() -> None:

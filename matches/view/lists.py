@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from league_sdk.protocol.states import MatchState
+from league_sdk.protocol.states import LeagueState, MatchState
 from matches.models import Match, Round
 from matches.view import queries
 from matches.view.rows import MatchRow
@@ -71,7 +71,8 @@ class Part:
     Attributes:
         rows: a JSON array.
         next_cursor: requests the next part; None: this is the last one.
-        total: the number of rows in the whole list; of a schedule, the number of matches.
+        total: the number of rows in the whole list; of a schedule, the number of matches. It may be 0 where
+            :meth:`more` leaves it out.
     """
 
     rows: str
@@ -171,7 +172,7 @@ def _rounds_that_fit(
             rounds.append((first, fitting))
         if next_cursor is not None:
             break
-    total = Match.objects.filter(league=view.league).count() if want.given or next_cursor is not None else 0
+    total = queries.matches_of(view.league).count() if want.given or next_cursor is not None else 0
     return rounds, next_cursor, total
 
 
@@ -195,7 +196,12 @@ class _Room:
 
 
 def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:
-    """The rounds from the requested one on, each with its matches as JSON; reads only what is consumed."""
+    """The rounds from the requested one on, each with its matches as JSON; reads only what is consumed.
+
+    No rounds while the schedule is being made: nobody sees half of it (``matches.league.making``).
+    """
+    if view.league.state == LeagueState.REGISTRATION:
+        return
     rounds = list(view.league.rounds.filter(number__gte=want.start[0]).select_related("bye").order_by("number"))
     lines_of = _present_lines if view.is_present else _past_lines
     for at in range(0, len(rounds), ROUNDS_PER_QUERY):

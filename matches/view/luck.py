@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 50
 """How many sets of figures are kept: one for each league, and another one for its public while the board is frozen."""
 MIN_GAP_S, GAP_FACTOR = 5.0, 4.0
-"""While a league is played, the pause between two computations is at least MIN_GAP_S, and at least GAP_FACTOR times as
-long as the computation took: so at most a fifth of one processor is spent on it."""
+"""While a league is played, a set of figures is computed again after a pause of at least MIN_GAP_S, and of at least
+GAP_FACTOR times as long as computing it took: so it takes at most a fifth of one processor."""
 TIMEOUT_S = 300.0
 """How long the process may take; it may be slow because it has the lowest priority on the machine."""
 
@@ -45,7 +45,7 @@ class Known:
     Attributes:
         luck: the figures.
         after_round: the last round that they include.
-        fresh: whether they are up to date; if not, newer ones follow.
+        fresh: whether they are up to date; if not, newer ones follow, unless computing them failed.
     """
 
     luck: Luck
@@ -62,7 +62,7 @@ class _Kept:
     """The figures of one league and audience.
 
     Attributes:
-        computed_for: the hash of the results for which figures were requested last.
+        computed_for: the hash of the results of the last computation that has ended, also of one that failed.
         mark: the hash of the results from which ``luck`` was computed.
         luck: the figures.
         after_round: the last round that they include.
@@ -83,7 +83,7 @@ class Keeper:
         run: computes the answer to a question.
         start: runs a function in the background; None if this process computes no figures.
         clock: monotonic seconds.
-        max_kept: the number of leagues whose figures are kept.
+        max_kept: how many sets of figures are kept: one for each league and audience.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Keeper:
         self._busy = False
 
     def known(self, view: View) -> Known | None:
-        """The latest figures of a view; starts a computation if results have changed since.
+        """The latest figures of a view; if results have changed since, starts a computation as soon as one is due.
 
         Returns None if there are no figures yet, or if the view is a moment of the past.
         """
@@ -207,7 +207,7 @@ keeper = Keeper(in_a_process)
 
 
 def row(view: View) -> LuckRow:
-    """The latest figures of a view, as the API answers them."""
+    """The latest figures of a view, as the API answers them; :class:`LuckRow` says what each means."""
     known = keeper.known(view)
     luck = known.luck if known is not None else None
     players = sorted(luck.players.items(), key=lambda item: item[1].place) if luck is not None else []

@@ -21,7 +21,8 @@ _TYPES = frozenset(MessageType)
 _ANSWERS = frozenset({MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE})
 """Only an agent answers with these types; a message of another type may be our own request, echoed back."""
 _PRIVATE = ("wire", "said")
-"""Fields of an entry for the agent's owner and the staff: how it is called, and its own words in place of an answer."""
+"""Fields of an entry that the public does not see: how the agent is called, which only its owner sees, and its own
+words in place of an answer, which the staff see, too."""
 _QUOTING = ("summary", "next_step", "summary_words", "next_step_words")
 """Parts of a report that quote what was answered."""
 _MOVES = ("even", "odd")

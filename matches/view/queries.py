@@ -268,7 +268,7 @@ def transcript(match: Match, view: View, *, staff: bool) -> list[dict[str, Any]]
         outcome = view.outcome(match.match_id)
         rows = rows.filter(attempt__lte=outcome.attempt if outcome is not None else 0)
     lines = [
-        # Only the agent's owner may see where and how it is called (``pages.mine``).
+        # Only the agent's owner may see where and how it is called (``matches.audience.pages.mine``).
         {name: value for name, value in entry.items() if name != "wire"} | {"attempt": attempt}
         for attempt, entry in rows.order_by("attempt", "n").values_list("attempt", "entry")
     ]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from league_sdk.ledger.standings import Result, Row, count, give_ranks, order
 from matches.view.sight import View
+from matches.view.stories import corrected_points
 
 MAX_COLUMNS = 60
 """How many rounds a chart has room for."""
 
 
 class RankHistory(NamedTuple):
-    """The ranks and points after each round that has a result in a view; a running round has its results so far.
+    """The ranks and points after each round that has a result that counts; a running round has its results so far.
 
     Attributes:
         rounds: the numbers of the rounds, ascending.
@@ -49,7 +50,7 @@ def rank_history(view: View, max_columns: int = MAX_COLUMNS) -> RankHistory:
         if left % every:
             continue
         rounds.append(number)
-        _set_corrected_points(rows, _corrected_points(view, number) if left else view.moment.corrected_points)
+        _set_corrected_points(rows, corrected_points(view.moment, number) if left else view.moment.corrected_points)
         ranked = sorted(rows.values(), key=order)
         give_ranks(ranked)
         for row in ranked:
@@ -63,13 +64,3 @@ def _set_corrected_points(rows: dict[str, Row], corrected: Mapping[str, int]) ->
     for player_id, row in rows.items():
         row.points += corrected.get(player_id, 0) - row.corrected
         row.corrected = corrected.get(player_id, 0)
-
-
-def _corrected_points(view: View, number: int) -> dict[str, int]:
-    """The points that corrections had given or taken before the round after ``number`` started."""
-    later = [round_then.started_at for other, round_then in view.moment.rounds.items() if other > number]
-    corrected: Counter[str] = Counter()
-    for correction in view.moment.corrections.values():
-        if not correction["undone"] and (not later or correction["at"] < min(later)):
-            corrected.update({player_id: int(points) for player_id, points in correction.get("points", {}).items()})
-    return dict(corrected)

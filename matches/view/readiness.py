@@ -62,7 +62,8 @@ class Readiness:
         word: the verdict; a running check hides the one before it.
         passed: whether the latest check passed, by the limits of the agent's league now; this decides where a league
             demands a check.
-        check_id: the report to show: that of the running check, else the latest; None without any.
+        check_id: the report to show: that of the running check, else of the latest with a verdict, else of the latest
+            that has ended; None without any.
         why: what to mend first, if the latest check did not pass. It may quote the agent and its address, so it is not
             for the public.
         judged_id: the report that ``passed`` comes from; None when no check has reached a verdict.
@@ -125,7 +126,7 @@ def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues:
 
 
 def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[Line]]) -> list[Line]:
-    """The checks of an agent's address and of its own line; while it dials out, only those over its line count."""
+    """The checks of an agent's address and own line; while it dials out, only those over its line if there are any."""
     by_address, by_line = (known.get((key, agent.kind), []) for key in (agent.endpoint_key, line_key(agent.pk)))
     if by_line and (agent.is_inbox_only or agent.dials_out_now):
         # A check of the address that has not ended counts, too: which way a check takes is decided when it begins.
@@ -166,7 +167,7 @@ def _found_at(agents: Iterable[Agent]) -> dict[int, str]:
 
 
 def of_report(check: Check) -> Ready | None:
-    """The verdict of one report by the limits of the agent's league now; None before its end."""
+    """The verdict of one report by the limits of the agent's league now; None if the check has reached none."""
     if check.passed is None:
         return None
     league = check.agent.league if check.agent is not None else None
@@ -322,7 +323,7 @@ def _step(clause: str, league: League | None) -> str:
 
 
 def load_findings(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
-    """The findings of finished reports; these never change, so each is read once per process and cached."""
+    """The findings of finished reports; these never change, so the latest ones are cached."""
     wanted_ids = set(check_ids)
     with _lock:
         findings = {check_id: _findings[check_id] for check_id in wanted_ids & _findings.keys()}

@@ -1,4 +1,7 @@
-"""READS about students' referees: which matches they judge, and whether the announcements have reached them."""
+"""READS about students' referees: which matches they judge, and whether the announcements have reached them.
+
+A referee that does not call ``report_progress`` (``Agent.sends_progress``) counts as a student's here.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def find_referee(referee_id: str, league_id: str | None) -> Agent | None:
 
 
 def waits_for_players(broadcast_id: int) -> bool:
-    """Whether this broadcast announces a round that is not open yet and some players have not received it."""
+    """Whether this broadcast announces a round that is not running yet, and still waits for delivery to a player."""
     untold = Delivery.objects.filter(
         broadcast_id=broadcast_id,
         broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
@@ -43,7 +46,7 @@ def waits_for_players(broadcast_id: int) -> bool:
 
 
 def untold_referee(referee: Agent, match: Match) -> bool:
-    """Whether a student's referee has not yet received the announcement of the match's round."""
+    """Whether the announcement of the match's round still waits for delivery to a student's referee."""
     return (
         not referee.sends_progress
         and Delivery.objects.filter(
@@ -57,7 +60,7 @@ def untold_referee(referee: Agent, match: Match) -> bool:
 
 
 def judged_league(referee: Agent, match_id: object) -> League | None:
-    """The league of a match that a student's referee named by match id alone; None if it is ambiguous."""
+    """The league of a match that a student's referee named by match id alone; None if it is unknown or ambiguous."""
     if referee.sends_progress or not isinstance(match_id, str) or "\x00" in match_id:
         return None
     leagues = League.objects.filter(matches__referee=referee, matches__match_id=match_id)

@@ -1,7 +1,7 @@
 """READS: who may do what in which league.
 
-A superuser may do everything. An instructor runs their own leagues; an assistant watches them and may repeat checks,
-queries and matches. Everybody else, logged in or not, sees what the public sees.
+A superuser may do everything. An instructor runs their own leagues; an assistant watches them and may do what
+``Action.RERUN`` says. Everybody else, logged in or not, sees what the public sees.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Action(StrEnum):
     WATCH = "watch"
     """See the desk, and what a frozen board hides."""
     RERUN = "rerun"
-    """Have a check run, agents asked, a held match released, a match played again."""
+    """Have agents checked, ask whether they answer, release a held match, have a match played again."""
     RUN = "run"
-    """Close registration; start, pause, resume, stop; freeze and unveil; speak to the room."""
+    """Close registration; start, pause, resume, stop; freeze and unveil; steer the screens; speak to the room."""
     CORRECT = "correct"
-    """Change what counts: void, set a result, take a player out, give points, and undo it."""
+    """Change what counts: cancel or void a match, set a result, take a player out, give points, and undo it."""
     EDIT = "edit"
-    """Settings, roster, codes, agents, export, and who has which role."""
+    """Settings, roster, codes, agents, export, who has which role; archive, clone, series, deletion."""
 
 
 ALLOWED: dict[str, frozenset[Action]] = {

@@ -1,4 +1,4 @@
-"""The rows that the HTTP API answers with, field by field: the types of what ``queries`` and ``summaries`` return.
+"""Rows that the HTTP API answers with, field by field.
 
 Each row is described once. mypy checks the functions against these types, and the OpenAPI document of
 ``leaguesite.api`` is made from them; at run time they are plain dicts.
@@ -25,7 +25,7 @@ WITH_MORE = ConfigDict(extra="allow")
 
 
 def time_in(description: str) -> Any:
-    """Metadata of a field that is a time as text: ISO 8601 in UTC."""
+    """Metadata of a field that is a time as text, in ISO 8601."""
     return Field(description=description, json_schema_extra={"format": "date-time"})
 
 
@@ -56,6 +56,7 @@ class LeagueRow(Champions):
     league_id: Annotated[str, says("Its id, as in addresses.")]
     display_name: Annotated[str, says("Its name.")]
     game_type: Annotated[str, says("The game, as `GET /api/games` names it.")]
+    demo: Annotated[bool, says("Whether it is the demo, which plays itself until a real league starts.")]
     status: Annotated[str, one_of(LeagueState), says("How far it is.")]
     paused: Annotated[bool, says("Whether no round and no match starts.")]
     auto_advance: Annotated[bool, says("Whether the next round starts by itself.")]
@@ -123,7 +124,9 @@ class LuckRow(TypedDict):
 
     league_id: Annotated[str, says("The league.")]
     after_round: Annotated[int | None, says("The last round that the figures are about; null while there are none.")]
-    current: Annotated[bool, says("Whether the figures are up to date; if not, newer ones follow.")]
+    current: Annotated[
+        bool, says("Whether the figures are up to date; if not, newer ones follow, unless computing them failed.")
+    ]
     game_of_chance: Annotated[bool | None, says("Whether nobody can be better than another in this game.")]
     coin: Annotated[bool | None, says("Whether chance alone could have made the table.")]
     matches: Annotated[int, says("How many matches were played again.")]
@@ -137,8 +140,8 @@ class MatchRow(TypedDict):
 
     match_id: Annotated[str, says("Its id in the league, such as R1M1.")]
     round_id: Annotated[int, says("The number of its round, from 1 on.")]
-    player_A_id: Annotated[str, says("The player on the side PLAYER_A.")]
-    player_B_id: Annotated[str, says("The player on the side PLAYER_B.")]
+    player_A_id: Annotated[str, says("The player in the seat PLAYER_A.")]
+    player_B_id: Annotated[str, says("The player in the seat PLAYER_B.")]
     referee_id: Annotated[str | None, says("The referee that judges or judged it; null before one is chosen.")]
     state: Annotated[str, one_of(MatchState), says("How far it is.")]
     attempt: Annotated[int, says("How often it was given to a referee; 0 before the first time.")]
@@ -173,7 +176,7 @@ class Step(TypedDict):
     """A step in the life of a match."""
 
     state: Annotated[str, says("The state that began: a state of a match, or HANDED_BACK by a referee.")]
-    at: Annotated[str, time_in("When, in UTC; while it is played by the referee's clock.")]
+    at: Annotated[str, time_in("When, in UTC; while the match is played, by the referee's clock.")]
 
 
 @with_config(WITH_MORE)
@@ -211,7 +214,7 @@ class Fault(TypedDict):
     error_code: Annotated[str, says("What went wrong, such as E001; empty when nobody said.")]
     message_type: Annotated[str, says("The message that was waited for; empty when nobody said.")]
     tries: Annotated[int, says("How often it was asked; 0: it was not called at all.")]
-    cause: Annotated[str, one_of(Cause), says("Whose fault it is.")]
+    cause: Annotated[str, one_of(Cause), says("Why the point was lost.")]
     limit_s: Annotated[float | None, says("The seconds that it had for one try; null when nobody said.")]
     detail: Annotated[str, says("What was seen instead of an answer, in English; empty when nobody said.")]
     note: NotRequired[Annotated[Note, says("The same as a code with what it quotes.")]]

@@ -1,4 +1,4 @@
-"""READS: how the instructor steers the screens of a league. Pure."""
+"""How the instructor steers the screens of a league. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ class Steering(NamedTuple):
     """How the screens of a league are steered.
 
     Attributes:
-        turned: by how many scenes the screens were turned so far, negative if backwards; a screen follows each change.
+        turned: by how many scenes the screens were turned forward so far, less those backwards; a screen turns by the
+            difference from what it read before.
         held: whether the scenes stand still.
         featured: the id of the match that is drawn large; empty: the most interesting one is.
     """
@@ -21,7 +22,7 @@ class Steering(NamedTuple):
 
 
 def steering(stored: Mapping[str, Any]) -> Steering:
-    """Read the column ``League.screen``; what is missing or malformed in it is automatic."""
+    """Read the column ``League.screen``; what is missing or malformed in it has its default."""
     turned, held, featured = stored.get("turned"), stored.get("held"), stored.get("featured")
     return Steering(
         turned if isinstance(turned, int) else 0,

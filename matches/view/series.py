@@ -1,15 +1,15 @@
 """READS: the common table of a series (decision 32).
 
 Each league counts with the table that the reader may see of it. Players whose owners have the same e-mail address on
-the rosters are one person; without a roster, players with the same name. Of several agents of one person in one league
-the best one counts.
+the rosters are one person, and so are players without an owner that have the same name. Of several agents of one person
+in one league the best one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import TypedDict
 
@@ -127,7 +127,7 @@ def lines() -> list[SeriesLine]:
 
 
 def public_series_row(series: Series) -> SeriesRow:
-    """A series as the public sees it; made at most once a second, and of a large one less often."""
+    """A series as the public sees it; cached, how long is said in ``matches.view.kept``."""
     leagues = leagues_of(series)
     league_marks = tuple((league.pk, league.created_at, league.display_name, kept.mark(league)) for league in leagues)
     mark = (series.display_name, league_marks)
@@ -213,8 +213,3 @@ def _evening(view: View) -> SeriesEveningRow:
         "status": view.moment.state,
         "frozen_after_round": view.frozen_after,
     }
-
-
-def context(series: Series, see: Callable[[League], View]) -> dict[str, Any]:
-    """The series for its page: each league with its cells in a column."""
-    return {"series": series_row(series, see)}

@@ -29,7 +29,8 @@ MAX_LATEST_MOMENTS = 50
 """Leagues whose latest moment is cached."""
 
 EVENTS_PER_CACHED_MOMENT = 250
-"""Events between two cached moments of a league's past: at most so many are folded to reach any moment."""
+"""Events between two cached moments of a league's past; once they are cached, any moment is reached by folding about so
+many at most."""
 MAX_CACHED_PASTS = 8
 """Leagues whose past moments are cached."""
 
@@ -231,9 +232,15 @@ def everything(league: League) -> View:
 
 def public(league: League) -> View:
     """The public's and the agents' view: the whole history, or the history up to the freeze."""
-    if league.frozen_seq is not None:
-        return View(league, moment(league, league.frozen_seq), is_present=False)
-    return everything(league)
+    if league.frozen_seq is None:
+        seen = everything(league)
+        if seen.moment.frozen_after is None:
+            return seen
+        # The row is older than the freeze: a request may have waited after reading it.
+        league.refresh_from_db(fields=("frozen_seq", "frozen", "unveiled"))
+        if league.frozen_seq is None:
+            return everything(league)
+    return View(league, moment(league, league.frozen_seq), is_present=False)
 
 
 def view(league: League, *, staff: bool = False) -> View:

@@ -1,8 +1,9 @@
 """What people would say of a result: at most one story each, from the table before it and after it. Pure.
 
 Results are told in the order of their rounds, as they stand now: when the instructor corrects one, the stories are made
-again. A match that was lost for not answering makes no story: it neither lengthens nor ends a run of wins, and the
-player that was given the win has not beaten anybody.
+again. The winner of a match that was lost for not answering has not beaten anybody: the match makes a story only if it
+gives somebody the lead or makes the first place certain. It leaves the winner's run of wins as it is, and ends the
+loser's.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Story(NamedTuple):
     Attributes:
         seq, at, match_id, round_number: of the result.
         hero: the player it is about.
-        other: the opponent.
-        number: what the kind counts: wins, places or points; 0 for nothing.
+        other: the opponent; empty if the story names none.
+        number: what the kind counts: wins, places or matches. For TAKES_LEAD, 1 if the opponent led before. Else 0.
         run: the hero's wins in a row with this one, if they are a run; else 0.
     """
 
@@ -76,7 +77,8 @@ Merit = tuple[bool, int, int, int]
 """What orders the table, as :func:`league_sdk.ledger.standings.merit` computes it."""
 
 
-def _merit(row: Row) -> Merit:
+def merit_of(row: Row) -> Merit:
+    """What orders the row in the table."""
     return (row.out == DISQUALIFIED, -row.points, -row.wins, -row.draws)
 
 
@@ -93,7 +95,7 @@ class Gap(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Wins of a player in a row; a win without play neither lengthens a run nor ends it.
+    """Wins of a player in a row; a win that was given without play neither lengthens a run nor ends it.
 
     Attributes:
         wins: how many.
@@ -106,12 +108,26 @@ class Run(NamedTuple):
     last: int
 
 
+class Ahead(NamedTuple):
+    """How far the first of a table is ahead of the second: if in neither of these, the number of draws decided."""
+
+    points: int
+    wins: int
+
+
+def ahead(first: Merit, second: Merit) -> Ahead | None:
+    """How far a player is ahead of the next one; None if that one stands behind because it is disqualified."""
+    if first[0] != second[0]:
+        return None
+    return Ahead(second[1] - first[1], second[2] - first[2])
+
+
 class Lead(NamedTuple):
-    """The sole leader after a round, its points, and its lead over the next player."""
+    """The sole leader after a round, its points, and its lead over the next player (:func:`ahead`)."""
 
     player_id: str
     points: int
-    ahead: int
+    ahead: Ahead | None
 
 
 @dataclass(slots=True)
@@ -145,19 +161,19 @@ class Teller:
 
     def __post_init__(self) -> None:
         self.rows = {player_id: Row(player_id, "", out=self.out.get(player_id)) for player_id in self.players}
-        self.order = sorted(_merit(row) for row in self.rows.values())
+        self.order = sorted(merit_of(row) for row in self.rows.values())
         self.unbeaten = set(self.rows)
 
     def place(self, player_id: str) -> int:
         """The place of a player now; tied players share a place."""
-        return bisect_left(self.order, _merit(self.rows[player_id])) + 1
+        return bisect_left(self.order, merit_of(self.rows[player_id])) + 1
 
     def leader(self) -> str | None:
         """The sole player in first place, if it has points; else None."""
         if len(self.order) < 2 or self.order[0] == self.order[1] or self.order[0][1] >= 0:
             return None
-        if self.first is None or _merit(self.rows[self.first]) != self.order[0]:
-            self.first = next(player_id for player_id, row in self.rows.items() if _merit(row) == self.order[0])
+        if self.first is None or merit_of(self.rows[self.first]) != self.order[0]:
+            self.first = next(player_id for player_id, row in self.rows.items() if merit_of(row) == self.order[0])
         return self.first
 
     def tell(self, outcome: Outcome) -> None:
@@ -185,8 +201,7 @@ class Teller:
         if leader is None:
             self.leads.pop(self.round_number, None)
         else:
-            points = self.rows[leader].points
-            self.leads[self.round_number] = Lead(leader, points, points + self.order[1][1])
+            self.leads[self.round_number] = Lead(leader, self.rows[leader].points, ahead(*self.order[:2]))
 
     def _begin(self, number: int) -> None:
         self.round_number = number
@@ -194,16 +209,17 @@ class Teller:
         for player_id, row in self.rows.items():
             row.points += points.get(player_id, 0) - row.corrected
             row.corrected = points.get(player_id, 0)
-        self.order = sorted(_merit(row) for row in self.rows.values())
+        self.order = sorted(merit_of(row) for row in self.rows.values())
 
     def _count(self, result: Result) -> None:
         for player in (result.player_a, result.player_b):
-            self.order.pop(bisect_left(self.order, _merit(self.rows[player])))
+            self.order.pop(bisect_left(self.order, merit_of(self.rows[player])))
         count(self.rows, result, self.scoring)
         for player in (result.player_a, result.player_b):
             row = self.rows[player]
-            insort(self.order, _merit(row))
-            del row.form[:-MIN_DROUGHT]
+            insort(self.order, merit_of(row))
+            # No story needs the form, which would grow with every match.
+            row.form.clear()
             if row.losses:
                 self.unbeaten.discard(player)
 

@@ -219,6 +219,7 @@ def _line(league: League, known: Summary) -> LeagueRow:
         "league_id": league.pk,
         "display_name": league.display_name,
         "game_type": league.game_type,
+        "demo": league.demo,
         "status": known.state,
         "paused": known.paused,
         "auto_advance": known.auto_advance,

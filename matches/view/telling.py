@@ -1,6 +1,6 @@
 """READS: the stories of a league's results as one audience may know them, told once and continued with each new result.
 
-Only results of the view are told, so nothing that a freeze hides has a story, and none changes a story that is shown.
+Only results of the view are told: a result that a freeze hides has no story, and changes none that is shown.
 """
 
 from __future__ import annotations
@@ -38,8 +38,14 @@ class Latest(NamedTuple):
     leads: Mapping[int, Lead]
 
 
-def latest(view: View, limit: int) -> Latest:
-    """The latest stories of a view."""
+def latest(view: View, limit: int, *, burst_s: float = BURST_S) -> Latest:
+    """The latest stories of a view.
+
+    Args:
+        view: what its audience sees.
+        limit: how many stories at most.
+        burst_s: as :data:`BURST_S`.
+    """
     with _lock:
         teller = _teller_of(view)
         # Another thread may have told a newer view of the same audience.
@@ -47,15 +53,15 @@ def latest(view: View, limit: int) -> Latest:
         leads = dict(teller.leads)
     bursts: list[list[Story]] = []
     for story in sorted(newest, key=lambda story: story.seq, reverse=True)[:limit]:
-        if bursts and _together(bursts[-1][0], story):
+        if bursts and _together(bursts[-1][0], story, burst_s):
             bursts[-1].append(story)
         else:
             bursts.append([story])
     return Latest([sorted(burst, key=lambda story: story.interest, reverse=True) for burst in bursts], leads)
 
 
-def _together(first: Story, other: Story) -> bool:
-    return first.round_number == other.round_number and abs((first.at - other.at).total_seconds()) <= BURST_S
+def _together(first: Story, other: Story, burst_s: float) -> bool:
+    return first.round_number == other.round_number and abs((first.at - other.at).total_seconds()) <= burst_s
 
 
 def tell_all(view: View) -> Teller:
@@ -95,7 +101,8 @@ def _tell_more(key: Hashable, teller: Teller, newer: list[Outcome], position: tu
 
 
 def _key(view: View) -> Hashable:
-    """The key under which the stories of a view are cached; None for a moment of the past, which is not cached.
+    """The key under which the stories of a view are cached; None if they are not: of a moment of the past, or while a
+    transaction is open.
 
     A correction changes the key, and so does whatever else may change a story that has been told.
     """

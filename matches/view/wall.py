@@ -28,7 +28,7 @@ STATES: list[TileState] = [NotRegistered.NOT_REGISTERED, *Ready]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One enrolled student on the readiness wall, or one agent that belongs to nobody on the roster.
+    """One student on the roster, or one agent that belongs to nobody on it.
 
     Attributes:
         step: what to do next, in our words; it quotes neither the agent nor its address.

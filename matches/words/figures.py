@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from matches.view.figures import Changes, Figures, Lucky
-from matches.view.stories import Gap, Run
+from matches.view.stories import Ahead, Gap, Run
 
 
 class Line(NamedTuple):
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 def lines(figures: Figures, fastest: tuple[str, str] | None) -> list[Line]:
-    """A line for each figure that is figures of the league.
+    """A line for each figure that the league has.
 
     Args:
         fastest: the player with the quickest answers, and its median time in words.
@@ -79,9 +79,10 @@ def _lead(lead: Changes) -> Line:
     return Line("lead", _("The lead"), value, (lead.leader,), note)
 
 
-def _finish(ahead: int) -> Line:
-    value = ngettext("%(count)d point", "%(count)d points", ahead) % {"count": ahead}
-    note = "" if ahead else _("the number of wins decided")
+def _finish(ahead: Ahead) -> Line:
+    value = ngettext("%(count)d point", "%(count)d points", ahead.points) % {"count": ahead.points}
+    decided = _("the number of wins decided") if ahead.wins else _("the number of draws decided")
+    note = "" if ahead.points else decided
     return Line("finish", _("Between first and second"), value, (), note)
 
 
@@ -99,7 +100,7 @@ def _lucky(lucky: Lucky) -> Line:
 def _matches(figures: Figures) -> Line:
     value = ngettext("%(count)d match", "%(count)d matches", figures.matches) % {"count": figures.matches}
     note = ngettext("%(count)d draw", "%(count)d draws", figures.draws) % {"count": figures.draws}
-    if figures.unanswered:
-        losses = ngettext("%(count)d technical loss", "%(count)d technical losses", figures.unanswered)
-        note = _("%(draws)s, %(losses)s") % {"draws": note, "losses": losses % {"count": figures.unanswered}}
+    if figures.technical_losses:
+        losses = ngettext("%(count)d technical loss", "%(count)d technical losses", figures.technical_losses)
+        note = _("%(draws)s, %(losses)s") % {"draws": note, "losses": losses % {"count": figures.technical_losses}}
     return Line("matches", _("Played"), value, (), note)

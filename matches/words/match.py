@@ -36,7 +36,7 @@ def own_words(outcome: Outcome, quotes: Mapping[str, str], *, owned: str = "") -
 
 
 def why(outcome: Outcome) -> str:
-    """Why a match ended as it did, in one sentence with a full stop.
+    """Why a match ended as it did, in a sentence or two, each with a full stop.
 
     If nothing else is known, the text that is stored with the result, as it is; translated if the site wrote it.
     """

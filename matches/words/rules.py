@@ -1,4 +1,4 @@
-"""The rules of each game in three sentences, and the limits of a league, for the join page."""
+"""The rules of the site's games in a few sentences, and the limits of a league, for the join page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 
 
 def rules(game_type: str) -> str:
-    """The rules of a game in three sentences; empty for a game that came as a package."""
+    """The rules of a game in a few sentences; empty for a game that came as a package."""
     known = {
         "even_odd": _(
             "Both players choose “even” or “odd” without seeing each other's choice. Then a number from 1 to 10 is "

@@ -31,20 +31,34 @@ def in_words(story: Story, names: Mapping[str, str]) -> str:
 
 
 def round_over(number: int, lead: Lead, names: Mapping[str, str]) -> str:
-    """A sentence that says that a round is over, and who leads."""
-    text = ngettext(
-        "Round %(round)d is over. %(leader)s leads with %(points)d point, %(ahead)d ahead.",
-        "Round %(round)d is over. %(leader)s leads with %(points)d points, %(ahead)d ahead.",
-        lead.points,
-    )
-    if not lead.ahead:
+    """Says that a round is over, and who leads."""
+    values = {"round": number, "leader": _name(lead.player_id, names), "points": lead.points}
+    if lead.ahead is None:
+        text = ngettext(
+            "Round %(round)d is over. %(leader)s leads with %(points)d point.",
+            "Round %(round)d is over. %(leader)s leads with %(points)d points.",
+            lead.points,
+        )
+    elif lead.ahead.points:
+        values["ahead"] = lead.ahead.points
+        text = ngettext(
+            "Round %(round)d is over. %(leader)s leads with %(points)d point, %(ahead)d ahead.",
+            "Round %(round)d is over. %(leader)s leads with %(points)d points, %(ahead)d ahead.",
+            lead.points,
+        )
+    elif lead.ahead.wins:
         text = ngettext(
             "Round %(round)d is over. %(leader)s leads with %(points)d point, by the number of wins.",
             "Round %(round)d is over. %(leader)s leads with %(points)d points, by the number of wins.",
             lead.points,
         )
-    leader = _name(lead.player_id, names)
-    return text % {"round": number, "leader": leader, "points": lead.points, "ahead": lead.ahead}
+    else:
+        text = ngettext(
+            "Round %(round)d is over. %(leader)s leads with %(points)d point, by the number of draws.",
+            "Round %(round)d is over. %(leader)s leads with %(points)d points, by the number of draws.",
+            lead.points,
+        )
+    return text % values
 
 
 def _name(player_id: str, names: Mapping[str, str]) -> str:

@@ -22,10 +22,16 @@ function remember(seen) {
 let before = null; // the state of the board when the reader left
 let until = null; // the state when the reader came back; later changes were seen live
 
+let seen = false; // whether the reader has seen this page
+
+// The reader sees the page for the first time, or comes back to its tab.
 function onReturn() {
   before = remembered();
   until = now();
   show();
+  // Later this page may be behind what another tab has remembered: only an update is remembered then.
+  if (!seen) remember(until);
+  seen = true;
 }
 
 function show() {
@@ -55,5 +61,5 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") onReturn();
 });
 new MutationObserver(onUpdate).observe(line.parentElement, { subtree: true, childList: true, characterData: true, attributeFilter: ["data-seq", "data-done"] });
-onReturn();
-remember(now());
+// A page that is opened in a background tab has not been seen yet.
+if (document.visibilityState === "visible") onReturn();

@@ -9,7 +9,7 @@ const NEAR = "400px"; // the library is loaded when a chart is this near to the 
 const CLOSE_PX = 18; // the pointer selects a line within this distance
 const LEADERS = 3; // their lines are stronger
 const LINK_REM = 1.25; // the width of the lines that lead from the ends of the lines to the names
-const MAX_WIDE_ROWS = 40; // up to this number of players every name is high enough for a finger
+const MAX_HIGH_ROWS = 40; // up to this number of players every name is high enough for a finger
 
 let loading = null;
 const charts = new Map(); // [data-plot] element -> its Chart
@@ -160,7 +160,7 @@ class Chart {
     const width = this.place.clientWidth;
     if (!width) return;
     const count = this.data.players.length;
-    this.row = (count <= MAX_WIDE_ROWS ? 1.5 : 0.875) * look.rem;
+    this.row = (count <= MAX_HIGH_ROWS ? 1.5 : 0.875) * look.rem;
     const height = Math.round(Math.max(16 * look.rem, count * this.row) + 2.25 * look.rem);
     this.plot?.destroy();
     this.look = look;
@@ -239,7 +239,7 @@ class Chart {
   // Puts every name as near to the end of its line as its neighbours allow, and draws a line from the end to the name.
   spread(plot) {
     const { row } = this;
-    const scale = plot.bbox.top / devicePixelRatio;
+    const plotTop = plot.bbox.top / devicePixelRatio;
     const ends = this.data.players.map((player, n) => ({ n, button: this.buttons.get(player.id), end: plot.valToPos(plot.data[n + 1].at(-1), "y") }));
     ends.sort((one, other) => one.end - other.end);
     const tops = withoutOverlaps(ends.map(({ end }) => end), row, plot.bbox.height / devicePixelRatio);
@@ -248,7 +248,7 @@ class Chart {
     this.ends.style.height = `${plot.height}px`;
     for (const { button, top } of ends) {
       button.style.height = `${row}px`;
-      button.style.transform = `translateY(${Math.round(top + scale - row / 2)}px)`;
+      button.style.transform = `translateY(${Math.round(top + plotTop - row / 2)}px)`;
     }
     // A new name is at its place at once: all of them would slide there from the same corner, one over the other.
     const added = ends.filter(({ button }) => !button.classList.contains("placed"));

@@ -10,7 +10,7 @@ function problem(chooser, input) {
   const [file, ...more] = input.files;
   if (!file) return "";
   const { wordMany, wordKind, wordLarge, wordEmpty } = chooser.dataset;
-  const maxBytes = Number(input.dataset.most);
+  const maxBytes = Number(input.dataset.maxBytes);
   const kinds = input.accept.split(",").filter((kind) => kind.startsWith("."));
   if (more.length) return wordMany;
   if (kinds.length && !kinds.some((kind) => file.name.toLowerCase().endsWith(kind))) return fill(wordKind, { kinds: kinds.join(", ") });

@@ -25,7 +25,7 @@ async function fill(link) {
   if (link.isConnected) link.replaceWith(body);
 }
 
-// An URL with the anchor of a message opens the message.
+// A URL with the anchor of a message opens the message.
 function openNamed() {
   const id = decodeURIComponent(location.hash.slice(1));
   const details = id.startsWith("msg-") ? document.getElementById(id)?.querySelector("details") : null;

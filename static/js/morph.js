@@ -63,7 +63,7 @@ const WRITTEN = [
   ["data-local", (at) => `${minute.format(at)} (${utcClock.format(at)} UTC)`],
 ];
 
-// The time by the reader's clock and in UTC, shown when the pointer is over an age. The server wrote it in UTC only.
+// The time by the reader's clock and in UTC, shown when the pointer is over a time. The server wrote it in UTC only.
 const stamp = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const utcStamp = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: "UTC" });
 
@@ -137,6 +137,6 @@ function slide(before) {
 function tint(elements) {
   const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
   const easing = reducedMotion.matches ? "step-end" : "ease-in"; // without motion the tint disappears at once, at the end
-  // no final keyframe: the colour fades to the element's own background, which may be marked
+  // no final keyframe: the colour fades to the element's own background, as some rows have one
   for (const element of elements) element.animate([{ backgroundColor: colour, offset: 0 }], { duration: TINT_MS, easing });
 }

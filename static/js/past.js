@@ -8,11 +8,11 @@ const BEAT_MS = 125; // at most eight boards a second at every speed
 const SETTLE_MS = 400; // after this time without a change the URL is updated and the event announced
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
 
-const player = document.querySelector("[data-replay]");
-const range = player.querySelector("[type=range]");
-const play = player.querySelector(".replay-play");
-const speed = player.querySelector(".replay-speed select");
-const rounds = player.dataset.rounds.split(",").filter(Boolean).map(Number);
+const form = document.querySelector("[data-replay]");
+const range = form.querySelector("[type=range]");
+const play = form.querySelector(".replay-play");
+const speed = form.querySelector(".replay-speed select");
+const rounds = form.dataset.rounds.split(",").filter(Boolean).map(Number);
 const first = Number(range.min);
 const last = Number(range.max);
 const forwards = document.documentElement.dir === "rtl" ? -1 : 1;
@@ -25,7 +25,7 @@ let settled = 0;
 
 // ---- moments: the fragments after an event, fetched from the server
 
-const known = new Map(); // seq -> promise, the oldest first
+const known = new Map(); // seq -> promise; the one that was not used for longest is first
 
 function load(seq) {
   let promise = known.get(seq);
@@ -41,10 +41,10 @@ function load(seq) {
 }
 
 async function ask(seq) {
-  const address = new URL(player.dataset.fragments, location.href);
+  const address = new URL(form.dataset.fragments, location.href);
   address.searchParams.set("at", seq);
-  address.searchParams.set("v", player.dataset.version);
-  if (player.elements.as) address.searchParams.set("as", player.elements.as.value);
+  address.searchParams.set("v", form.dataset.version);
+  if (form.elements.as) address.searchParams.set("as", form.elements.as.value);
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${answer.status}`);
   return answer.json();
@@ -67,13 +67,13 @@ function go(seq) {
 async function follow() {
   try {
     while (shown !== wanted) show(await load(wanted));
-    setText(player.querySelector("[data-replay-problem]"), "");
+    setText(form.querySelector("[data-replay-problem]"), "");
     prefetch();
   } catch {
     pause();
     wanted = shown;
     range.value = shown;
-    setText(player.querySelector("[data-replay-problem]"), player.dataset.wordAway);
+    setText(form.querySelector("[data-replay-problem]"), form.dataset.wordAway);
   }
 }
 
@@ -93,8 +93,8 @@ function show(moment) {
 }
 
 function settle(moment) {
-  history.replaceState(null, "", player.querySelector("[data-replay-link]").href);
-  if (!playing && document.activeElement !== range) setText(player.querySelector("[data-replay-say]"), moment.text);
+  history.replaceState(null, "", form.querySelector("[data-replay-link]").href);
+  if (!playing && document.activeElement !== range) setText(form.querySelector("[data-replay-say]"), moment.text);
 }
 
 // ---- the steps: computed as in matches/audience/pages/past.py
@@ -111,10 +111,10 @@ function targets() {
 }
 
 function writeLinks() {
-  const at = (seq) => `${player.dataset.address}at=${seq}`;
-  player.querySelector("[data-replay-link]").href = at(shown);
+  const at = (seq) => `${form.dataset.address}at=${seq}`;
+  form.querySelector("[data-replay-link]").href = at(shown);
   const to = targets();
-  for (const step of player.querySelectorAll("[data-replay-step]")) {
+  for (const step of form.querySelectorAll("[data-replay-step]")) {
     const seq = to[step.dataset.replayStep];
     // "last" keeps its URL without a number, so that the server shows the event that is the last one when it is asked.
     const end = step.dataset.replayStep === "last";
@@ -124,7 +124,7 @@ function writeLinks() {
   }
 }
 
-player.addEventListener("click", (event) => {
+form.addEventListener("click", (event) => {
   const step = event.target.closest("[data-replay-step]");
   if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = targets()[step.dataset.replayStep];
@@ -136,7 +136,7 @@ player.addEventListener("click", (event) => {
 });
 
 range.addEventListener("input", () => { pause(); go(Number(range.value)); });
-player.addEventListener("submit", (event) => { event.preventDefault(); go(Number(range.value)); });
+form.addEventListener("submit", (event) => { event.preventDefault(); go(Number(range.value)); });
 
 // ---- playing
 
@@ -168,7 +168,7 @@ async function start() {
 }
 
 function showPlaying() {
-  player.toggleAttribute("data-playing", Boolean(playing));
+  form.toggleAttribute("data-playing", Boolean(playing));
   setText(play.querySelector("[data-play-word]"), playing ? play.dataset.wordPause : play.dataset.wordPlay);
 }
 
@@ -197,10 +197,10 @@ addEventListener("keydown", (event) => {
 // ---- start
 
 play.hidden = false;
-player.querySelector(".replay-speed").hidden = false;
+form.querySelector(".replay-speed").hidden = false;
 const time = document.querySelector("#fragment-replay_event time");
 writeTimes(document, time ? Date.parse(time.dateTime) : Date.now());
 writeLinks();
 prefetch();
 document.querySelector(".replay-embed textarea")?.addEventListener("focus", (event) => event.target.select());
-player.dataset.ready = "";
+form.dataset.ready = "";

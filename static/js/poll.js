@@ -7,7 +7,7 @@ const TIMEOUT_MS = 5000;
 /**
  * @param address returns the URL of the part
  * @param take    is called with the response and the element in it
- * @param wait    is called after every attempt; returns the milliseconds until the next one
+ * @param wait    is called at the start and after every attempt; returns the milliseconds until the next one
  */
 export function poll(address, take, wait) {
   let timer = setTimeout(look, wait());

@@ -1,7 +1,8 @@
 // The projector page shows one scene after the other. live.js keeps the scenes up to date; this script chooses one.
-// Keys: space pauses, arrows (and page up/down, as presenters send them) change the scene, up and down choose the large
-// board, a returns to automatic, f enters the full screen. The instructor's phone does the same for all screens of the
-// league: the fragment screen_remote has the latest of its commands.
+// Keys: space holds the scene or ends the hold, arrows (and page up/down, as presenters send them) change the scene, up
+// and down choose the large board, a returns to automatic, f enters the full screen. The remote control on the
+// instructor's phone turns and holds the scenes of all screens of the league: the fragment screen_remote has the latest
+// of its commands.
 
 const SCENE_MS = 12000; // long enough to read a part of the table from the back row
 const BOARDS_MS = 24000; // and to follow a game
@@ -21,13 +22,15 @@ let timer = 0;
 let turnsAt = 0; // when the next scene comes
 let leftMs = SCENE_MS; // how long the visible scene stays
 let large = ""; // the id of the board that a key of this projector made large; empty: the first one is
-let turned = null; // by how many scenes the phone has turned all screens so far; null: not read yet
+let turned = null; // by how many scenes the phone has turned all screens so far, negative: backwards; null: not read yet
 let heldByPhone = false;
 let running = null; // the animation of the progress line
 
 const scenes = () => [...stage.querySelectorAll("[data-scene]")];
 const boards = () => [...stage.querySelectorAll(".wall-board")];
 const length = () => (shown === "boards" ? BOARDS_MS : SCENE_MS);
+// % keeps the sign of a negative position.
+const wrapped = (position, count) => ((position % count) + count) % count;
 
 function show() {
   const all = scenes();
@@ -57,7 +60,7 @@ function choose(by) {
   const all = boards();
   if (!all.length) return;
   const at = Math.max(0, all.findIndex((board) => board.id === large));
-  large = all[(at + by + all.length) % all.length].id;
+  large = all[wrapped(at + by, all.length)].id;
   enlarge();
 }
 
@@ -70,7 +73,7 @@ function follow() {
   const holds = told.hasAttribute("data-held-there");
   const by = turned === null ? 0 : turnedNow - turned;
   turned = turnedNow;
-  if (by) turn(Math.sign(by) * Math.min(Math.abs(by), 50));
+  if (by) turn(by);
   if (holds !== heldByPhone) {
     heldByPhone = holds;
     if (held !== holds) toggleHold();
@@ -92,7 +95,7 @@ function begin(name) {
 function turn(by) {
   const all = scenes();
   if (!all.length) return;
-  place = (place + by + all.length) % all.length;
+  place = wrapped(place + by, all.length);
   begin(all[place].dataset.scene);
   show();
 }

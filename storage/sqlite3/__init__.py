@@ -1,1 +1,1 @@
-"""Django's SQLite engine with cursors that cache statements; the setting ``ENGINE`` is ``storage.sqlite3``."""
+"""Django's SQLite engine with cursors of our own; the setting ``ENGINE`` is ``storage.sqlite3``."""

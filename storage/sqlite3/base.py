@@ -10,7 +10,7 @@ from storage.inside import Cursor
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection whose cursors cache statements."""
+    """A connection with cursors that translate each statement into SQLite's syntax once."""
 
     def create_cursor(self, name: str | None = None) -> Any:
         """A cursor of this connection."""

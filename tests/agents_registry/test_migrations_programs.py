@@ -45,7 +45,7 @@ def first_look() -> set[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(
+def test_programs_that_need_no_look_up_are_stored_at_the_first_look_and_the_others_wait(
     zones: Zones, migrations_restored: None
 ) -> None:
     make.open_league("fall")

@@ -23,7 +23,7 @@ PUBLIC = "https://league.example.org"
         ("http://127.0.0.1:8000", "inbox://7", False, "http://127.0.0.1:8000/mcp"),
     ],
 )
-def test_others_are_told_an_address_that_they_reach(
+def test_which_address_of_an_agent_others_are_told(
     settings: Any, public: str, endpoint: str, site_key: bool, expected: str
 ) -> None:
     settings.LEAGUE_PUBLIC_URL = public

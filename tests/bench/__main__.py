@@ -100,7 +100,10 @@ def quiet_run(folder: Path, players: int) -> dict[str, Any]:
 
 
 def floor(bench: Bench, folder: Path) -> dict[str, Any]:
-    """Send the same calls without the site, then through the stack that the site is built on; returns the medians."""
+    """Send the same calls without the site, by aiohttp and once by httpx, then through the stack of the site.
+
+    Returns the seconds; those of aiohttp and of the stack are medians.
+    """
     script = Script(bench)
     walls, used = [], []
     for _ in range(FLOOR_RUNS):

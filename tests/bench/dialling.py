@@ -1,7 +1,8 @@
 """What players that dial out cost the site, beside players that it calls; and what agents cost it that only wait.
 
 ``python -m tests.bench.dialling``. Leagues of each kind are played in turn on one site. With ``--players 200 --rounds
-2`` only two rounds of one league of each kind are, of 100 matches at once: a whole league would have 19,900 matches.
+2`` one league of each kind is played, in each turn two rounds of 100 matches at once: a whole league would have 19,900
+matches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much hostile agents delay the well-behaved agents of the same referee; all hostile behaviours play at once.
+"""How much hostile agents delay the well-behaved agents of the same referee.
 
 The bench is the league manager: it gives matches to the ordinary referee and takes its reports. The
 well-behaved agents answer at once and note when they were called, so the time between two calls of a match is the
@@ -27,7 +27,7 @@ GOOD_MATCHES = 4
 TIMES = 1
 """How many matches each hostile behaviour plays."""
 MAX_HOSTILE = 48
-"""Hostile matches at once; a referee takes 32 matches by default, and 64 at most."""
+"""Hostile matches at once; this bench's referee takes 64 matches in all."""
 PHASE_S = 8.0
 RULES = {"join_timeout_s": 3, "move_timeout_s": 3, "max_retries": 1, "retry_base_s": 0.5}
 MAX_DELAY_MS = 100.0
@@ -79,7 +79,7 @@ async def measure(folder: Path) -> dict[str, Any]:
                 hostile_now = hostile if name == "with hostile agents" else []
                 hostile_matches = asyncio.gather(
                     *(
-                        # One after the other: a burst of matches would delay the others even if all behaved well.
+                        # Begun one after the other: a burst of matches would delay the others even if all behaved well.
                         play_later(bench, url, partner, kind, number * PHASE_S / len(hostile_now) / 2)
                         for number, (kind, url) in enumerate(hostile_now)
                     )
@@ -118,7 +118,7 @@ def main() -> int:
     print(f"{len(HOSTILE) * TIMES} hostile matches delay the others by {more:.1f} ms at p99 (at most {MAX_DELAY_MS:g})")
     memory = measured["memory_mb"]
     print(f"memory of the referee  {memory[0]:.0f} MB before, {max(memory):.0f} MB at most, {memory[-1]:.0f} MB after")
-    print(f"handed back {len(measured['handed_back'])}, led inside {measured['led_inside']}")
+    print(f"matches handed back {len(measured['handed_back'])}, calls led to an inner address {measured['led_inside']}")
     return 0 if more <= MAX_DELAY_MS else 1
 
 

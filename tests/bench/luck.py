@@ -188,7 +188,7 @@ def estimate_luck(
 
 
 def run(scenario: Scenario, leagues: int, seed: int, **how: int) -> Figures:
-    """Play this many leagues of a kind, each of them twice; ``how`` they are played again."""
+    """Play this many leagues of a kind, each of them twice; ``how``: further arguments of ``play_again``."""
     found = Figures()
     for league in range(leagues):
         rng = random.Random(f"{scenario.name} {scenario.players} {seed} {league}")

@@ -83,7 +83,7 @@ class Asker:
         assert self._post(body, headers).json()["result"]["structuredContent"]["data"]["standings"]
 
     def cost_s(self, ask: Callable[[], None]) -> float:
-        """Returns the processor seconds of the site for this many calls."""
+        """Make CALLS calls; returns the processor seconds that the site used for them."""
         before = self._bench.host.cpu_s()
         for _ in range(CALLS):
             ask()
@@ -137,7 +137,7 @@ class Subscribers(Audience):
         }
         body = rpc.call("subscriptions/listen", {"notifications": notifications, "_meta": meta}, 1)
         async with AsyncExitStack() as stack:
-            # One after the other: the site's queue of requests does not hold two hundred at once.
+            # At most 20 are opened at once: the site's queue of requests does not hold two hundred.
             async with self._opening:
                 stream = await stack.enter_async_context(session.post(url, json=body, headers=headers))
             stream.raise_for_status()

@@ -10,6 +10,7 @@ import sqlite3
 import sys
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
 import uvicorn
@@ -62,7 +63,7 @@ def standings(database: sqlite3.Connection, league: str) -> list[dict[str, Any]]
     players = "SELECT id, code, display_name FROM agents_registry_agent WHERE league_id = ? AND kind = 'player'"
     counted = ("played", "wins", "draws", "losses", "technical_losses", "points")
     rows: dict[int, dict[str, Any]] = {
-        pk: {"rank": 0, "player_id": code, "display_name": name} | dict.fromkeys(counted, 0)
+        pk: {"rank": 0, "tied_rank": 0, "player_id": code, "display_name": name} | dict.fromkeys(counted, 0)
         for pk, code, name in database.execute(players, (league,))
     }
     finished = (
@@ -81,9 +82,12 @@ def standings(database: sqlite3.Connection, league: str) -> list[dict[str, Any]]
             else:
                 row["losses"] += 1
                 row["technical_losses"] += status == "TECHNICAL_LOSS"
-    table = sorted(rows.values(), key=lambda row: (-row["points"], -row["wins"], -row["draws"], row["player_id"]))
+    merit = itemgetter("points", "wins", "draws")
+    table = sorted(rows.values(), key=itemgetter("player_id"))
+    table.sort(key=merit, reverse=True)
+    firsts: dict[Any, int] = {}
     for rank, row in enumerate(table, start=1):
-        row["rank"] = rank
+        row["rank"], row["tied_rank"] = rank, firsts.setdefault(merit(row), rank)
     return table
 
 

@@ -28,7 +28,7 @@ from tests.e2e.site import Instructor, free_port, wait_for
 PLAYERS = 30
 ROUNDS = 3
 GAP_S = 0.3
-"""Pause after every browser has a frame: longer than the site waits between two renderings of a page."""
+"""Pause after every browser has a frame: no shorter than the site waits between two renderings of a page."""
 
 
 class Browsers:

@@ -1,4 +1,7 @@
-"""What SHARED costs: leagues with and without its files in alternating pairs, each on a fresh site; processor time."""
+"""What keeping the folder SHARED (docs/shared.md) costs: leagues with and without it in alternating pairs.
+
+Each league is played on a fresh site; processor time is compared.
+"""
 
 from __future__ import annotations
 

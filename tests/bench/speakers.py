@@ -168,6 +168,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--league", required=True)
     parser.add_argument("--count", type=int, required=True)
-    leagues_help = "league id = plain, mixed, mcp, poll, websocket; plain_1_11: 1 to 11 s for a choice"
+    leagues_help = "LEAGUE_ID=KIND: plain, mixed, mcp, poll or websocket; plain_1_11 takes 1 to 11 s for a choice"
     parser.add_argument("leagues", nargs="+", help=leagues_help)
     asyncio.run(main(parser.parse_args()))

@@ -1,7 +1,7 @@
-"""What a wall of live boards costs: 120 players of Connect Four, sixty boards, about thirty moves a second.
+"""What many live drawings cost: sixty matches of Connect Four at once, about thirty moves a second.
 
-``python -m tests.bench.wall``. A projector and a board are open. It prints how many cores the site, its referees and
-the players keep busy meanwhile.
+``python -m tests.bench.wall``. The league's screen and its board are open. It prints how many cores the site, its
+referees and the players keep busy meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Watched:
     def __init__(self) -> None:
         self.frames = 0
         self.bytes = 0
-        self.ready = 0
+        self.pages: set[str] = set()
+        """The pages that have received a frame."""
 
     async def watch(self, session: aiohttp.ClientSession, url: str) -> None:
         """Look at one page, as a browser does."""
@@ -38,7 +39,7 @@ class Watched:
                 if not isinstance(message.data, bytes):
                     continue
                 await socket.send_str(ACK)
-                self.ready += 1
+                self.pages.add(url)
                 self.frames += 1
                 self.bytes += len(message.data)
 
@@ -47,18 +48,19 @@ async def observe(bench: Bench, seconds: float) -> dict[str, Any]:
     """Start the league and measure it for some seconds; returns the figures."""
     watched = Watched()
     pages = [f"{bench.url}/ws/leagues/{LEAGUE}/{page}?packed=gzip" for page in ("screen/", "")]
-    async with sockets(bench.url, [partial(watched.watch, url=url) for url in pages], lambda: watched.ready >= 2):
+    async with sockets(bench.url, [partial(watched.watch, url=url) for url in pages], lambda: len(watched.pages) == 2):
         await asyncio.to_thread(bench.post, f"/leagues/{LEAGUE}/start")
         await bench.until("SELECT count(*) > 0 FROM matches_match WHERE moves != '[]'", row=(1,), limit_s=60)
         await asyncio.sleep(BEGIN_S)
-        frames, begun, cpu, moves = watched.frames, time.perf_counter(), bench.cpu_s(), _moves(bench)
+        frames, size = watched.frames, watched.bytes
+        begun, cpu, moves = time.perf_counter(), bench.cpu_s(), _moves(bench)
         await asyncio.sleep(seconds)
         took, used = time.perf_counter() - begun, bench.used_s(cpu)
         return {
             "cores": {name: value / took for name, value in used.items()},
             "moves_per_s": (_moves(bench) - moves) / took,
             "frames_per_s": (watched.frames - frames) / took,
-            "kB": watched.bytes / max(1, watched.frames) / 1000,
+            "kB": (watched.bytes - size) / max(1, watched.frames - frames) / 1000,
         }
 
 
@@ -86,7 +88,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=within(1, 60), default=15, help="1 to 60")
     measured = measure(parser.parse_args().seconds)
     cores = measured["cores"]
-    print(f"{PLAYERS // 2} boards, {measured['moves_per_s']:.1f} moves a second")
+    print(f"{PLAYERS // 2} matches, {measured['moves_per_s']:.1f} moves a second")
     print(f"  frames                  {measured['frames_per_s']:8.1f} a second, both pages; {measured['kB']:.1f} kB")
     words = ", ".join(f"{name} {value:.2f}" for name, value in cores.items())
     print(f"  cores in use            {sum(cores.values()):8.2f} ({words})")

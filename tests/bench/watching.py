@@ -1,6 +1,6 @@
 """What an audience costs a league: leagues with many browsers on the board and leagues without, in turn on one site.
 
-``python -m tests.bench.watching``. Players answer at once. Figures are medians over the pairs, and their ranges.
+``python -m tests.bench.watching``. Players answer at once. Times and ratios are medians over the pairs, with ranges.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A strict player, written to 004 chapter 8 (and the field lists of chapter 4) and to nothing else.
 
-It judges what the league sends independently: it shares code with other bots, but none with this project. It plays as
-the chapter says, and writes one JSON line per message received (``{"at", "method", "params"}``), per answer sent
+It judges independently what the league sends: it shares code with other bots, and uses nothing of this project but
+the helper that stops a server. It plays as the chapter says, and writes one JSON line for the reply to its registration
+(``{"at", "registered", "reply"}``), per message received (``{"at", "method", "params"}``), per answer sent
 (``{"at", "answer_to", "result" | "error"}``), per deviation from the chapter (``{"deviation", ...}``) and per remark
 that is not a deviation (``{"note"}``). Fields that the chapter does not know are not deviations.
 
@@ -97,7 +98,7 @@ class Player:
         self.note("the line has ended", why=why)
 
     async def post(self, body: dict[str, Any]) -> dict[str, Any] | None:
-        """Send the registration; a refused connection is tried again, an answer is final."""
+        """Send the registration until it is answered, at most REGISTER_TRIES times; None if it never is."""
         # Call from ``--host``, as a player on another machine does.
         connector = TCPConnector(local_addr=(self.options.host, 0))
         async with ClientSession(timeout=ClientTimeout(total=10), connector=connector) as session:
@@ -187,10 +188,10 @@ async def main(args: argparse.Namespace) -> int:
         registering = asyncio.create_task(player.register(sock.getsockname()[1]))
         await asyncio.wait({stopping, registering}, return_when=asyncio.FIRST_COMPLETED)
         code = registering.result() if registering.done() else 0
-        dialling = asyncio.create_task(player.dial()) if code == 0 and args.dial else stopping
-        if code == 0:
+        if player.registered.is_set():
+            dialling = asyncio.create_task(player.dial()) if args.dial else stopping
             await asyncio.wait({stopping, dialling}, return_when=asyncio.FIRST_COMPLETED)
-        dialling.cancel()
+            dialling.cancel()
         registering.cancel()
         stopping.cancel()
     return code

@@ -16,6 +16,7 @@ from tests.bots.chapter8_shapes import (
     ENVELOPE,
     ERROR_NAMES,
     FINAL_ROW,
+    MANAGER,
     ROW,
     SHAPES,
     is_stamp,
@@ -69,8 +70,8 @@ class Judge:
     matches_played: int = 0
     finished: bool = False
 
-    def check(self, method: str, params: dict[str, Any]) -> bool:
-        """Check one call of a known method; False when it is too broken to be checked further."""
+    def check(self, method: str, params: dict[str, Any]) -> None:
+        """Check one call of a known method; one with wrong fields, and a repeated broadcast, is checked no further."""
         message_type, sender, fields = SHAPES[method]
         rules = ENVELOPE | {"message_type": one_of(message_type), "sender": sender} | fields
         wrong_fields = misfits(params, rules)
@@ -85,16 +86,15 @@ class Judge:
         if params.get("league_id", self.league_id) != self.league_id:
             self.deviation("league_id is not the one we registered in", method=method, seen=params["league_id"])
         if wrong_fields:
-            return False
-        if sender is SHAPES["notify_round"][1]:
+            return
+        if sender is MANAGER:
             key = (message_type, params["conversation_id"])
             if key in self.seen:
                 # The league may deliver "at least once"; the chapter shows each broadcast once.
                 self.deviation("the same broadcast twice", method=method, conversation_id=key[1])
-                return False
+                return
             self.seen.add(key)
         getattr(self, method)(params)
-        return True
 
     # -- one method for each message; the types of fields are checked already -------------------------------
 

@@ -25,7 +25,7 @@ def forward_to(url: str) -> Answer:
 
 
 async def poll(url: str, token: str, answer: Answer) -> str:
-    """Fetch messages by long poll until another line takes over; returns why it ended."""
+    """Fetch messages by long poll until the token is refused or another line takes over; returns which it was."""
     headers = {"Authorization": f"Bearer {token}"}
     after, tasks = "", set[asyncio.Task[None]]()
     async with ClientSession(timeout=_TIMEOUT, headers=headers) as session:
@@ -55,7 +55,7 @@ async def poll(url: str, token: str, answer: Answer) -> str:
 
 
 async def socket(url: str, token: str, answer: Answer) -> str:
-    """Fetch messages by WebSocket until another line takes over; returns why it ended."""
+    """Fetch messages by WebSocket until the token is refused or another line takes over; returns which it was."""
     async with ClientSession(timeout=_TIMEOUT, headers={"Authorization": f"Bearer {token}"}) as session:
         while True:
             try:

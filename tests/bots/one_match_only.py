@@ -1,4 +1,4 @@
-"""A player that plays one match at a time and refuses invitations to others as busy, on whatever path it is called.
+"""A player that plays one match at a time and declines all other invitations meanwhile, whatever path they come to.
 
 Many honest agents are like this, because they keep their match in one variable.
 """

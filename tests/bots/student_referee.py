@@ -1,7 +1,8 @@
 """A referee as a student might write it: from 004 chapters 4 and 8, with a guess at how a match is started.
 
-It shares code with other bots, but none with this project. It plays even/odd without retries, calls players by
-chapter 8, and reports ``winner: "DRAW"`` for a draw, without attempt or progress.
+It shares code with other bots, and uses nothing of this project but the helper that stops a server. It plays even/odd
+without retries, calls players by chapter 8, and reports ``winner: "DRAW"`` for a draw. Its reports name no attempt, and
+it never reports progress.
 
     python -m tests.bots.student_referee --league http://127.0.0.1:8000/mcp --start assign_match --log referee.jsonl
 
@@ -25,7 +26,9 @@ from tests.bots.base import Log, bound, ending, listening, options
 from tests.bots.words import rpc, stamp
 
 STARTS = ("start_match", "assign_match", "START_MATCH", "run_match")
+"""The methods by which a league might start a match; a referee knows one of them."""
 ANNOUNCEMENT = "announcement"
+"""In place of such a method: the referee starts its matches when their round is announced."""
 NOT_ACCEPTED = 3
 PARITIES = ("even", "odd")
 

@@ -41,9 +41,9 @@ def main() -> int:
             shutil.rmtree(folder)
             return 2
         print(summary.text())
-        print(
-            f"in {time.monotonic() - started_at:.0f} s; repeat: {_PROGRAM} --mode {mode} --kills {kills} --seed {seed}"
-        )
+        within = "" if options.within == PROMISED_S else f" --within {options.within:g}"
+        command = f"{_PROGRAM} --mode {mode} --kills {kills} --seed {seed}{within}"
+        print(f"in {time.monotonic() - started_at:.0f} s; repeat: {command}")
         violations += len(summary.violations)
         if summary.violations or options.keep:
             print(f"logs and journal are kept in {folder}")

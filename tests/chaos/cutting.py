@@ -1,7 +1,7 @@
 """Stands between the players that dial out and the site, and cuts their connections as the plan says.
 
-What happens on a connection is seen from its bytes: the first request says whether it is a poll, an answer or a
-socket, and the bytes that the site sends say whether they are a message or a receipt.
+What happens on a connection is seen from its bytes: a POST brings an answer, any other request is a poll until the site
+opens a socket by status 101, and what the site sends has a message or a receipt in it.
 """
 
 from __future__ import annotations

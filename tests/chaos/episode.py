@@ -94,6 +94,7 @@ class Episode:
         self._number, self._seed, self._kills = number, seed, kills
         self._leagues: list[str] = []
         self._openings: list[asyncio.Task[None]] = []
+        # While this file exists, processes cause no faults in themselves.
         self._calm = site.folder / inside.CALM
         self._rng = random.Random(f"{seed}/episode/{number}")
         self._violations: list[str] = []
@@ -212,7 +213,7 @@ class Episode:
     # Faults ----------------------------------------------------------------------------------
 
     def _cut_lines(self, cut: bool) -> None:
-        """Let the lines of players be cut, or not; unlike other faults, cuts go on while this waits for a result."""
+        """Let the lines of players be cut, or not; unlike other faults, cuts go on while results are waited for."""
         for cutter in self._cutters:
             cutter.cuts = cut
 
@@ -237,14 +238,14 @@ class Episode:
         Args:
             killed: the number of kills before the wait.
         """
-        if not fault.at_an_end:
+        if not fault.at_game_over:
             return await _within(fault.after_s, lambda: self._journal.kills > killed)
-        ends = self._room.ends
-        await _within(MAX_WAIT_S, lambda: self._journal.kills > killed or self._room.ends > ends)
+        before = self._room.game_overs
+        await _within(MAX_WAIT_S, lambda: self._journal.kills > killed or self._room.game_overs > before)
         return self._journal.kills > killed
 
     async def _strike(self, fault: plan.TimedFault) -> bool:
-        """Cause a timed fault; returns whether there was a process to hit."""
+        """Cause a timed fault; returns False if it was not possible, such as when there was no process to hit."""
         if fault.what == plan.DISK:
             return await self._fill(fault.seconds)
         if fault.what in (plan.REDIS, plan.POSTGRES):
@@ -337,7 +338,7 @@ class Episode:
         promised = f"{self._within_s:g} s after the last fault"
         stalled = [f"{league} stood still for more than {promised}" for league in sorted(late)]
         if now - faults_ended_at >= GIVE_UP_S:
-            stalled.append(f"not over {GIVE_UP_S:g} s after the last fault")
+            stalled.append(f"some league had not ended {GIVE_UP_S:g} s after the last fault")
         return slowest, stalled
 
     def _progress(self) -> dict[str, tuple[str, int]]:

@@ -67,12 +67,12 @@ late, and only the receiver can refuse such a call."""
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong inside a process.
+    """One thing that goes wrong inside a process, or on a line.
 
     Attributes:
-        kind: KILL, STOP, DELAY, REFUSE, BREAK or LOSE.
+        kind: KILL, STOP, DELAY, REFUSE, BREAK or LOSE; on a line CUT.
         point: the kind of step at which it happens.
-        nth: the number of that step in the process; if faults are off then, it happens at the next such step.
+        nth: the number of that step in the process or on the line; if faults are off then, it happens at the next one.
         seconds: how long a stop or a delay lasts, or a line waits before it is cut.
     """
 
@@ -83,7 +83,7 @@ class Fault:
 
 
 def faults_of(seed: int, role: str, number: int) -> list[Fault]:
-    """The faults of the ``number``-th process of a kind: some that it survives, then a SIGKILL."""
+    """The faults of the ``number``-th process of a kind: up to three that it survives, and a SIGKILL."""
     rng = random.Random(f"{seed}/{role}/{number}")
     points = POINTS[role]
     faults = [_survived(rng, points, _MAX_STEPS[role]) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
@@ -144,7 +144,7 @@ class TimedFault:
         role: the kind of process that is hit; empty for disk and servers.
         which: picks one of the running processes, 0 to 1.
         seconds: how long a stop or a full disk lasts.
-        at_an_end: it happens not by the clock but at the next GAME_OVER that a player receives.
+        at_game_over: it happens not by the clock but at the next GAME_OVER that a player receives.
     """
 
     after_s: float
@@ -152,7 +152,7 @@ class TimedFault:
     role: str = ""
     which: float = 0.0
     seconds: float = 0.0
-    at_an_end: bool = False
+    at_game_over: bool = False
 
 
 SHARE_AT_ENDS = 0.5
@@ -203,11 +203,11 @@ class TimedFaults:
             role,
             rng.random(),
             round(rng.uniform(shortest, longest), 2),
-            at_an_end=rng.random() < SHARE_AT_ENDS and not is_first,
+            at_game_over=rng.random() < SHARE_AT_ENDS and not is_first,
         )
 
 
 def settings_of(rng: random.Random) -> dict[str, Any]:
-    """A league's settings: timeouts short enough for a lost call to end within the promise, otherwise the defaults."""
+    """A league's settings: limits so short that a lost call ends within the promised time; rounds without pauses."""
     limits = {"join_timeout_s": 2.0, "move_timeout_s": 2.5, "game_over_timeout_s": 2.0, "generic_timeout_s": 3.0}
     return {**limits, "retry_base_s": 0.3, "auto_advance": True, "announce_wait_s": rng.choice([1.0, 2.0])}

@@ -1,7 +1,7 @@
 """The players of all leagues of a run: they always answer, nearly at once, and record every message.
 
 No fault hits them, so a point that one of them loses without play was lost by the site's fault.
-Like tests/bots/chapter8.py they import nothing of the project.
+Like all bots they use nothing of the project but the helper that stops a server (tests/bots/base.py).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Room:
         self._server = AsyncExitStack()
         self._lines: list[asyncio.Task[None]] = []
         self._url = ""
-        self.ends = 0
+        self.game_overs = 0
         """How many GAME_OVERs all players together have received."""
 
     async def open(self) -> None:
@@ -156,7 +156,7 @@ class Room:
             # When two answers in a row are cut off, a referee tries other dialects; these players understand only one.
             return words.rpc_error(-32601, "Method not found", body.get("id"))
         player.received.append(params)
-        self.ends += params["message_type"] == "GAME_OVER"
+        self.game_overs += params["message_type"] == "GAME_OVER"
         # A short delay, so that faults can hit a match in the middle.
         await asyncio.sleep(player.rng.uniform(0.0, 0.12))
         return words.rpc_result(player.answer(params), body.get("id"))

@@ -41,7 +41,7 @@ class Site:
             "LEAGUE_CHECK_ON_REGISTRATION": "0",
             "CHAOS_FOLDER": str(folder),
             "CHAOS_SEED": str(seed),
-            # The host passes on to its referees only the variables named here.
+            # Without this the host would not pass these two on to its referees.
             "LEAGUE_PASS_ON": "CHAOS_FOLDER, CHAOS_SEED",
             "LEAGUE_API_KEY": API_KEY,
             "LEAGUE_ADMIN_PASSWORD": "password-of-the-chaos",
@@ -59,10 +59,6 @@ class Site:
         """End every process of the site."""
         for unit in self.units:
             await unit.end()
-
-    def log(self) -> str:
-        """What all processes have written."""
-        return "\n".join(unit.log.read_text(errors="replace") for unit in self.units if unit.log.exists())
 
     def _add(self, name: str, *words: str) -> None:
         self.units.append(Unit(name, [sys.executable, "manage.py", *words], self.environment, self.folder))

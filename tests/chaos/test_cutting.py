@@ -35,10 +35,10 @@ class Inbox:
         if request.method == "POST":
             self.take((await request.json())["responses"][0])
             return web.json_response({"accepted": 1, "not_awaited": []})
-        has_message = request.query["after"] == "7"
-        if has_message:
+        player_has_it = request.query["after"] == "7"
+        if player_has_it:
             await self.answered.wait()
-        return web.json_response({"messages": [] if has_message else [{"request": REQUEST}], "next": "7"})
+        return web.json_response({"messages": [] if player_has_it else [{"request": REQUEST}], "next": "7"})
 
     async def socket(self, request: web.Request) -> web.WebSocketResponse:
         line = web.WebSocketResponse()

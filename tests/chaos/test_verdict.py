@@ -156,6 +156,14 @@ def test_players_need_not_be_told_a_verdict_that_no_referee_could_tell() -> None
         (lambda case: case.change(tokens=[]), "accepted registrations are not on record"),
         (lambda case: case.accepted.append(ACCEPTED | {"attempt": 1, "winner": "P02"}), "was accepted"),
         (lambda case: case.table.reverse(), "is not the fold"),
+        (lambda case: case.change(matches=[]), "fall has 0 matches for 2 players"),
+        (lambda case: case.change(events=[COUNTED, OVER, ("fall", 3, *OVER[2:])]), "was completed 2 times"),
+        (lambda case: case.match(status="DRAW", winner=None), "counted as WIN P01, is DRAW None"),
+        (lambda case: case.match(state="HELD"), "is HELD after attempt 2, 1 lost"),
+        (lambda case: case.players[0].odd.append("it has no line"), "Agent1: it has no line"),
+        (lambda case: case.receives(game_over() | {"match_id": "R9M9"}), "the end of R9M9, which there is not"),
+        (lambda case: case.receives(broadcast("LEAGUE_STANDINGS_UPDATE", standings=[])), "the last table it was told"),
+        (lambda case: case.receives(broadcast("LEAGUE_COMPLETED", final_standings=[])), "the final table it was told"),
     ],
 )
 def test_the_verdict_reports_every_kind_of_violation(change: Callable[[Case], Any], expected: str) -> None:
@@ -170,8 +178,8 @@ def test_each_episode_begins_with_rare_faults_that_do_not_wait_for_a_game_over()
     for episode in range(3):
         faults = plan.TimedFaults(11, episode, "scaled")
         first += [faults.next() for _ in range(2)]
-    assert {fault.what for fault in first} >= {plan.REDIS, plan.POSTGRES, plan.STOP}
-    assert not any(fault.at_an_end for fault in first)
+    assert {fault.what for fault in first} == {plan.REDIS, plan.POSTGRES, plan.STOP}
+    assert not any(fault.at_game_over for fault in first)
 
 
 def test_a_seed_gives_the_same_plan_again_and_another_seed_another() -> None:
@@ -183,9 +191,10 @@ def test_a_seed_gives_the_same_plan_again_and_another_seed_another() -> None:
 
 
 @pytest.mark.parametrize("role", plan.POINTS)
-def test_every_process_is_killed_in_the_end_and_hit_at_each_of_its_points(role: str) -> None:
+def test_the_plan_kills_each_process_once_and_over_many_processes_at_every_point(role: str) -> None:
     faults = [plan.faults_of(7, role, number) for number in range(1, 200)]
     assert all([fault.kind for fault in one].count(plan.KILL) == 1 for one in faults)
+    assert {one[-1].kind for one in faults} == {plan.KILL}
     assert {one[-1].point for one in faults} == set(plan.POINTS[role])
 
 

@@ -94,9 +94,9 @@ def _league(snapshot: Snapshot, league_id: str, matches: Sequence[MatchRow], pla
     for _, _, kind, data, _ in events:
         if kind == "match_finished":
             counted[data["match_id"]].append(data)
-    once = Counter(kind for _, _, kind, _, _ in events)
-    if once["league_completed"] != 1:
-        broken.append(f"{league_id} was completed {once['league_completed']} times")
+    kinds = Counter(kind for _, _, kind, _, _ in events)
+    if kinds["league_completed"] != 1:
+        broken.append(f"{league_id} was completed {kinds['league_completed']} times")
     for match in matches:
         broken += [f"{league_id} {match.match_id}: {one}" for one in _match(match, counted[match.match_id])]
     return broken
@@ -202,7 +202,7 @@ def _contradictory_ends(players: Iterable[Player]) -> list[str]:
 def _ends(match: MatchRow, game_overs: Sequence[Mapping[str, Any]]) -> list[str]:
     seal = match.seal or {}
     if not game_overs:
-        # A verdict that two referees failed to tell counts untold.
+        # A verdict that no referee could tell counts untold.
         return [] if seal.get("untold") is True else [f"{match.match_id}: it was never told how it ended"]
     last = game_overs[-1]
     result = last["game_result"]

@@ -33,7 +33,7 @@ JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["e
 def each_game(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test with random games: ``data`` chooses the moves, ``seed`` is the seed of the random source.
 
-    Twenty games are enough: a test looks at every state of each.
+    Twenty games in CI, five elsewhere, are enough: a test looks at every state of each.
     """
     # All games run the same tests. Without a database, no game is given the failing examples of another game.
     # The deadline is named here, as a game of another package is tested without our conftest.py.
@@ -120,7 +120,7 @@ class GameContract:
         assert 0 < game.max_round_time_sec <= 3600
 
     def test_a_new_game_depends_on_the_players_only_and_has_no_outcome(self) -> None:
-        """The order of the players matters, and at least one player can move."""
+        """The order of the players matters. At first both can move in a game with hidden choices, in any other one."""
         game = self.game
         state = game.new_state(PLAYERS)
         assert same(game.new_state(PLAYERS), state)
@@ -209,7 +209,7 @@ class GameContract:
     def test_players_of_an_open_game_move_in_turn_and_every_move_is_public(
         self, data: st.DataObject, seed: int
     ) -> None:
-        """Without hidden choices one player moves at a time, sees everything, and each move changes the public view."""
+        """Without hidden choices one player moves at a time, players see what the public sees, a move changes it."""
         if self.game.hidden:
             return
         shown: list[str] = []
@@ -279,10 +279,10 @@ class GameContract:
         assert random.getstate() == global_state
 
     @each_game
-    def test_a_committed_draw_depends_on_both_choices_and_not_on_their_order_in_time(
+    def test_a_committed_draw_is_made_from_two_texts_that_do_not_depend_on_who_chose_first(
         self, data: st.DataObject, seed: int
     ) -> None:
-        """The result does not depend on who chose first, and is the same for the same seed and choices."""
+        """The same seed and choices give the same result; there is such a draw exactly in games with ``draws``."""
         made: list[tuple[str, Any]] = []
         drawn = False
         for state, player, move in self.play(data, Chance(seed)):

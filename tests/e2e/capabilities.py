@@ -25,11 +25,11 @@ CAPABILITIES = {
         "test_foreign_referee.py::test_a_referee_that_is_a_client_of_mcp_and_has_no_port_judges_alone"
     ),
     "students' players register and play a league": "test_league.py::test_four_chapter_eight_players_play_a_league",
-    "tunnels": "test_tunnels.py::test_behind_a_usual_tunnel_links_logins_and_live_pages_are_right",
+    "tunnels": "test_tunnels.py::test_behind_a_tunnel_links_logins_and_live_pages_are_right",
     "players by MCP": "test_mcp_player.py::test_a_league_of_players_that_are_clients_of_mcp",
     "the page of a match": "test_match_page.py::test_the_page_of_a_match_says_why_a_point_was_lost",
     "roles": "test_roles_journey.py::test_an_assistant_sees_the_desk_only_while_having_the_role",
-    "several agents are dealt with at once": "test_ticked.py::test_tokens_are_revoked_after_a_page_that_says_whose",
+    "several agents are dealt with at once": "test_ticked.py::test_revoking_tokens_of_ticked_agents_asks_first",
     "practice": "test_practice.py::test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts",
     "the replay of a league": "test_replay.py::test_a_league_is_replayed_from_its_first_event_to_the_end",
     "joining with the starter kit, on a phone": "test_join_page.py::test_a_student_joins_a_league_from_its_join_page",

@@ -28,12 +28,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.ports import free_port
+from tests.e2e.ports import MAX_PORT, MIN_PORT, PORT_SHARES, free_port
 from tests.places import ROOT
 
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 _TCP, _SYN, _ACK = 6, 0x02, 0x10
 _SEED = 18
+NUMBERS_PER_WORKER = 31
+"""How many classrooms one worker may have; with those of all workers, a number is still a byte of an address."""
 DEVICE = Path("/dev/net/tun")
 
 
@@ -56,7 +58,7 @@ class Classroom:
         self._link.stdin.write(f"{delay_s} {loss}\n")
         self._link.stdin.flush()
 
-    def move(self) -> None:
+    def change_addresses(self) -> None:
         """Give all agents another address, as when a laptop changes its network; old connections are not closed."""
         old, self.address = self.address, _address(self._number, 3)
         # The old address is removed first, because agents would go on calling from it.
@@ -96,8 +98,7 @@ def classroom() -> Iterator[Classroom]:
     """A classroom. The test is skipped, with the reason, on a machine where none can be made."""
     if reason := _reason_to_skip():
         pytest.skip(reason)
-    # Each test worker has ports of its own: a number made from a port is used by no other worker.
-    number = 1 + free_port() % 250
+    number = number_of(free_port())
     namespace = f"classroom{number}"
     try:
         _ip("netns", "add", namespace)
@@ -117,6 +118,11 @@ def classroom() -> Iterator[Classroom]:
             link.stdout.close()
     finally:
         _ip("netns", "del", namespace)
+
+
+def number_of(port: int) -> int:
+    """The number of a classroom, by a port of its test worker; ports of different workers give different numbers."""
+    return 1 + (port - MIN_PORT) * NUMBERS_PER_WORKER * PORT_SHARES // (MAX_PORT - MIN_PORT)
 
 
 def _reason_to_skip() -> str:

@@ -20,10 +20,10 @@ NAMES = [
     "漢字仮名交じり文大会出場者代表選手権優勝候補筆頭" * 3,
     "\N{HANGUL FILLER}",
 ]
-"""One long word, one from right to left, emoji, CJK, and an invisible name; each has up to 64 characters."""
+"""One long word, one from right to left, emoji, CJK, and an invisible name. The site keeps the first 64 characters."""
 PLAYED, STARTED, WAITING, CROWD = "names-played", "names-started", "names-waiting", "names-crowd"
-ON_ROSTER = 60
-"""How many people are on the roster of the waiting league; its readiness wall has a tile for each."""
+TILES = 60
+"""How many tiles the readiness wall of the waiting league has: one for each player and each person on the roster."""
 
 FIND_CUT_OFF_JS = r"""() => {
   const wrong = [];
@@ -93,7 +93,7 @@ def named_players(site: Instructor) -> Iterator[list[tuple[str, str]]]:
         site.play_to_the_end(PLAYED)
         site.post(f"/leagues/{STARTED}/start")
         site.wait_for_round(STARTED, 1)
-        site.post(f"/leagues/{WAITING}/roster", {"text": roster(ON_ROSTER - len(NAMES))})
+        site.post(f"/leagues/{WAITING}/roster", {"text": roster(TILES - len(NAMES))})
         crowd = {"league_id": CROWD, "display_name": NAMES[0], "game_type": "even_odd", "settings": {}}
         site.post("/leagues", crowd, status=201)
         site.post(f"/leagues/{CROWD}/roster", {"text": roster(100)})

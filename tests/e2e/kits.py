@@ -91,11 +91,6 @@ LANGUAGES: dict[str, Callable[[Path], Command]] = {
 """For each language a function that builds the kit in a folder and returns the command that starts its player."""
 
 
-def each(*quick: str) -> list[Any]:
-    """Every language as a test's parameter; marked ``long`` except for the ``quick`` ones."""
-    return [pytest.param(language, marks=() if language in quick else pytest.mark.long) for language in LANGUAGES]
-
-
 @functools.cache
 def built(language: str) -> tuple[Path, Command]:
     """A folder of this process's own with a kit that is built, and the command that starts its player there."""

@@ -3,10 +3,11 @@
     git worktree add /tmp/old COMMIT
     python -m tests.e2e.make_upgrade_sample --code /tmp/old --to tests/samples/upgrade/NUMBER.tar.gz
 
-Run it with the Python that the old version runs on, and no newer one. COMMIT is the last commit before an issue, and
-NUMBER is the number of the issue before that one. The folder holds a league of five with its first round completed and
-its second in play (one match finished, one being played), one of three players in registration, and one player with a
-check and a practice match that are over and a practice match in play. Its keys are used nowhere else.
+Run it with the Python that the old version runs on, and no newer one. When the work on an issue has changed models,
+COMMIT is the last commit before that work, and NUMBER is the number of the issue that was closed before. The folder
+holds three leagues: one of five players with its first round completed and its second in play (one match finished, one
+being played); one of three players, in registration; and one whose only player has a finished check, a finished
+practice match and a practice match in play. Its keys are used nowhere else.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def play_into_round_2(site: Site, folder: Path) -> None:
     site.create(PLAYED, **limits)
     site.create(OPEN, **limits)
     with ExitStack() as stack:
+        # A name without a trick after its colon is a player that behaves well.
         stack.enter_context(losers(site, OPEN, folder, *(f"{name}:" for name in WAITING)))
         cast = {}
         for name in PLAYERS:

@@ -1,4 +1,4 @@
-"""Ports of 127.0.0.1 that nothing listens at, and that no other worker of the same run takes."""
+"""Ports of 127.0.0.1 that nothing listens at, and that no other of the first eight workers of a run takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_PORT, MAX_PORT, PORT_SHARES = 10_240, 32_768, 8
 def _own_ports() -> Iterator[int]:
     """All ports of this test process, over and over, from a random one on.
 
-    They lie below those that systems give to outgoing connections, and no other worker of the run has them: a program
+    They lie below those that systems give to outgoing connections, and none of the other seven has them: a program
     that is started again finds its port free.
     """
     worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % PORT_SHARES

@@ -120,7 +120,7 @@ class Instructor:
 
 @functools.cache
 def _migrated() -> Path:
-    """A database with its tables, made once for all tests: it is the slowest part of a site's first start."""
+    """A database with its tables, made once in each test process: it is the slowest part of a site's first start."""
     folder = tempfile.mkdtemp(prefix="league-tables-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
@@ -133,12 +133,12 @@ class Site(Instructor):
     """``manage.py host`` under test.
 
     Args:
-        data: its data folder. A missing one is created with a database that has its tables, unless ``bare``.
+        data: its data folder. A missing one is created with a database that has its tables, unless ``first_start``.
         options: further options of the command.
         port: where it listens; a free one by default.
         credentials: whether API key and password are given to it.
         environment: further variables of its environment.
-        bare: let the site create its tables, as on its very first start.
+        first_start: let the site create its tables, as on its very first start.
         command: the program and its first arguments.
         folder: the working directory.
     """
@@ -150,12 +150,12 @@ class Site(Instructor):
         port: int | None = None,
         credentials: bool = True,
         environment: Mapping[str, str] | None = None,
-        bare: bool = False,
+        first_start: bool = False,
         command: Sequence[str] = (sys.executable, "manage.py"),
         folder: Path = ROOT,
     ) -> None:
         self.data = data
-        if not (data.exists() or bare or "DATABASE_URL" in os.environ):
+        if not (data.exists() or first_start or "DATABASE_URL" in os.environ):
             data.mkdir(mode=0o700)
             shutil.copy(_migrated(), data)
         self.port = port or free_port()
@@ -379,7 +379,10 @@ def site_with_players(
     league: str | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Site, list[Player]]]:
-    """A site, and chapter-8 players of ``league`` (by default the site's first) in the order of their ids."""
+    """A site, and chapter-8 players of ``league`` (by default the site's first) in the order of their ids.
+
+    A caller that names ``league`` puts ``--league-id`` with it into ``player_options``.
+    """
     site = Site(folder / "data", *options)
     try:
         if league is not None:

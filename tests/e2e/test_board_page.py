@@ -58,7 +58,7 @@ def opened(browser: Browser, address: str, errors: list[str], **context_options:
 
 
 @pytest.mark.parametrize("view", VIEWPORTS)
-def test_a_spectator_copies_the_whole_ledger_hash_and_it_stays_visible(
+def test_a_spectator_copies_the_whole_ledger_hash_and_the_opened_command_stays_open(
     site: Site, league: str, browser: Browser, view: str
 ) -> None:
     errors: list[str] = []

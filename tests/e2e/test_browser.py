@@ -38,12 +38,12 @@ def test_an_instructors_click_changes_the_table_on_a_spectators_page(
         desk.get_by_role("button", name="Start round 1").click()
         expect(desk.locator(".messagelist")).to_contain_text("The round is started")
 
-        played = board.locator("#fragment-standings tbody")
+        table_body = board.locator("#fragment-standings tbody")
         expect(board.locator("#fragment-results")).to_contain_text("R1M2", timeout=20_000)
         site_table = site.get(f"/leagues/{LEAGUE}/standings")
         assert [row["played"] for row in site_table] == [1, 1, 1, 1]
         for row in site_table:
-            expect(played.locator(f"#row-{row['player_id']}")).to_contain_text(str(row["points"]))
+            expect(table_body.locator(f"#row-{row['player_id']}")).to_contain_text(str(row["points"]))
         expect(rows.first).to_contain_text(site_table[0]["player_id"])
         expect(board.locator("#fragment-header")).to_contain_text("Round 1 is over")
         assert board.evaluate("window.sameDocument") is True, "the page was reloaded"

@@ -21,7 +21,7 @@ OVERLAPS = """plot => {
   ends.sort((one, other) => one.top - other.top);
   return ends.filter((end, n) => n && end.top < ends[n - 1].bottom - 1).length;
 }"""
-WINNING_CHANGES = """table => {
+MOVE_LAST_TO_FIRST = """table => {
   const [first, last] = [table.tBodies[0].rows[0], table.tBodies[0].rows[11]];
   first.lastElementChild.textContent = "12";
   last.lastElementChild.textContent = "1";
@@ -53,7 +53,7 @@ def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> 
             expect(plot.locator(".end.lit")).to_have_count(1)
             assert plot.evaluate(OVERLAPS) == 0
         # Names whose rank has changed do move.
-        page.locator("#table-ranks table").evaluate(WINNING_CHANGES)
+        page.locator("#table-ranks table").evaluate(MOVE_LAST_TO_FIRST)
         expect(page.locator("#plot-ranks .end.lit .pid")).to_have_text("P12")
         moving = page.locator("#plot-ranks").evaluate("plot => plot.shadowRoot.getAnimations().length")
         assert moving > 0

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.bridges import PYTHON, bridged_manager
-from tests.e2e.classroom import Classroom, classroom
+from tests.e2e.classroom import NUMBERS_PER_WORKER, Classroom, classroom, number_of
 from tests.e2e.kits import KitPlayer, built
-from tests.e2e.ports import free_port
+from tests.e2e.ports import MAX_PORT, MIN_PORT, PORT_SHARES, free_port
 from tests.e2e.site import Instructor, Site, bots
 from tests.e2e.test_dial_out_sdk import sdk_players
 
@@ -97,9 +97,17 @@ def test_only_a_player_whose_laptop_slept_has_technical_losses(
         players["Sleeper"].process.send_signal(signal.SIGSTOP)
         site.wait_for_round(LEAGUE, ASLEEP[-1])
         players["Sleeper"].process.send_signal(signal.SIGCONT)
-        room.move()
+        room.change_addresses()
         site.wait_until(LEAGUE, "COMPLETED", patience_s=200)
         lost = technical_losses_of(site)
         assert {round_id for round_id, _name in lost} <= set(ASLEEP), log.read_text()
         assert {name for _round_id, name in lost} == {"Sleeper"}, log.read_text()
         assert site.stop() == 0
+
+
+def test_the_classrooms_of_different_workers_have_different_numbers() -> None:
+    share = (MAX_PORT - MIN_PORT) // PORT_SHARES
+    numbers = [{number_of(MIN_PORT + worker * share + port) for port in range(share)} for worker in range(PORT_SHARES)]
+    assert [len(own) for own in numbers] == [NUMBERS_PER_WORKER] * PORT_SHARES
+    every = set().union(*numbers)
+    assert (len(every), min(every), max(every)) == (NUMBERS_PER_WORKER * PORT_SHARES, 1, 248)

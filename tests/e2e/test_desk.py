@@ -19,8 +19,9 @@ from tests.e2e.site import Player, Site, free_port, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 SIZES = {"phone": {"width": 390, "height": 844}, "projector": {"width": 1920, "height": 1080}}
-# The timeouts are long, so that the instructor has time to look at a match in play and cancel it.
-SETTINGS = {"join_timeout_s": 30, "move_timeout_s": 30}
+# The pauses between the tries are long (8, 16 and 32 s), so that the instructor has time to look at the match of a
+# silent player and cancel it.
+SETTINGS = {"join_timeout_s": 30, "move_timeout_s": 30, "retry_base_s": 8}
 ZONE = "Asia/Jerusalem"
 
 
@@ -39,8 +40,8 @@ def at_the_desk(browser: Browser, site: Site, league: str, size: str, scheme: st
     context.close()
 
 
-def screenshot_for_ci(page: Page, name: str) -> None:
-    """Take a screenshot if LEAGUE_SCREENSHOTS names a folder for it, as in CI."""
+def screenshot(page: Page, name: str) -> None:
+    """Take a screenshot if LEAGUE_SCREENSHOTS names a folder for it."""
     folder = os.environ.get("LEAGUE_SCREENSHOTS")
     if folder:
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
@@ -82,7 +83,7 @@ def test_an_instructor_runs_a_round_from_the_desk(site: Site, browser: Browser, 
         _pause_and_cancel(page, site, league)
         _check_that_refreshes_keep_typed_text(page)
         _plan_and_call_off(page)
-        screenshot_for_ci(page, f"desk-{size}")
+        screenshot(page, f"desk-{size}")
         expect(page.locator("html")).to_have_js_property("scrollWidth", SIZES[size]["width"])
 
 
@@ -108,7 +109,7 @@ def _start_despite_a_silent_player(page: Page) -> None:
 
 
 def _pause_and_cancel(page: Page, site: Site, league: str) -> None:
-    """The instructor cancels the silent player's match, which would last two minutes, and confirms that."""
+    """The instructor cancels the silent player's match, which would last a minute, and confirms that."""
     matches = site.get(f"/leagues/{league}/matches")
     [stuck] = [one for one in matches if "P04" in one.values() and one["round_id"] == 1]
     click(page, "Pause")
@@ -145,8 +146,8 @@ def _plan_and_call_off(page: Page) -> None:
     expect_message(page, "The start is planned.")
     shown = page.locator(".desk-planned time")
     expect(shown).to_contain_text("18:30")
-    offset = datetime.fromisoformat(f"{shown.get_attribute('datetime')}")
-    assert (offset.hour, offset.minute) in ((16, 30), (15, 30))
+    planned_utc = datetime.fromisoformat(f"{shown.get_attribute('datetime')}")
+    assert (planned_utc.hour, planned_utc.minute) in ((16, 30), (15, 30))
     click(page, "Call it off")
     expect_message(page, "The planned start is called off.")
     expect(page.locator(".desk-planned")).to_have_count(0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.scaled import scaled_site
+from tests.e2e.scaled import WebProcess, scaled_site
 from tests.e2e.site import Player, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
@@ -74,3 +75,35 @@ def test_players_may_fetch_messages_from_another_process_than_the_referee_calls(
             assert seen == MESSAGES_OF_A_ROUND * 3 + ["LEAGUE_COMPLETED"]
         assert [player.deviations() for player in players] == [[], [], [], []]
         assert {match["attempt"] for match in web_of_referee.get(f"/leagues/{LEAGUE}/matches")} == {1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["poll", "websocket"])
+def test_no_player_loses_a_point_while_the_process_with_its_line_stands_still(tmp_path: Path, way: str) -> None:
+    league = "stalled"
+    limits = {"join_timeout_s": 2, "move_timeout_s": 2, "retry_base_s": 0.1, "auto_advance": True}
+    with ExitStack() as stack:
+        site, _ = stack.enter_context(scaled_site(tmp_path))
+        site.start_conductor()
+        web_of_referee, web_of_players = site.start_web(2)
+        site.start_referee(web_of_referee)
+        site.wait_for_referees(web_of_referee, 1)
+        web_of_referee.create(league, **limits)
+        for number in range(1, 5):
+            options = ("--choice", "alternate", "--dial", way, "--league-id", league)
+            stack.callback(Player(web_of_players, f"Agent{number}", tmp_path, *options).close)
+
+        web_of_players.process.send_signal(signal.SIGSTOP)
+        stack.callback(web_of_players.process.send_signal, signal.SIGCONT)
+        web_of_referee.post(f"/leagues/{league}/start", {"auto_advance": True})
+        wait_for("a match was interrupted, or decided", lambda: interrupted_or_decided(web_of_referee, league))
+        web_of_players.process.send_signal(signal.SIGCONT)
+        web_of_referee.wait_until(league, "COMPLETED")
+        statuses = [match["status"] for match in web_of_referee.get(f"/leagues/{league}/matches")]
+        assert len(statuses) == 6
+        assert set(statuses) <= {"WIN", "DRAW"}
+
+
+def interrupted_or_decided(web: WebProcess, league: str) -> bool:
+    """Whether a match has a result, or waits for its next attempt."""
+    return any(match["status"] or match["attempt"] > 1 for match in web.get(f"/leagues/{league}/matches"))

@@ -168,9 +168,7 @@ def test_no_player_loses_a_point_when_its_match_starts_during_its_check(tmp_path
 
 
 @pytest.mark.parametrize("way", ["poll", "websocket"])
-def test_an_agent_is_checked_whichever_processes_its_line_the_request_and_the_check_are_at(
-    tmp_path: Path, way: str
-) -> None:
+def test_a_check_asked_for_at_one_web_process_reaches_a_line_at_another(tmp_path: Path, way: str) -> None:
     with ExitStack() as stack:
         site, _ = stack.enter_context(scaled_site(tmp_path, LEAGUE_CHECK_ON_REGISTRATION="1"))
         site.start_conductor()

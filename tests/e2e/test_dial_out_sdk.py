@@ -97,7 +97,7 @@ def test_a_second_program_takes_over_and_the_first_says_so_and_ends(tmp_path: Pa
         site.close()
 
 
-@pytest.mark.parametrize("way", [(), pytest.param(("--dial", "poll"), marks=pytest.mark.long)], ids=["called", "poll"])
+@pytest.mark.parametrize("way", [(), ("--dial", "poll")], ids=["called", "poll"])
 def test_a_referee_that_dials_out_judges_a_league(tmp_path: Path, way: tuple[str, ...]) -> None:
     options, player_options = ("--no-demo", "--referees", "1"), ("--choice", "alternate", *way)
     with site_with_players(tmp_path, 4, options=options, player_options=player_options) as (site, players):

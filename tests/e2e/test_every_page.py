@@ -1,5 +1,6 @@
-"""Every page, light and dark, in English and in Hebrew, on a phone, a desktop and a projector: axe-core finds no
-violation, nothing is loaded from elsewhere, no script fails, nothing is too wide. Takes a screenshot of each."""
+"""Every page of the tables below, light and dark, in English and in Hebrew, on a phone, a desktop and a projector:
+nothing is loaded from elsewhere, no script fails, nothing is too wide, and axe-core finds no violation (not run on the
+projector). Takes a screenshot of each."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ MAY_SCROLL = {"charts"}
 class Place:
     """A site with a league that is open and one that was played, of whose players one is dead since round 1.
 
-    ``check`` is the report on the player that died.
+    ``check`` is the id of a check of the player that died.
     """
 
     site: Site

@@ -1,4 +1,4 @@
-"""SIGKILL to a referee during a match, and to the whole host during a round: every match counts once."""
+"""A league with failures: SIGKILL to a referee or the host, a referee that cannot open sockets, SIGTERM to the host."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Pa
     """With one spare descriptor the referee can be given matches; with two it can call one player as well, not both."""
     options = ("--league-id", LEAGUE)
     with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=options) as (site, players):
-        killed_pid = site.referees()[0]
-        opened = max(int(one.name) for one in Path(f"/proc/{killed_pid}/fd").iterdir()) + 1
-        resource.prlimit(killed_pid, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
+        referee_pid = site.referees()[0]
+        opened = max(int(one.name) for one in Path(f"/proc/{referee_pid}/fd").iterdir()) + 1
+        resource.prlimit(referee_pid, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
         site.play_to_the_end(LEAGUE)
         check_that_all_counted_once(site, players, matches=6)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ MOVE_TYPES = {"tic_tac_toe": "place_mark", "connect_four": "drop_disc", "even_od
 
 
 @contextmanager
-def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Iterator[None]:
+def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Iterator[Sequence[subprocess.Popen[str]]]:
     """Two processes of SDK players, which end with the block: two careful ones and three that play at random.
 
     For Connect Four the careful ones are ``examples/connect_four_player.py``.
@@ -44,7 +44,7 @@ def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Itera
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith(f"{count} players are P0"), line
-        yield
+        yield started
         site.end(league)
     finally:
         for process in started:
@@ -108,7 +108,7 @@ def check_the_points(standings: list[dict[str, Any]], matches: list[dict[str, An
 
 
 def check_the_moves(match: dict[str, Any], game_type: str) -> None:
-    """Check that the transcript has each move of the player whose turn it was, and that the moves make the board."""
+    """Check that the transcript has each move of the player whose turn it was, and that the board has as many marks."""
     entries = sorted(match["transcript"], key=lambda entry: entry["n"])
     calls = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
     made = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_RESPONSE"]
@@ -133,8 +133,8 @@ def check_the_moves(match: dict[str, Any], game_type: str) -> None:
 
 
 @pytest.mark.long
-def test_the_page_and_the_api_show_moves_while_a_match_is_played(site: Site) -> None:
-    """The players think for long, so the public page and the API show moves of a match that is not over."""
+def test_the_page_shows_the_board_and_the_api_the_moves_while_a_match_is_played(site: Site) -> None:
+    """The players think for long, so that the test sees a match that is not over."""
     site.create("slow", "connect_four")
     with sdk_players(site, "slow", "connect_four", "--think", "0.5"):
         site.post("/leagues/slow/start")

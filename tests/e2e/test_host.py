@@ -129,7 +129,7 @@ def test_a_class_that_connects_at_once_while_the_site_is_busy_is_served(site: Si
         assert {caller.recv(12) for caller in callers} == {b"HTTP/1.1 200"}
 
 
-def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
+def test_referees_take_ports_above_one_that_is_taken(tmp_path: Path) -> None:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
@@ -161,7 +161,9 @@ def test_the_host_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> N
 
 
 def test_the_host_makes_credentials_and_shows_them_once(tmp_path: Path) -> None:
-    site = Site(tmp_path / "data", "--no-demo", "--referees", "0", port=free_port(), credentials=False, bare=True)
+    site = Site(
+        tmp_path / "data", "--no-demo", "--referees", "0", port=free_port(), credentials=False, first_start=True
+    )
     try:
         shown = [line for line in site.log().splitlines() if "(shown this once)" in line]
         assert [line.split()[0] for line in shown] == ["Login", "API"]

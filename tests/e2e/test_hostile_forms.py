@@ -1,6 +1,6 @@
 """Very long and unusual names on the pages that a form leads to: my agent, the check and its report, the login, the
-preview of a correction, and every form of the desk, filled in and refused. Nothing is cut off, too wide, or in English
-on a Hebrew page.
+preview of a correction, and forms of the desk, filled in and refused. Nothing is cut off, too wide, or in English on a
+Hebrew page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from tests.leaguesite.skin.latin import ALLOWED, GAMES, PROTOCOL, latin, texts_o
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(900)]
 WIDTHS = {390: 844, 1366: 768, 1920: 1080}
 DESK = "/admin/matches/league"
-SEND = ".desk-form button.next, .desk-form > p > button, #content form [type=submit]"
 LEAGUES = (PLAYED, WAITING, STARTED, CROWD, "Even/Odd League 2025")
 UNBROKEN = "Donaudampfschiffahrtsgesellschaftskapitaensmuetzenfabrikantenverband"
 WRITTEN = (*NAMES, UNBROKEN, UNBROKEN[:60], UNBROKEN[:38], *GAMES, *LEAGUES, "instructor", "name,email,code Dana")
@@ -32,7 +31,7 @@ CODES = ALLOWED | {"I", "name", "email", "code", "login"}
 
 @dataclass(frozen=True)
 class Place:
-    """A site whose leagues and players have such names, the players' tokens, and the report on one player."""
+    """A site whose leagues and players have such names, the players' tokens, and the id of a check of one player."""
 
     site: Site
     tokens: list[str]

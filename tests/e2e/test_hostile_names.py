@@ -1,4 +1,4 @@
-"""Very long and unusual names, on every page that shows one: nothing is wider than the screen, and nothing is cut off
+"""Very long and unusual names, on pages of the site and the desk: nothing is wider than the screen, nothing is cut off
 without a sign of it. And the cross table is one stop of the tab key."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import collect_errors, log_in
-from tests.e2e.hostile_names import CROWD, ON_ROSTER, PLAYED, STARTED, WAITING, cut_off, named_players
+from tests.e2e.hostile_names import CROWD, PLAYED, STARTED, TILES, WAITING, cut_off, named_players
 from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site
 from tests.e2e.test_every_page import violations
@@ -93,7 +93,7 @@ FULL = "document.querySelector('.tile-what').innerText.includes('Start it') && c
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768), (1920, 1080)])
-@pytest.mark.parametrize(("league", "tiles"), [(WAITING, ON_ROSTER), (CROWD, 100)])
+@pytest.mark.parametrize(("league", "tiles"), [(WAITING, TILES), (CROWD, 100)])
 def test_the_tiles_of_the_wall_are_whole(
     place: Site, browser: Browser, league: str, tiles: int, width: int, height: int
 ) -> None:

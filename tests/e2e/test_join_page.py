@@ -66,14 +66,16 @@ def test_a_student_joins_a_league_from_its_join_page(site: Site, browser: Browse
         assert too_wide(phone) == 0
         assert violations(phone) == []
 
-        desktop = browser.new_context(viewport=PROJECTOR, locale="en", color_scheme="dark").new_page()
-        desktop.goto(f"{site.url}/leagues/joined/join/")
-        shoot(desktop, "journey-join-desktop-dark")
-        desktop.get_by_role("button", name="Copy Address").click()
-        expect(desktop.get_by_role("button", name="Copied")).to_be_visible()
-        desktop.get_by_label("Your agent's address").fill(endpoint)
-        desktop.get_by_role("button", name="Check it").click()
-        expect(desktop.locator("[data-headline]")).to_contain_text("This agent can play here as it is.", timeout=40_000)
+        projector = browser.new_context(viewport=PROJECTOR, locale="en", color_scheme="dark").new_page()
+        projector.goto(f"{site.url}/leagues/joined/join/")
+        shoot(projector, "journey-join-projector-dark")
+        projector.get_by_role("button", name="Copy Address").click()
+        expect(projector.get_by_role("button", name="Copied")).to_be_visible()
+        projector.get_by_label("Your agent's address").fill(endpoint)
+        projector.get_by_role("button", name="Check it").click()
+        expect(projector.locator("[data-headline]")).to_contain_text(
+            "This agent can play here as it is.", timeout=40_000
+        )
 
         if node := shutil.which("node"):
             other, ready_line = run_kit(

@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.long,
     pytest.mark.timeout(300),
-    pytest.mark.parametrize("language", kits.each("python")),
+    pytest.mark.parametrize("language", kits.LANGUAGES),
 ]
 INVITATION = {
     "message_type": "GAME_INVITATION",
@@ -184,9 +184,16 @@ def test_the_kit_tells_its_token_to_its_league_only(language: str) -> None:
             assert ask(player, message)["result"]["auth_token"] == TOKEN
             for token in (None, "", "tok_x", TOKEN, [LEAGUE_TOKEN], 0):
                 assert TOKEN not in json.dumps(ask(player, message | {"auth_token": token}))
-        # A stranger does not read a choice that was made for the league, and its results are not believed.
         league_choice = ask(player, CHOICE)["result"]["parity_choice"]
         assert [ask(player, CHOICE)["result"]["parity_choice"] for _ in range(20)] == [league_choice] * 20
+        # A stranger does not read the choice that was made for the league: each gets one of its own.
+        strangers = [CHOICE | {"auth_token": f"tok_{number}"} for number in range(20)]
+        choices = [ask(player, call)["result"]["parity_choice"] for call in strangers]
+        assert set(choices) == {"even", "odd"}
+        # And changes none by calling in between.
+        assert [ask(player, call)["result"]["parity_choice"] for call in strangers] == choices
+        assert ask(player, CHOICE)["result"]["parity_choice"] == league_choice
+        # The results that a stranger sends are not believed.
         ask(player, OVER | {"auth_token": "tok_x", "match_id": "\x1b[31mFAKE"})
         ask(player, OVER)
         player.wait_for_line("winner: P01")

@@ -31,19 +31,21 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         for player in players:
             player.wait_for_last_message()
         wait_for("SHARED has the match", (site.data / "SHARED" / "data" / "matches" / LEAGUE / "R1M1.json").exists)
-        referees = [int(port) for port in json.loads((site.data / "ports.json").read_text()).values()]
+        referee_ports = [int(port) for port in json.loads((site.data / "ports.json").read_text()).values()]
         key = (site.data / "keys" / "referee_key").read_text()
         traces = {
             "web": read_metrics(f"{site.url}/metrics", API_KEY),
-            "referees": [read_metrics(f"http://127.0.0.1:{port}/metrics", key) for port in referees[:2]],
-            "health": [httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False).json() for port in referees[:2]],
+            "referees": [read_metrics(f"http://127.0.0.1:{port}/metrics", key) for port in referee_ports[:2]],
+            "health": [
+                httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False).json() for port in referee_ports[:2]
+            ],
             "tokens": sorted(set().union(*(player.secrets() for player in players))),
             "keys": [(site.data / "keys" / name).read_text() for name in ("referee_key", "secret_key", "demo_key")],
         }
     files = sorted((site.data / "logs").rglob("*.log.jsonl"))
     traces["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
     traces["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
-    # Records are separated by line ends alone, also for this test.
+    # splitlines() also divides at U+2028 and the like, so no record may contain one.
     traces["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     traces["terminal"] = site.log()
     shared = sorted((site.data / "SHARED" / "logs" / "agents").glob("REF*"))

@@ -68,9 +68,7 @@ def running_loop(language: str, text: str, player: Player, folder: Path) -> Iter
             process.wait()
 
 
-@pytest.mark.parametrize(
-    "language", [name if name == "Python" else pytest.param(name, marks=pytest.mark.long) for name in LOOPS]
-)
+@pytest.mark.parametrize("language", LOOPS)
 def test_a_strict_player_plays_a_league_with_the_loop_of_the_join_page(
     site: Site, tmp_path: Path, language: str
 ) -> None:
@@ -96,8 +94,8 @@ def test_a_strict_player_plays_a_league_with_the_loop_of_the_join_page(
     assert [one.read_text() for one in printed] == ["", "", ""]
 
 
-@pytest.mark.parametrize("language", ["Python", "JavaScript", "curl"])
-def test_a_loop_has_ten_lines(language: str) -> None:
+@pytest.mark.parametrize("language", LOOPS)
+def test_a_loop_has_at_most_ten_lines(language: str) -> None:
     [text] = [one.text for one in loops.of("http://league") if one.name == language]
     lines = text.splitlines()
     assert len(lines) <= 10

@@ -17,7 +17,7 @@ import pytest
 from league_sdk.mcp.listening import MAX_LISTENERS_PER_CALLER
 from league_sdk.mcp.versions import META
 from tests.e2e.site import PATIENCE_S, ROOT, Site, site_with_players
-from tests.league_sdk.mcp.talking import handshake, stateless
+from tests.league_sdk.mcp.talking import handshake_body, stateless
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
@@ -41,7 +41,7 @@ def test_clients_of_both_eras_are_told_of_a_league_as_it_is_played(tmp_path: Pat
         address = f"{site.url}/mcp"
         hello = client.post(
             address,
-            json=handshake("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t"}),
+            json=handshake_body("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t"}),
             headers=_head(),
         )
         session = _head(mcp_session_id=hello.headers["mcp-session-id"], mcp_protocol_version="2025-11-25")
@@ -52,7 +52,7 @@ def test_clients_of_both_eras_are_told_of_a_league_as_it_is_played(tmp_path: Pat
         ):
             events, messages = _events(listening.iter_lines()), _events(notifications.iter_lines())
             assert next(events)["method"] == "notifications/subscriptions/acknowledged"
-            client.post(address, json=handshake("resources/subscribe", uri=uri), headers=session)
+            client.post(address, json=handshake_body("resources/subscribe", uri=uri), headers=session)
             site.play_to_the_end(LEAGUE)
 
             update = next(events)

@@ -1,4 +1,4 @@
-"""Clients that others made at a real site: SDKs of MCP and the Inspector list, read, subscribe, register and play."""
+"""Clients made by others, at a real site: SDKs of MCP and the Inspector list, read, register and play."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ CAST = {
     "TypeScript1": ("typescript1.mjs", "", HANDSHAKE),
     "TypeScript2": ("typescript2.mjs", "", STATELESS),
 }
-"""By the player's name: its program, the mode given to the program, and the protocol version that must be agreed on."""
+"""By the player's name, whose number is the version of the SDK: its program, the mode given to the program, and the
+protocol version that must be agreed on."""
 ERAS = ("legacy", "modern")
 PROMPTS = ["how_to_play", "write_an_agent", "explain_a_match", "what_is_wrong_with_my_agent"]
 MESSAGES_OF_A_MATCH = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.mcp_tools import Tools
 from tests.e2e.site import PATIENCE_S, Site
-from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
+from tests.league_sdk.mcp.talking import BOTH, handshake_body, stateless
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"
@@ -82,12 +82,12 @@ class PersonWithSession(Person):
     def __init__(self, site: Site, name: str) -> None:
         super().__init__(site, name)
         who = {"protocolVersion": "2025-11-25", "capabilities": CAN_ASK, "clientInfo": {"name": "t", "version": "1"}}
-        opened = self.http.post("/mcp", json=handshake("initialize", **who))
+        opened = self.http.post("/mcp", json=handshake_body("initialize", **who))
         self._session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
         self.http.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=self._session)
 
     def call_once(self) -> dict[str, Any]:
-        body = handshake("tools/call", name="play", arguments={})
+        body = handshake_body("tools/call", name="play", arguments={})
         with self.http.stream("POST", "/mcp", json=body, headers=self._session) as stream:
             if stream.headers["content-type"].startswith("application/json"):
                 whole: dict[str, Any] = json.loads(stream.read())["result"]

@@ -1,4 +1,4 @@
-"""Players that are nothing but clients of MCP: they register, fetch their messages and answer by tools (section 13)."""
+"""Players that are only clients of MCP register, fetch their messages and answer by tools (ruling, section 13)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class McpPlayer:
     """
 
     def __init__(self, site: Site, name: str, *, answers_with_next_call: bool) -> None:
-        self._brings = answers_with_next_call
+        self._answers_with_next_call = answers_with_next_call
         stranger = Tools(site.url)
         self.entry = stranger.call("register_player", display_name=name, delivery="poll")
         stranger.close()
@@ -52,7 +52,7 @@ class McpPlayer:
             after, answers = found["next"], []
             for request in [message["request"] for message in found["messages"]]:
                 answer = {"jsonrpc": "2.0", "id": request["id"], "result": self._result(request["params"])}
-                if self._brings:
+                if self._answers_with_next_call:
                     answers.append(answer)
                 else:
                     assert self.tools.call("submit_response", response=answer)["accepted"] == 1

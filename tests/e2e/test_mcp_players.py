@@ -1,4 +1,4 @@
-"""Players that are MCP servers, each made with another SDK: they play without a fault and receive every message.
+"""Players that are MCP servers, made with five SDKs: they play without a fault and receive every message.
 
 They are called through a recording proxy, beside plain players of 004 chapter 8, in one league.
 """
@@ -35,6 +35,7 @@ CAST = {
     "TypeScript2": "typescript2.mjs",
     "StatelessOnly": "stateless_only.mjs",
 }
+"""Each player's program. A number is the version of the SDK; ``StatelessOnly`` uses the same SDK as ``TypeScript2``."""
 WITH_SESSIONS = {"Python1", "TypeScript1"}
 GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
 """The players that open a session on ``initialize``; for those not in ``WITH_SESSIONS`` the league needs none."""
@@ -84,7 +85,7 @@ def student(sdks: Path, name: str, site: Site, league: str, folder: Path) -> Ite
     command = [sdks / program.stem / "bin" / "python"] if program.stem in PYTHONS else [shutil.which("node") or "node"]
     with recording(port, one.requests) as one.endpoint, (folder / f"{name}.out").open("w") as out:
         own = {"PORT": str(port), "ENDPOINT": one.endpoint, "LEAGUE": f"{site.url}/mcp", "LEAGUE_ID": league}
-        own["HEARD"] = str(folder / f"{name}.jsonl")
+        own["CALLS_FILE"] = str(folder / f"{name}.jsonl")
         process = subprocess.Popen([*command, program], env=os.environ | own, stdout=out, stderr=out)
         try:
             yield one
@@ -133,9 +134,10 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadc
         stack.callback(site.close)
         site.create("sdk", retry_base_s=0.25)
         students = [stack.enter_context(student(sdks, name, site, "sdk", folder)) for name in CAST]
+        plain: list[Player] = []
         for number in range(PLAIN):
-            plain = Player(site, f"Plain{number}", tmp_path, "--league-id", "sdk")
-            stack.callback(plain.close)
+            plain.append(Player(site, f"Plain{number}", tmp_path, "--league-id", "sdk"))
+            stack.callback(plain[-1].close)
         for one in students:
             wait_for(f"{one.name} has joined", lambda one=one: "JOINED" in one.output())
         for one in students if checked else ():
@@ -148,7 +150,7 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadc
         matches = [site.get(f"/leagues/sdk/matches/{one['match_id']}") for one in site.get("/leagues/sdk/matches")]
         assert [fault for match in matches for fault in match["result"]["faults"]] == []
         assert {match["status"] for match in matches} <= {"WIN", "DRAW"}
-        assert plain.deviations() == []
+        assert [player.deviations() for player in plain] == [[]] * PLAIN
         assert site.stop() == 0
 
     for one in students:

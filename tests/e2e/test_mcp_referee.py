@@ -1,7 +1,7 @@
 """A referee as an MCP server over real sockets: players ask it about their match while the match is played.
 
-They ask at the moments when there is something to gain: when the opponent has chosen and they have not, and when the
-opponent has been told the end and they have not.
+They ask at the moments when there is something to gain: when the opponent has chosen and they have not, and when
+GAME_OVER has reached them and they have not answered it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from tests.bots.hostile.base import MOVE, OVER, OWN, Agent, Behaviour, Call, Talk, message, result
 from tests.e2e.lone_referee import LEAGUE_TOKEN, LoneReferee, refereed
-from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
+from tests.league_sdk.mcp.talking import BOTH, handshake_body, stateless
 
 pytestmark = pytest.mark.e2e
 ERAS = ("stateless", "handshake")
@@ -26,7 +26,7 @@ RULES = {"move_timeout_s": 30, "join_timeout_s": 30, "game_over_timeout_s": 30, 
 
 
 class Host:
-    """A client of MCP of both eras at a referee, and a record of all that it was ever answered."""
+    """A client of MCP of both eras at a referee, and a record of what it was answered."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str) -> None:
         self._http, self._url = http, url
@@ -47,7 +47,7 @@ class Host:
         if era == "stateless":
             body, headers = stateless(method, **params)
         else:
-            body, headers = handshake(method, **params), await self._handshake()
+            body, headers = handshake_body(method, **params), await self._handshake()
         _, answer = await self._post(body, headers | bearer)
         outcome: dict[str, Any] = answer["result"]
         assert ("resultType" in outcome) == (era == "stateless")
@@ -60,7 +60,7 @@ class Host:
     async def _handshake(self) -> dict[str, str]:
         if not self._session:
             hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t"}}
-            reply, _ = await self._post(handshake("initialize", **hello), {})
+            reply, _ = await self._post(handshake_body("initialize", **hello), {})
             named = {"mcp_session_id": reply.headers["Mcp-Session-Id"], "mcp_protocol_version": "2025-11-25"}
             await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, named)
             self._session = named
@@ -74,7 +74,7 @@ class Host:
 
 
 class Curious:
-    """Two players: the first asks before it chooses, the second before it has taken note of the end."""
+    """Two players: the first asks before it chooses, the second before it answers GAME_OVER."""
 
     def __init__(self) -> None:
         self.first = Agent(Behaviour("asks first", "", self._choose, MOVE))

@@ -38,39 +38,39 @@ def test_a_student_sees_a_wrong_answer_mends_the_agent_and_sends_the_request_aga
         shoot(phone, "mine-opened-phone")
         assert violations(phone) == []
 
-        desktop = phone.context.new_page()
-        desktop.set_viewport_size(PROJECTOR)
-        desktop.goto(f"{site.url}/leagues/mended/mine/")
-        wrong = desktop.locator('.exchange[data-mark="wrong"]').first
+        projector = phone.context.new_page()
+        projector.set_viewport_size(PROJECTOR)
+        projector.goto(f"{site.url}/leagues/mended/mine/")
+        wrong = projector.locator('.exchange[data-mark="wrong"]').first
         expect(wrong.locator(".x-name")).to_have_text("CHOOSE_PARITY_CALL")
         expect(wrong.locator('tr[data-mark="wrong"]').filter(has_text="parity_choice")).to_contain_text("maybe")
         expect(wrong.locator(".x-line").first).to_contain_text("POST /mcp")
-        shoot(desktop, "mine-opened-desktop")
+        shoot(projector, "mine-opened-projector")
 
         agent.seen.clear()
         wrong.get_by_role("button", name="Send it again now").click()
-        expect(desktop.locator("#trial strong")).to_have_text(
+        expect(projector.locator("#trial strong")).to_have_text(
             "Not a legal move: the referee would refuse it.", timeout=10_000
         )
         [sent] = agent.seen
         assert sent["params"]["conversation_id"].startswith("trial-")
         assert sent["params"]["auth_token"] == "tok_trial"
         agent.choice = "odd"
-        desktop.locator('.exchange[data-mark="wrong"]').first.get_by_role("button", name="Send it again now").click()
-        expect(desktop.locator("#trial strong")).to_have_text(
+        projector.locator('.exchange[data-mark="wrong"]').first.get_by_role("button", name="Send it again now").click()
+        expect(projector.locator("#trial strong")).to_have_text(
             "A legal move: the referee would take it.", timeout=10_000
         )
-        desktop.emulate_media(color_scheme="dark")
-        shoot(desktop, "mine-trial-desktop-dark")
-        assert violations(desktop) == []
-        desktop.evaluate("document.documentElement.dir = 'rtl'")
-        assert violations(desktop) == []
-        assert too_wide(desktop) == 0
+        projector.emulate_media(color_scheme="dark")
+        shoot(projector, "mine-trial-projector-dark")
+        assert violations(projector) == []
+        projector.evaluate("document.documentElement.dir = 'rtl'")
+        assert violations(projector) == []
+        assert too_wide(projector) == 0
         # Trials do not count: the standings are unchanged.
         rows = {row["player_id"]: row["points"] for row in site.get("/leagues/mended/standings")}
         assert rows == {"P01": 3, "P02": 0}
 
-        desktop.get_by_role("button", name="Close").click()
-        expect(desktop.get_by_label("Your agent's auth_token")).to_be_visible()
+        projector.get_by_role("button", name="Close").click()
+        expect(projector.get_by_label("Your agent's auth_token")).to_be_visible()
         phone.reload()
         expect(phone.get_by_label("Your agent's auth_token")).to_be_visible()

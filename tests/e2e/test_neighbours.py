@@ -1,6 +1,6 @@
 """A neighbour asks for the most expensive public data in a loop while matches are played: no heartbeat is lost.
 
-The tests look at the league manager's counters of the referees' calls, and at the number of attempts of each match.
+A lost heartbeat would show in the league manager's counters of the referees' calls, or as a second attempt of a match.
 """
 
 from __future__ import annotations

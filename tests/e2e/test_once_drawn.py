@@ -1,7 +1,8 @@
 """A drawn result stands, although players that have seen it try to have it drawn again (ruling, section 12).
 
-The tests look at the players' own records. Each league has two players with a trick and two without: those with a trick
-draw against each other, which is a match that they have not won, so every trick is done at least once.
+The tests look at the players' own records. Most leagues here have two players with a trick and two without. In
+Even/Odd, those with a trick draw against each other, which is a match that they have not won: so a trick at GAME_OVER
+is done at least once.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SEPARATELY_TESTED = (
     "nul_to_game_error",
 )
 ANSWERS = [name for name in TRICKS if name not in SEPARATELY_TESTED]
-"""The tricks that consist of an answer to GAME_OVER."""
+"""The tricks that consist of a bad answer: to GAME_OVER, or to every request but the invitation."""
 LARGE = 100
 """Number of players of the league whose schedule the players ask for."""
 
@@ -71,13 +72,18 @@ def check_results_stand(site: Site, league_id: str, cast: Losers) -> None:
     assert cast.told_outcomes() == {match: [outcome] for match, outcome in counted_outcomes(site, league_id).items()}
 
 
+def attempts(site: Site, league_id: str) -> list[int]:
+    """The number of the attempt that counts, for each match of a league."""
+    return [match["attempt"] for match in site.get(f"/leagues/{league_id}/matches")]
+
+
 def cast_of(trick: str) -> tuple[str, ...]:
     return (f"Mallory:{trick}", f"Trudy:{trick}", "Alice:", "Bob:")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("trick", ANSWERS)
-def test_no_answer_to_game_over_makes_the_site_play_a_match_again(arena: Site, tmp_path: Path, trick: str) -> None:
+def test_no_bad_answer_makes_the_site_play_a_match_again(arena: Site, tmp_path: Path, trick: str) -> None:
     league_id = f"answers-{trick}"[:32]
     # A player that answers everything with an HTML page loses technically; of that, too, GAME_OVER names one outcome.
     open_league(arena, league_id)
@@ -85,8 +91,7 @@ def test_no_answer_to_game_over_makes_the_site_play_a_match_again(arena: Site, t
         start(arena, league_id)
         check_results_stand(arena, league_id, cast)
         assert cast.lines("trick") != []
-        attempts = [match["attempt"] for match in arena.get(f"/leagues/{league_id}/matches")]
-    assert attempts == [1] * 6
+        assert attempts(arena, league_id) == [1] * 6
 
 
 @pytest.mark.long
@@ -98,12 +103,11 @@ def test_a_players_answer_to_an_error_costs_no_other_match_its_referee(arena: Si
         start(arena, "strangers")
         check_results_stand(arena, "strangers", cast)
         assert cast.lines("trick") != []
-        attempts = [match["attempt"] for match in arena.get("/leagues/strangers/matches")]
-    assert attempts == [1] * 6
+        assert attempts(arena, "strangers") == [1] * 6
 
 
 @pytest.mark.long
-def test_a_players_expensive_queries_cost_no_referee_its_lease(arena: Site, tmp_path: Path) -> None:
+def test_a_players_expensive_queries_change_no_result(arena: Site, tmp_path: Path) -> None:
     arena.create("large", max_players=LARGE)
     dummies = [f"Dummy{number}:" for number in range(LARGE)]
     with losers(arena, "large", tmp_path, *dummies):
@@ -113,6 +117,7 @@ def test_a_players_expensive_queries_cost_no_referee_its_lease(arena: Site, tmp_
         start(arena, "queries")
         check_results_stand(arena, "queries", cast)
         assert cast.lines("trick") != []
+        assert attempts(arena, "queries") == [1] * 6
 
 
 @pytest.mark.long
@@ -123,12 +128,13 @@ def test_a_players_expensive_queries_cost_no_referee_its_lease(arena: Site, tmp_
         ("flood_instead_of_moving", "tic_tac_toe"),
     ],
 )
-def test_a_flooded_referee_keeps_its_matches(arena: Site, tmp_path: Path, trick: str, game_type: str) -> None:
+def test_flooding_the_referee_changes_no_result(arena: Site, tmp_path: Path, trick: str, game_type: str) -> None:
     league_id = f"flood-{game_type}"
     open_league(arena, league_id, game_type)
     with losers(arena, league_id, tmp_path, *cast_of(trick)) as cast:
         start(arena, league_id)
         check_results_stand(arena, league_id, cast)
+        assert attempts(arena, league_id) == [1] * 6
         if game_type == "tic_tac_toe":
             # A player that floods instead of moving loses its match technically.
             flooder_by_match = {line["match_id"]: line["player"] for line in cast.lines("trick")}
@@ -206,7 +212,7 @@ def test_a_failure_between_game_over_and_report_changes_no_result(tmp_path: Path
 
 @contextmanager
 def full_disk(site: Site) -> Iterator[None]:
-    """Within the block the site can make no file longer (RLIMIT_FSIZE), as on a full disk."""
+    """Within the block the site can write only the first 4 KiB of a file (RLIMIT_FSIZE), nearly as on a full disk."""
     _, hard = resource.prlimit(site.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(site.process.pid, resource.RLIMIT_FSIZE, (4096, hard))
     try:

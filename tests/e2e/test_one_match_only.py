@@ -1,4 +1,5 @@
-"""An attacker registers a victim's program four more times: it is called for one match at a time, and loses none."""
+"""An attacker registers a victim's program four more times: it is called for one match at a time, and no match is lost
+technically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personal codes on a real site, in mid-match: which code registers a player again; no code is left anywhere."""
+"""Personal codes on a real site, in mid-match: which code registers a player again; no page or log has one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_playing(site: Site) -> bool:
 
 
 @pytest.mark.long
-def test_only_a_players_own_code_registers_it_again_and_no_code_is_left_anywhere(tmp_path: Path) -> None:
+def test_only_a_players_own_code_registers_it_again_and_no_page_or_log_has_a_code(tmp_path: Path) -> None:
     slow = ("--delay-choice", "2", "--host", HOME, "--register-host", HOME)
     with site_with_players(tmp_path, 2, player_options=slow) as (site, players):
         write_roster(site)

@@ -12,7 +12,7 @@ from tests.e2e import test_every_page as every_page
 from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(300)]
-# One page of each kind; test_every_page.py, which takes long, looks at all of them.
+# One page of each kind. (test_every_page.py opens all pages, but without the policy.)
 PAGES = [
     *(
         every_page.PUBLIC[name]
@@ -97,7 +97,7 @@ class OtherSite(BaseHTTPRequestHandler):
 
 
 @pytest.mark.long
-def test_another_site_may_frame_the_embedded_table_and_nothing_else(site: Site, browser: Browser) -> None:
+def test_another_site_may_frame_the_embedded_table_and_not_the_board(site: Site, browser: Browser) -> None:
     page = browser.new_context().new_page()
     with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
         threading.Thread(target=server.serve_forever).start()

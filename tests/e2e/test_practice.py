@@ -30,7 +30,7 @@ def practise(site: Site, player: Player, **how: Any) -> str:
 
 
 def agents_and_table(site: Site, league: str) -> Any:
-    """What the API says of a league and its agents, without the times at which agents were last heard from."""
+    """What the API says of a league's table and players, without the times at which these were last heard from."""
     agents = site.get(f"/leagues/{league}/agents")
     fields = ("agent_id", "state", "ready", "problem", "spoken")
     table = site.get(f"/leagues/{league}/standings")

@@ -39,7 +39,7 @@ LARGEST_BODY = b" " * 65_536
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 RULES = {"move_timeout_s": 30, "join_timeout_s": 30, "max_retries": 0, "referee_lease_s": LEASE_S}
 REFUSALS = 500
-"""How many requests are refused before the player answers: by then the flood exceeds every budget."""
+"""How many requests end with 429 or a closed connection before the player answers: by then every budget is exceeded."""
 
 
 class Flood:
@@ -107,7 +107,6 @@ class LatePlayer:
         self.flood: Flood | None = None
         self.referee: LoneReferee | None = None
         self.answers: list[dict[str, Any]] = []
-        self.endpoints: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _act(self, talk: Talk, call: Call) -> None:
@@ -121,7 +120,6 @@ class LatePlayer:
 
     async def _answer(self, call: Call) -> None:
         address = str(call.params["referee_endpoint"])
-        self.endpoints.append(address)
         port = urlsplit(address).port
         assert port is not None
         self.flood = Flood(port)
@@ -162,7 +160,7 @@ async def ending(pid: int) -> AsyncIterator[None]:
         os.close(watched)
 
 
-async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_path: Path) -> None:
+async def test_a_flood_makes_no_heartbeat_late_and_no_answer_refused(tmp_path: Path) -> None:
     late_player, other, third_agent = LatePlayer(), Agent(), Agent()
     first, second, third = await late_player.agent.start(), await other.start(), await third_agent.start()
     try:

@@ -1,4 +1,5 @@
-"""A player tries every text that it was ever sent as a credential: only its own token is accepted anywhere."""
+"""A player tries the texts that it was sent as credentials, unless they are very short or long: only its own token is
+accepted."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def received(player: Player) -> set[str]:
-    """Every text that a player was ever sent, in answers and in calls."""
+    """The texts of 4 to 200 characters in what a player was sent, in answers and in calls."""
     return {text for line in player.lines() for text in strings(line) if 4 <= len(text) <= 200}
 
 
@@ -42,9 +43,9 @@ def call(http: httpx.Client, method: str, params: dict[str, Any], path: str = "/
 
 def accepted_at(http: httpx.Client, text: str) -> list[str]:
     """The names of the calls, headers and forms that accept a text as a credential."""
-    signed = {"protocol": "league.v2", "timestamp": wire.STAMP, "conversation_id": "conv-replay", "league_id": LEAGUE}
-    query = signed | {"sender": "player:P01", "query_type": "GET_STANDINGS"}
-    report = signed | {"sender": "referee:REF01", "match_id": MATCH, "attempt": 1, "result": {"winner": "P01"}}
+    envelope = {"protocol": "league.v2", "timestamp": wire.STAMP, "conversation_id": "conv-replay", "league_id": LEAGUE}
+    query = envelope | {"sender": "player:P01", "query_type": "GET_STANDINGS"}
+    report = envelope | {"sender": "referee:REF01", "match_id": MATCH, "attempt": 1, "result": {"winner": "P01"}}
     bearer = {"Authorization": f"Bearer {text}"}
     printable = text.isascii() and text.isprintable()
     accepted = []
@@ -52,7 +53,7 @@ def accepted_at(http: httpx.Client, text: str) -> list[str]:
         ("query", call(http, "league_query", query | {"auth_token": text})),
         ("report", call(http, "report_match_result", report | {"auth_token": text})),
         ("progress", call(http, "report_progress", report | {"auth_token": text, "matches": []})),
-        ("relay", call(http, "GAME_JOIN_ACK", signed | {"auth_token": text, "match_id": MATCH})),
+        ("relay", call(http, "GAME_JOIN_ACK", envelope | {"auth_token": text, "match_id": MATCH})),
         ("schedule", call(http, "create_schedule", {"auth_token": text, "league_id": LEAGUE})),
     ):
         if reply.get("error", {}).get("data", {}).get("error_code") not in ("E011", "E012"):

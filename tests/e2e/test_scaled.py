@@ -1,4 +1,4 @@
-"""The site as several processes: each shows browsers the current state, and any of them may stop and start."""
+"""The site as several processes: browsers see the current state, also when Redis, a conductor or a referee stops."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_league_is_played_while_redis_a_conductor_and_a_referee_stop(tmp_path:
         standings = one.get(f"/leagues/{LEAGUE}/standings")
         assert sum(row["played"] for row in standings) == 12
         assert [player.deviations() for player in players] == [[], [], [], []]
-        # No message was sent twice, although there were two conductors.
+        # The end of a round and of the league was announced once, although there were two conductors.
         for player in players:
             sent_types = [one["message_type"] for one in player.messages()]
             assert (sent_types.count("ROUND_COMPLETED"), sent_types.count("LEAGUE_COMPLETED")) == (3, 1)

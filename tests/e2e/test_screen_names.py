@@ -1,4 +1,4 @@
-"""Names in the projector's table: as large as what stands beside them, and beside their id in either direction."""
+"""Names in the projector's table: not much smaller than their ids, and close to them in either direction."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def up_to_date(site: Site, shared: Path) -> dict[str, Any]:
 
 
 def check_against_the_api(site: Site, shared: Path, players: list[Player]) -> None:
-    """Check that every file says the same as the public API."""
+    """Check that the files of the league, its matches, players and settings say the same as the public API."""
     data = shared / "data"
     table = up_to_date(site, shared)
     assert table["standings"] == site.get(f"/leagues/{LEAGUE}/standings")

@@ -26,7 +26,7 @@ PINGS = 1000 * (bytes([0x89, 0x80 | 125]) + bytes(4) + b"a" * 125)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site as `make run` serves it."""
+    """A site without referees."""
     site = Site(tmp_path_factory.mktemp("slow") / "data", "--no-demo", "--referees", "0")
     yield site
     site.close()

@@ -20,7 +20,7 @@ def choose(page: Page, action: str) -> None:
     page.click("#changelist-form button[name=index]")
 
 
-def test_tokens_are_revoked_after_a_page_that_says_whose(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_revoking_tokens_of_ticked_agents_asks_first(site: Site, browser: Browser, tmp_path: Path) -> None:
     with league_with_players(site, "ticked", 3, tmp_path):
         page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
         log_in(page, site)

@@ -1,4 +1,4 @@
-"""Players that are equal in everything but their ids share a place and the title, on every page and in every table."""
+"""Players that are equal in everything but their ids share a place and the title, on the pages and in the API."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ PUBLIC = f"https://{NAME}"
 LEAGUE = "league_2025_even_odd"
 HOME = "203.0.113.7"
 """The address of a student at home, as tunnels tell it to the site."""
+FORGED = "198.51.100.66"
+"""The address of somebody else, which that student writes into ``X-Forwarded-For``."""
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,13 @@ def register(at: Instructor, name: str, league: str = LEAGUE, **headers: str) ->
     body = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
     answer: dict[str, Any] = at.http.post("/mcp", json=body, headers=headers).json()
     return answer["result"]
+
+
+def shown_as_own(at: Instructor, **headers: str) -> list[str]:
+    """The players that the join page says were registered from the visitor's machine, the newest first."""
+    page = at.http.get(f"/leagues/{LEAGUE}/join/", params={"part": "1"}, headers=headers)
+    assert page.status_code == 200
+    return re.findall(r"<bdi>(Home of \w+)</bdi>", page.text)
 
 
 class CallsBack(threading.Thread):
@@ -113,16 +122,13 @@ def live_page(url: str, certificate: Path, origin: str) -> int:
     return 101
 
 
-USUAL = ["cloudflared"]
-OTHERS = [
+LONG = [
     pytest.param(kind, marks=pytest.mark.long) for kind in ("codespaces", "caddy", "ngrok", "funnel", "plain", "silent")
 ]
 
 
-@pytest.mark.parametrize("kind", USUAL + OTHERS)
-def test_behind_a_usual_tunnel_links_logins_and_live_pages_are_right(
-    tunnelled: Site, certificate: Path, kind: str
-) -> None:
+@pytest.mark.parametrize("kind", ["cloudflared", *LONG])
+def test_behind_a_tunnel_links_logins_and_live_pages_are_right(tunnelled: Site, certificate: Path, kind: str) -> None:
     options = ("--as", kind, "--name", NAME, "--caller", HOME)
     with proxy(tunnelled, *options, certificate=certificate) as through:
         page = through.http.get(f"/leagues/{LEAGUE}/join/")
@@ -132,13 +138,18 @@ def test_behind_a_usual_tunnel_links_logins_and_live_pages_are_right(
         with zipfile.ZipFile(io.BytesIO(through.http.get(f"/leagues/{LEAGUE}/join/kit.zip").content)) as kit:
             assert any(f"{PUBLIC}/leagues/{LEAGUE}/mcp".encode() in kit.read(name) for name in kit.namelist())
 
-        # Whatever a student writes into the header, the site believes only what the tunnel says.
-        registered = register(through, f"Home of {kind}", **{"X-Forwarded-For": "198.51.100.66"})
+        # A student who writes another address into this header is registered all the same, but from their own address.
+        registered = register(through, f"Home of {kind}", **{"X-Forwarded-For": FORGED})
         assert registered["status"] == "ACCEPTED"
         assert registered["inbox"] == {
             "poll_url": f"{PUBLIC}/inbox",
             "websocket_url": f"wss://{NAME}/ws/inbox",
         }
+        # Each visitor is shown the players of their own address; a silent tunnel tells the site no address.
+        own = [] if kind == "silent" else [f"Home of {kind}"]
+        assert shown_as_own(through)[:1] == shown_as_own(through, **{"X-Forwarded-For": FORGED})[:1] == own
+        with proxy(tunnelled, "--as", kind, "--name", NAME, "--caller", FORGED, certificate=certificate) as owner:
+            assert shown_as_own(owner) == []
 
         page = through.http.get("/admin/login/")
         assert "; secure" in page.headers["Set-Cookie"].lower()

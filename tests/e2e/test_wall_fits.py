@@ -12,7 +12,6 @@ from tests.e2e.test_every_page import violations
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
-OTHERS = ("tic_tac_toe", "even_odd", "even_odd_numbers")
 SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}
 MISFITS = """() => {
   const misfits = [];
@@ -34,12 +33,7 @@ MISFITS = """() => {
 
 @pytest.mark.parametrize(
     ("game_type", "players"),
-    [
-        ("connect_four", 30),
-        pytest.param("tic_tac_toe", 4, marks=pytest.mark.long),
-        pytest.param("even_odd", 60, marks=pytest.mark.long),
-        pytest.param("connect_four", 200, marks=pytest.mark.long),
-    ],
+    [("connect_four", 30), ("tic_tac_toe", 4), ("even_odd", 60), ("connect_four", 200)],
 )
 def test_every_scene_fits_with_any_names(game_type: str, players: int) -> None:
     walls.in_play(game_type, players, names=walls.HARD_NAMES)
@@ -59,7 +53,7 @@ def test_every_scene_fits_with_any_names(game_type: str, players: int) -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("game_type", ["connect_four", *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
+@pytest.mark.parametrize("game_type", ["connect_four", "tic_tac_toe", "even_odd", "even_odd_numbers"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_boards_in_play_are_accessible(game_type: str, scheme: Literal["light", "dark"]) -> None:
     walls.in_play(game_type, 8)

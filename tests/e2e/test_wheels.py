@@ -42,7 +42,7 @@ def test_an_installed_site_plays_a_league_that_verifies(wheels: list[Path], tmp_
         "--no-demo",
         "--referees",
         "1",
-        bare=True,
+        first_start=True,
         command=[f"{programs}/leaguesite"],
         folder=tmp_path,
     )

@@ -1,6 +1,6 @@
 """Every agent of the zoo in six leagues that were told no dialect: all are played, and what was tolerated is noted.
 
-They play twice: once the site calls them, and once (a long test) it cannot and bridges relay for them.
+They play twice: once the site calls them, and once it cannot and bridges relay for them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def cast_of(manager: Instructor, folder: Path, names: list[str], referee_port: i
 
 
 def first_referee_port(site: Site) -> int:
-    """The port of the first referee worker, which some agents have hard-coded."""
+    """The lowest port of the site's referees, which is told to the agents that have one hard-coded."""
     lines = [command_line(pid) for pid in site.children()]
     ports = [int(port[1]) for line in lines if "referee" in line and (port := re.search(r"--port (\d+)", line))]
     return min(ports)
@@ -169,7 +169,7 @@ def csrf(page: httpx.Response) -> dict[str, str]:
     return {"csrfmiddlewaretoken": matched[1]}
 
 
-@pytest.fixture(scope="module", params=["called", pytest.param("bridged", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["called", "bridged"])
 def zoo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
     """The leagues after their end, by id."""
     folder = tmp_path_factory.mktemp("zoo")
@@ -199,7 +199,7 @@ def played(zoo: dict[str, Played], name: str) -> Played:
 
 
 @pytest.mark.parametrize("league_id", GROUPS)
-def test_every_agent_registers(zoo: dict[str, Played], league_id: str) -> None:
+def test_every_agent_is_ready_and_no_registration_fails(zoo: dict[str, Played], league_id: str) -> None:
     assert zoo[league_id].cast.unregistered == {}
     assert sorted(zoo[league_id].cast.ready) == sorted(GROUPS[league_id])
 
@@ -265,7 +265,7 @@ def about_a_match(line: dict[str, Any]) -> bool:
 
 
 def deviates(kind: type[Bot]) -> bool:
-    """Whether what a bot answers differs from chapter 8, in more than fractions of a second or a field left out."""
+    """Whether a bot's answers differ from chapter 8 in a way that the site always notes; others it may not note."""
     if kind.stamp not in (Bot.stamp, speech.zulu_fractions, speech.zulu_millis, speech.offset):
         return True
     traits = ("shape", "minimal", "join", "reply_id", "callback", "message")

@@ -24,7 +24,7 @@ from tests import factories as make
 HOST = "http://wall.test"
 HARD_NAMES = (
     "Ada",
-    "A very long name of sixty-four characters, which nobody would cut",
+    "A very long name of sixty-four characters, that nobody would cut",
     "נועה בן־דוד ממכללת ירושלים, הסוכן שלא מפסיד אף פעם",
     "四目並べの達人とその仲間たちの長い名前のエージェント",
     "🤖🧠🎲 Robo-Brain 3000 🎉",
@@ -32,8 +32,6 @@ HARD_NAMES = (
     "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
     "Bo",
 )
-
-MAX_SCENES = 16
 
 
 def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: int = 9) -> None:
@@ -65,7 +63,7 @@ def play(game_type: str, moves: int) -> None:
             status = "WIN" if outcome.winner else "DRAW"
             make.report(match, outcome.winner, status=status, result=result)
         else:
-            _tell(match, game, state, number)
+            _store_progress(match, game, state, number)
 
 
 def _played(game: Game, players: tuple[str, str], rng: random.Random, moves: int) -> State:
@@ -81,7 +79,7 @@ def _played(game: Game, players: tuple[str, str], rng: random.Random, moves: int
     return state
 
 
-def _tell(match: Match, game: Game, state: State, number: int) -> None:
+def _store_progress(match: Match, game: Game, state: State, number: int) -> None:
     """Store the progress that a referee would report of a match, directly in its row."""
     a, b = match.player_ids
     locked = [[], [a], [a, b], [b]][number % 4] if game.hidden else []
@@ -117,15 +115,13 @@ def shown(browser: Browser, html: bytes, **context_options: Any) -> Page:
 
 
 def scenes(page: Page) -> Iterator[str]:
-    """Show every scene of a projector once, one after the other; yields the name of the one that is shown."""
+    """Show all scenes of a projector one after the other; yields the name of the one shown."""
     seen: list[str] = []
-    while len(seen) < MAX_SCENES:
-        scene = str(page.locator("[data-shown]").get_attribute("data-scene"))
-        if scene in seen:
-            return
+    while (scene := str(page.locator("[data-shown]").get_attribute("data-scene"))) not in seen:
         seen.append(scene)
         yield scene
         page.keyboard.press("PageDown")
+    assert sorted(seen) == sorted(one.get_attribute("data-scene") for one in page.locator("[data-scene]").all())
 
 
 def league_with_names(players: int, names: Sequence[str]) -> make.Setting:

@@ -12,7 +12,7 @@ __all__ = ["site", "world"]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print how many inputs were sent in all; each test has recorded its own number, also in a process of xdist."""
+    """Print how many inputs the passed tests sent; each has recorded its own number, also in a process of xdist."""
     sent: Counter[str] = Counter()
     for report in terminalreporter.stats.get("passed", []):
         sent.update({name: number for name, number in report.user_properties if name in ("inputs", "deliveries")})

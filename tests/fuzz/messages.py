@@ -1,4 +1,4 @@
-"""Strategies for requests to /mcp: valid messages with errors put in, and bodies that are not messages at all."""
+"""Strategies for requests to /mcp and the like: valid messages with errors put in, and other bodies."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def headers(world: World) -> st.SearchStrategy[tuple[Header, ...]]:
 
 
 def requests(world: World) -> st.SearchStrategy[Request]:
-    """Requests at every path that agents call."""
+    """Requests at ``PATHS``."""
     known, odd = bases(world), values()
     message = damaged(world, known, odd)
     bodies = st.one_of(

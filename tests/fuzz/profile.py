@@ -1,7 +1,8 @@
 """The number of inputs of a fuzz test, quick or long, and their seed.
 
 Every run draws the same inputs, unless ``LEAGUE_FUZZ_SEED`` sets another seed. The long form (`make fuzz`) sends
-100,000 inputs in all; ``LEAGUE_FUZZ_TIMES`` multiplies that, and ``LEAGUE_CI`` alone makes it a fifth.
+over 100,000 inputs to the site, and 100,000 answers to checks of players; ``LEAGUE_FUZZ_TIMES`` multiplies these
+numbers, and where only ``LEAGUE_CI`` is set, they are a fifth.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def odd(rng: random.Random) -> Any:
 
 
 def damaged(rng: random.Random, body: Any) -> Any:
-    """A body with one to four errors put in."""
+    """A body with up to four errors put in, or sometimes one of ``ODD`` in its place."""
     if rng.random() < 0.1:
         return odd(rng)
     for _ in range(rng.randint(1, 4)):

@@ -28,7 +28,11 @@ RPC_RESPONSE = {"type": "object", "required": ["jsonrpc", "id"], "properties": {
 
 
 def reply_schema(error: dict[str, Any]) -> Draft202012Validator:
-    """The schema of a response (JSON-RPC 2.0, section 5), independent of the site's code; ``error``: of errors."""
+    """The schema of a response (JSON-RPC 2.0, section 5), independent of the site's code.
+
+    Args:
+        error: ``required``, the fields that an error must have, and ``properties``, the schemas of the further ones.
+    """
     properties = {
         "code": {"enum": [-32700, -32600, -32601, -32602, -32603, -32001, -32000]},
         "message": {"type": "string", "minLength": 1, "maxLength": 500},
@@ -56,7 +60,8 @@ MCP_REPLY = reply_schema({"required": ["code", "message"], "properties": {"data"
 """Like ``REPLY``, but errors need no ``data``, as in MCP."""
 ANSWERS = ("LEAGUE_ERROR", "LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE", "MATCH_RESULT_ACK")
 MCP_METHODS = (b"initialize", b"tools/list")
-"""The ``messages.METHODS`` that are answered as MCP."""
+"""A request with one of these texts may be answered as MCP: they stand in those of ``messages.METHODS`` that are MCP
+without a header of MCP, ``initialize`` also in ``notifications/initialized``."""
 TOKEN = re.compile(r"tok_[0-9a-f]{32}")
 
 
@@ -87,7 +92,8 @@ def refused(answer: Answer) -> bool:
         return False
     body = json_of(answer) if answer.headers.get("content-type", [""])[0].startswith("application/json") else None
     inner = body.get("result", body) if isinstance(body, dict) else {}
-    rejected = isinstance(inner, dict) and "REJECTED" in (inner.get("status"), inner.get("payload", {}))
+    # In every shape the fields of the answer stand at the top, too.
+    rejected = isinstance(inner, dict) and inner.get("status") == "REJECTED"
     return answer.status >= 400 or error_of(body) is not None or rejected
 
 
@@ -138,7 +144,7 @@ def _id_in(raw: bytes) -> str | int | None:
 
 def run(site: Site, world: World, count: int, shard: int = 0) -> int:
     def act(request: Request) -> None:
-        check(request, rolled_back(lambda: site.send(request), refused=refused), world)
+        check(request, rolled_back(lambda: site.send(request), may_not_write=refused), world)
 
     return for_each_input(messages.requests(world), act, count, "agents", shard)
 
@@ -177,9 +183,9 @@ def test_rolled_back_notices_a_change_by_a_refused_request(site: Site, world: Wo
         return "no"
 
     with pytest.raises(AssertionError, match="refused, and yet it wrote"):
-        rolled_back(act, refused=lambda answer: answer == "no")
+        rolled_back(act, may_not_write=lambda answer: answer == "no")
     assert world.player.fresh().name == "Player 1"
-    assert rolled_back(act, refused=lambda answer: False) == "no"
+    assert rolled_back(act, may_not_write=lambda answer: False) == "no"
     assert world.player.fresh().name == "Player 1"
 
 
@@ -191,6 +197,6 @@ def test_rolled_back_notices_a_change_by_a_refused_request(site: Site, world: Wo
         b'{"jsonrpc": "2.0", "method": "initialize", "params": {}, "id": [1]}',
     ],
 )
-def test_a_message_with_a_method_of_mcp_is_answered(site: Site, world: World, body: bytes) -> None:
+def test_a_message_with_a_method_of_mcp_gets_a_well_formed_answer(site: Site, world: World, body: bytes) -> None:
     request = Request("POST", "/mcp", ((b"content-type", b"application/json"),), body)
-    check(request, rolled_back(lambda: site.send(request), refused=refused), world)
+    check(request, rolled_back(lambda: site.send(request), may_not_write=refused), world)

@@ -67,10 +67,10 @@ class Change:
 
 
 Step = tuple[int, str | bytes | Change]
-Scene = tuple[list[tuple[str, str]], list[Step]]
+Scenario = tuple[list[tuple[str, str]], list[Step]]
 
 
-def scenes() -> st.SearchStrategy[Scene]:
+def scenarios() -> st.SearchStrategy[Scenario]:
     """Paths and queries of sockets, and steps: a frame sent on one of the sockets, or a change of its page."""
     sockets = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(QUERIES)), min_size=1, max_size=4)
     changes = st.builds(Change, st.sampled_from(["header", "news"]), st.sampled_from(["", "<p>one</p>", "<p>two</p>"]))
@@ -149,9 +149,9 @@ async def opened(path: str) -> Browser | None:
     return browser
 
 
-async def play(scene: Scene) -> int:
+async def play(scenario: Scenario) -> int:
     """Open the sockets, do the steps, check that each browser is up to date; returns how many frames were sent."""
-    addresses, steps = scene
+    addresses, steps = scenario
     well_behaved = await opened("/ws/leagues/winter/")
     assert well_behaved is not None
     fuzzed = [one for path, query in addresses if (one := await opened(path + query)) is not None]
@@ -187,12 +187,12 @@ def run(site: Site, count: int, shard: int = 0) -> int:
 
     @many(count)
     @seeded("frames", shard)
-    @given(scene=scenes())
-    def play_one(scene: Scene) -> None:
+    @given(scenario=scenarios())
+    def play_one(scenario: Scenario) -> None:
         nonlocal sent
         site.errors.seen.clear()
-        with noting(scene):
-            sent += site.loop.run_until_complete(asyncio.wait_for(play(scene), 2 * TIMEOUT_S))
+        with noting(scenario):
+            sent += site.loop.run_until_complete(asyncio.wait_for(play(scenario), 2 * TIMEOUT_S))
             assert not site.errors.seen
 
     try:

@@ -154,7 +154,7 @@ def page_requests(draw: st.DrawFn) -> Request:
 
 def run(site: Site, count: int, shard: int = 0) -> int:
     def act(request: Request) -> None:
-        rolled_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
+        rolled_back(lambda: site.send(request), may_not_write=lambda answer: answer.status >= 400)
 
     return for_each_input(page_requests(), act, count, "pages", shard)
 

@@ -18,7 +18,7 @@ from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.reading import oddities
-from league_sdk.conformance.refereeing import judge_asking, judge_over, judge_report, judge_shown
+from league_sdk.conformance.refereeing import judge_as_documented, judge_asking, judge_over, judge_report
 from league_sdk.conformance.report import Report
 from league_sdk.conformance.subject import NOBODY, Subject
 from league_sdk.conformance.verdicts import Verdicts
@@ -39,6 +39,7 @@ ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL")
 SHARDS = 2
 GAMES = (["even_odd"], ["even_odd", "tic_tac_toe"], ["tic_tac_toe"], ["no such game"])
 SHARES = (0.03, 0.1, 0.3, 1.0)
+"""Which share of its requests an agent answers wrongly; each agent has one of these."""
 
 
 def assert_storable(report: Report) -> None:
@@ -67,9 +68,12 @@ async def check_one(rng: random.Random) -> int:
     return int(transport.sent)
 
 
-async def check_agents(count: int, share: object) -> int:
-    """Check agents until they have answered ``count`` requests; returns how many they answered."""
-    rng, sent = random.Random(f"{SEED} replies {share}"), 0
+async def check_agents(count: int, part: object) -> int:
+    """Check agents until they have answered ``count`` requests; returns how many they answered.
+
+    ``part`` names the part of a test: each draws other answers.
+    """
+    rng, sent = random.Random(f"{SEED} replies {part}"), 0
     while sent < count:
         sent += await check_one(rng)
     return sent
@@ -147,6 +151,6 @@ async def test_any_messages_of_a_referee_under_check_lead_to_a_report(caplog: py
         judge_over(verdicts, cast, MATCH)
         for report in cast.of(MATCH, "MATCH_RESULT_REPORT")[:1]:
             judge_report(verdicts, cast, MATCH, report)
-        judge_shown(verdicts, "register.request", [cast.registration] if cast.registration else [])
+        judge_as_documented(verdicts, "register.request", [cast.registration] if cast.registration else [])
         assert_storable(verdicts.report())
     assert failures(caplog) == []

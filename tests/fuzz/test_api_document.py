@@ -32,15 +32,16 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 OPERATIONS = [
     f"{method.upper()} {path}" for path, found in api.get_openapi_schema()["paths"].items() for method in found
 ]
-KNOWN = {
-    "match_id": ("R1M1", "R1M2", "R2M1", "R9M9"),
+KNOWN: dict[str, tuple[Any, ...]] = {
+    "match_id": ("R1M1", "R1M2"),
     "referee_id": ("REF01", "REF03"),
     "message_type": ("GAME_OVER", "PING"),
-    "number": (1, 2, 99),
+    "number": (1, 2),
     "game_type": ("even_odd",),
     "agent_id": ("P01", "REF01"),
     "name": ("league.json", "standings.csv"),
 }
+"""Values of parameters in paths, most of which exist in a league; at most two of each are tried."""
 
 
 @cache
@@ -72,7 +73,7 @@ def cases(operation: str) -> st.SearchStrategy[Any]:
 
 
 def keys(key: str) -> st.SearchStrategy[str | None]:
-    """Authorization headers: mostly the valid key, else none or a malformed one."""
+    """Authorization headers: mostly the valid key, else none, a wrong or a malformed one."""
     return st.sampled_from([f"Bearer {key}"] * 5 + [None, None, "Bearer wrong", "Basic eDp5", "Bearer", "Bearer é\x7f"])
 
 
@@ -86,7 +87,7 @@ def send(site: Site, case: Any, key: str | None) -> tuple[Any, Answer]:
     body = prepared.body.encode() if isinstance(prepared.body, str) else bytes(prepared.body or b"")
     request = Request(str(prepared.method), str(prepared.path_url), raw, body)
     with noting(request):
-        answer = rolled_back(lambda: site.send(request), refused=lambda one: one.status >= 400)
+        answer = rolled_back(lambda: site.send(request), may_not_write=lambda one: one.status >= 400)
     return prepared, answer
 
 

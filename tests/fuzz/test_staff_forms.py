@@ -1,4 +1,4 @@
-"""Every form on the staff's pages, filled in with any values by a user who is logged in: no failure."""
+"""The forms on the staff's pages, filled in with any values by a user who is logged in: no failure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ Pair = tuple[str, str]
 
 @dataclass
 class Form:
-    """A form as a page shows it: ``pairs`` is what a browser would send, ``options`` what else may be chosen."""
+    """A form as a page shows it.
+
+    Attributes:
+        pairs: about what a browser would send; textareas are empty.
+        options: what else may be chosen or pressed.
+    """
 
     page: str
     action: str
@@ -91,7 +96,7 @@ class Forms(HTMLParser):
 
 @dataclass(frozen=True)
 class Staff:
-    """Users who are logged in (the headers of their browsers), and every form that a superuser finds."""
+    """Users who are logged in (the headers of their browsers), and the forms that are found for a superuser."""
 
     headers: tuple[tuple[Header, ...], ...]
     forms: tuple[Form, ...]
@@ -105,14 +110,14 @@ def logged_in(user: User) -> tuple[Header, ...]:
 
 
 def forms_found(site: Site, headers: tuple[Header, ...]) -> Iterator[Form]:
-    """The forms of every page of the admin that links lead to."""
+    """The forms of the admin's pages that links lead to, at most ``MAX_PAGES_OF_A_PATTERN`` pages of a URL pattern."""
     waiting, seen = ["/admin/"], {"/admin/"}
     visits: dict[str, int] = {}
     while waiting:
         page = waiting.pop(0)
         answer = rolled_back(
             lambda page=page: site.send(Request("GET", page, headers)),  # type: ignore[misc]
-            refused=lambda answer, page=page: not is_export(page),
+            may_not_write=lambda answer, page=page: not is_export(page),
         )  # type: ignore[misc]
         if answer.status != 200 or not answer.headers["content-type"][0].startswith("text/html"):
             continue
@@ -203,7 +208,7 @@ def refused(answer: Answer) -> bool:
 def run(site: Site, staff: Staff, count: int, shard: int = 0) -> int:
     def act(request: Request) -> None:
         rolled_back(
-            lambda: site.send(request), refused=lambda answer: refused(answer) and not is_export(request.target)
+            lambda: site.send(request), may_not_write=lambda answer: refused(answer) and not is_export(request.target)
         )
 
     return for_each_input(filled_in(staff), act, count, "staff", shard)

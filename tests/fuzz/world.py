@@ -1,4 +1,4 @@
-"""The data of the fuzz tests: leagues in every state, and agents whose tokens the inputs may use."""
+"""The data of the fuzz tests: leagues in several states, and agents whose tokens the inputs may use."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class World:
 
     winter: make.Setting
     auth_tokens: tuple[str, ...]
+    """Those of these agents, and of a referee that may not judge."""
     league_tokens: dict[str, str]
     """The league_token of each agent, by its id."""
 

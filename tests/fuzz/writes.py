@@ -41,20 +41,20 @@ class Writes:
         return execute(sql, params, many, context)
 
 
-def rolled_back(act: Callable[[], T], *, refused: Callable[[T], bool]) -> T:
+def rolled_back(act: Callable[[], T], *, may_not_write: Callable[[T], bool]) -> T:
     """Do something in the database and roll it back, so that every input of a fuzz test finds the same data.
 
     Args:
         act: does the work, and returns its outcome.
-        refused: whether an outcome says that the request was refused, so that nothing may change.
+        may_not_write: whether ``act``, by its outcome, had to change nothing: it only read, or was refused.
 
     Raises:
-        AssertionError: the request was refused, and yet rows were changed.
+        AssertionError: rows were changed that ``act`` was not allowed to change.
     """
     with transaction.atomic(), Writes() as writes:
         outcome = act()
         broken = connection.needs_rollback
-        after = digest() if writes.seen and refused(outcome) and not broken else ""
+        after = digest() if writes.seen and may_not_write(outcome) and not broken else ""
         transaction.set_rollback(True)
     if after:
         assert after == digest(), f"refused, and yet it wrote: {writes.seen}"

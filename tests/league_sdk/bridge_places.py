@@ -137,7 +137,7 @@ def run_relay(league: Place, agent: str) -> str:
 
 
 def accepted(call: Call) -> Answer:
-    """A league that takes every agent, and has no messages for any."""
+    """A league that accepts every registration, and answers each poll with 409, which ends the relay."""
     if call.verb == "GET":
         return 409, b"{}"
     result = {"status": "ACCEPTED", "player_id": "P01", "auth_token": TOKEN, "inbox": {"poll_url": "http://x/inbox"}}

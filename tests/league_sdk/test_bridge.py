@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import json
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -188,10 +189,20 @@ def test_a_poll_that_is_too_large_is_not_read(places: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["http://192.0.2.1:22/", "//192.0.2.1/", "@192.0.2.1/", "/a\r\nX: y", "", "/\u05d0"])
-def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, path: str) -> None:
-    agent = places(lambda call: ok({}))
+def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(
+    places: Any, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, called, connect = places(lambda call: ok({})), set[Any](), socket.create_connection
+
+    def noting(place: Any, *arguments: Any, **options: Any) -> socket.socket:
+        called.add(place)
+        return connect(place, *arguments, **options)
+
+    monkeypatch.setattr(socket, "create_connection", noting)
     league = League([message(path=path), message(8)], wants=2)
-    assert run_relay(places(league), agent.url) == TAKEN_OVER
+    inbox = places(league)
+    assert run_relay(inbox, agent.url) == TAKEN_OVER
+    assert called == {("127.0.0.1", inbox.port), ("127.0.0.1", agent.port)}
     assert {one["id"] for one in league.delivered} == {7, 8}
     assert all(call.headers["X"] is None for call in agent.calls)
 

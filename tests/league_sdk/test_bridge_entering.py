@@ -138,6 +138,7 @@ def test_an_agent_is_relayed_also_where_its_token_cannot_be_kept(
     [
         ([], 2, "Give --agent"),
         (["--listen", "no port"], 2, "The command line cannot be used"),
+        (["--listen", "99999"], 2, "The command line cannot be used"),
         (["--agent", "http://[bad"], 2, "The command line cannot be used"),
         (["--agent", "http://127.0.0.1:9/mcp"], 1, "The name is taken."),
     ],
@@ -206,7 +207,9 @@ def chunked(*chunks: bytes) -> bytes:
         (b"no number\r\n", b"413"),
     ],
 )
-def test_a_call_in_chunks_is_passed_on(places: Any, listening: Any, raw: bytes, status: bytes) -> None:
+def test_a_call_in_chunks_is_passed_on_unless_it_is_too_large_or_malformed(
+    places: Any, listening: Any, raw: bytes, status: bytes
+) -> None:
     league = places(lambda call: ok({}))
     with socket.create_connection(("127.0.0.1", listening(league)), timeout=20) as connection:
         connection.sendall(
@@ -227,7 +230,7 @@ def test_nobody_else_reaches_a_bridge_by_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_gone", [True, False])
-def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_does_not(
+def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_only_when_it_is_gone(
     places: Any, calling: Any, is_gone: bool
 ) -> None:
     league, first, second = places(accepted), places(lambda call: ok({})), places(lambda call: ok({}))

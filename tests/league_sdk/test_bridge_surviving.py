@@ -1,4 +1,4 @@
-"""A bridge goes on after sleep, another network, and whatever happens to the league: no answer is lost or doubled."""
+"""A bridge goes on after sleep, another network, and whatever happens to the league: no answer is lost."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -
     assert {one["id"] for one in league.delivered} == {7, 8}
 
 
-def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_once(places: Any) -> None:
+def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_asked_once(places: Any) -> None:
     agent, asked_for_more, never = places(lambda call: ok({})), threading.Event(), threading.Event()
     polls = [ok({"messages": [message()], "next": "old"})]
 
@@ -141,7 +141,7 @@ def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_o
             return None
         return polls.pop()
 
-    # A port from which no calls go out: somebody who calls a closed one of those may reach himself.
+    # Not a port that the system gives to clients: a client that calls such a port when it is closed may reach itself.
     site = places(stopping, free_port())
     ended: list[str] = []
     running = threading.Thread(target=lambda: ended.append(run_relay(site, agent.url)), daemon=True)
@@ -194,8 +194,6 @@ def test_a_registration_waits_for_a_league_that_is_not_up_yet(places: Any, tmp_p
 
 
 def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
-    relay = Relay("Ada", urlsplit("http://127.0.0.1:9/mcp"), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
-
     def league(call: Call) -> Answer:
         relay.stop()
         return 409, b"{}"

@@ -26,10 +26,10 @@ class _Ring:
         self.itself = self
 
 
-def test_settle_exempts_existing_objects_and_later_ones_are_collected() -> None:
+def test_existing_objects_are_exempt_and_later_ones_are_collected() -> None:
     loaded = _Ring()
     seen = weakref.ref(loaded)
-    collector.settle()
+    collector.exempt_loaded_objects()
     assert gc.get_threshold()[0] == collector.NEW_OBJECTS
     del loaded
     gc.collect()
@@ -39,12 +39,12 @@ def test_settle_exempts_existing_objects_and_later_ones_are_collected() -> None:
     assert later() is None
 
 
-def test_settle_collects_existing_garbage_first() -> None:
+def test_existing_garbage_is_collected_first() -> None:
     gc.disable()
     try:
         garbage = weakref.ref(_Ring())
         assert garbage() is not None
-        collector.settle()
+        collector.exempt_loaded_objects()
     finally:
         gc.enable()
     assert garbage() is None

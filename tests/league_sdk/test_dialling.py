@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import WSCloseCode, web
 
 from league_sdk import dialling as dialling_out
-from league_sdk.dialling import DialledLine, Ended, Inbox, NotAllowed, TakenOver, inbox_of
+from league_sdk.dialling import DialledLine, Ended, Inbox, NotAllowed, TakenOver, inbox_of, until_moved
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.serving import Port
 
@@ -245,6 +246,21 @@ async def test_after_a_restart_of_the_site_the_agent_connects_again(site: Site) 
     ]
 
 
+async def test_a_line_that_was_closed_is_not_said_to_be_broken_for_the_reason_of_an_attempt_before(site: Site) -> None:
+    async def close_after_one_message(line: web.WebSocketResponse) -> None:
+        await line.send_json(ping(1))
+        await site.take(line)
+
+    lines: list[str] = []
+    with dialling(site, Agent(), "websocket", lines=lines):
+        await until(lambda: len(site.headers) > 0)
+        # Until now every socket was refused with HTTP 404.
+        site.sockets = [close_after_one_message]
+        await site.next_response()
+        await until(lambda: len(lines) > 1)
+    assert lines[1] == "the line to the league is broken (closed); dialling again"
+
+
 async def test_invalid_frames_and_messages_are_ignored(site: Site) -> None:
     async def noise(line: web.WebSocketResponse) -> None:
         for text in ("no json", "[]", "{}", '{"id": "text"}', '{"id": true}', '{"id": NaN}'):
@@ -325,24 +341,25 @@ def test_an_answer_without_a_usable_inbox_gives_none(answer: dict[str, Any]) -> 
 async def test_a_cancelled_line_leaves_no_task_behind(site: Site) -> None:
     site.polls, agent = [new_messages(1), nothing_new], Agent()
     agent.may_answer.clear()
-    before = asyncio.all_tasks()
+
+    def tasks_of_lines() -> set[asyncio.Task[Any]]:
+        code = {task: getattr(task.get_coro(), "cr_code", None) for task in asyncio.all_tasks()}
+        return {task for task, made_of in code.items() if made_of and made_of.co_filename == dialling_out.__file__}
+
     with dialling(site, agent, "poll") as keeping:
         await until(lambda: len(site.queries) == 2)
+        assert len(tasks_of_lines()) > 1
     with suppress(asyncio.CancelledError):
         await until_ended(keeping)
     await asyncio.sleep(0)
-    ours = {task for task in asyncio.all_tasks() - before if "dialling" in str(task.get_coro())}
-    assert ours == set()
+    assert tasks_of_lines() == set()
 
 
 @pytest.mark.parametrize("way", ["poll", "websocket"])
-async def test_a_machine_whose_address_has_changed_dials_again_at_once(
-    site: Site, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_machine_whose_address_has_changed_dials_again_at_once(site: Site, way: str) -> None:
     """Its old connections stay silent without an error; the new line offers the messages that were not delivered."""
     addresses = ["192.0.2.7"]
-    monkeypatch.setattr(dialling_out, "WATCH_S", 0.01)
-    monkeypatch.setattr(dialling_out, "outward_address", lambda: addresses[0])
+    watch = partial(until_moved, watch_s=0.01, address=lambda: addresses[0])
     lines: list[str] = []
 
     async def on_the_new_line(line: web.WebSocketResponse) -> None:
@@ -364,7 +381,7 @@ async def test_a_machine_whose_address_has_changed_dials_again_at_once(
         [new_messages(1), dead, new_messages(2), nothing_new],
         [dies_after_one_message, on_the_new_line],
     )
-    with dialling(site, Agent(), way, lines=lines):
+    with dialling(site, Agent(), way, lines=lines, until_moved=watch):
         assert (await site.next_response())[1]["id"] == 1
         assert (await site.next_response())[1]["id"] == 2
     assert any("its network has changed" in text for text in lines)

@@ -196,7 +196,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Story:
-    """Play the league of chapter 8; returns the messages of the league manager to REF01 and P01."""
+    """Play the league of chapter 8; returns the league manager's first message of each type to REF01 or P01."""
     made = iter(range(1, 100))
     monkeypatch.setattr(tokens, "new_token", lambda: f"tok_{next(made):032x}")
     monkeypatch.setattr(

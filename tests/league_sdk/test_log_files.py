@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +17,23 @@ from league_sdk.log_files import LogFile
 from league_sdk.protocol.records import JsonLines, PlainLine
 
 
+class NotifyingFile(LogFile):
+    """Says when it was flushed with lines that waited."""
+
+    def __init__(self, *place: Any, **how: Any) -> None:
+        self.written = threading.Event()
+        super().__init__(*place, **how)
+
+    def flush(self) -> None:
+        had_lines = bool(self._waiting)
+        super().flush()
+        if had_lines:
+            self.written.set()
+
+
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[LogFile]:
-    made = LogFile(tmp_path / "logs" / "system" / "web.log.jsonl", max_bytes=2000, old_files=2)
+def file(tmp_path: Path) -> Iterator[NotifyingFile]:
+    made = NotifyingFile(tmp_path / "logs" / "system" / "web.log.jsonl", max_bytes=2000, old_files=2)
     yield made
     made.close()
 
@@ -43,12 +59,18 @@ def test_a_log_file_keeps_the_order_of_lines(file: LogFile, logger: logging.Logg
     assert messages(file.path) == [f"line {number}" for number in range(5)]
 
 
-def test_a_daemon_thread_writes_the_lines(file: LogFile, logger: logging.Logger) -> None:
+def test_a_daemon_thread_writes_the_lines(file: NotifyingFile, logger: logging.Logger) -> None:
     logger.info("by itself")
     thread = file._thread
     assert thread is not None and thread.daemon
-    file.close()
+    assert file.written.wait(30)
     assert messages(file.path) == ["by itself"]
+
+
+def test_closing_a_log_file_writes_the_lines_that_wait(file: LogFile, logger: logging.Logger) -> None:
+    logger.info("the last one")
+    file.close()
+    assert messages(file.path) == ["the last one"]
 
 
 def test_full_files_are_renamed_and_the_oldest_is_deleted(file: LogFile, logger: logging.Logger) -> None:

@@ -1,6 +1,7 @@
 """JsonLogger (004 10.6, 5.10, 9.5)."""
 
 import json
+import resource
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,23 @@ def test_the_path_of_a_log_file_follows_from_component_and_league(
     tmp_path: Path, component: str, league: str | None, path: str
 ) -> None:
     assert JsonLogger(component, league, log_root=tmp_path).log_file == tmp_path / path
+
+
+def test_a_line_after_half_a_line_begins_on_its_own(tmp_path: Path) -> None:
+    """A disk that is full for a while, here a limit for files of this process, leaves half a line."""
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.info("A")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (logger.log_file.stat().st_size + 10, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            logger.info("B")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    logger.info("C")
+    written = logger.log_file.read_text(encoding="utf-8").splitlines()
+    assert [len(line) > 10 for line in written] == [True, False, True]
+    assert json.loads(written[2])["event_type"] == "C"
 
 
 def test_the_convenience_methods_write_their_level(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The JSON repositories (004 9.4, 10.5)."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -79,18 +80,34 @@ def test_files_are_utf8_and_keep_unknown_fields(tmp_path: Path) -> None:
     assert "ערך" in table.path.read_text(encoding="utf-8")
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file.json"
     write_json(path, {"a": 1})
     with pytest.raises(TypeError):
         write_json(path, {"a": object()})
+
+    def fail(source: str, target: Path) -> None:
+        assert json.loads(Path(source).read_text(encoding="utf-8")) == {"a": 2}
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="No space"):
+            write_json(path, {"a": 2})
     assert json.loads(path.read_text(encoding="utf-8")) == {"a": 1}
     assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [("[]", "must be an object"), ("{}", "field standings is missing"), ("{", "not JSON")],
+    [
+        ("[]", "must be an object"),
+        ("{}", "field standings is missing"),
+        ("{", "not JSON"),
+        ('{"a":' * 5000, "not JSON"),
+    ],
 )
 def test_a_damaged_file_is_refused_by_name(tmp_path: Path, content: str, sentence: str) -> None:
     table = StandingsRepository(LEAGUE, tmp_path)

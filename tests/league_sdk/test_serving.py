@@ -1,4 +1,4 @@
-"""The small HTTP server: reading and refusing bodies."""
+"""The small HTTP server: which bodies it reads, and how its port is opened and closed."""
 
 from __future__ import annotations
 

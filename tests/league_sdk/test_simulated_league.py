@@ -43,15 +43,15 @@ def fields(value: Any, at: str = "") -> set[str]:
     return set().union(*(fields(item, at) for item in value)) if isinstance(value, list) else set()
 
 
-IN_A_LEAGUE_WITH_SEALS = {"CHOOSE_PARITY_CALL": {".draw_commitment"}, "GAME_MOVE_CALL": {".draw_commitment"}} | {
+OF_COMMITTED_DRAWS = {"CHOOSE_PARITY_CALL": {".draw_commitment"}, "GAME_MOVE_CALL": {".draw_commitment"}} | {
     "GAME_OVER": {".game_result.draw_seed", ".game_result.play"}
 }
-"""Fields that the samples lack: their referee does not seal."""
+"""Fields that the samples lack: their referee publishes no commitment to its draws."""
 
 
 @pytest.mark.parametrize("name", messages())
 def test_a_simulated_message_has_the_fields_of_a_real_one(name: str) -> None:
-    real = fields(SAMPLES[name]) | IN_A_LEAGUE_WITH_SEALS.get(name, set())
+    real = fields(SAMPLES[name]) | OF_COMMITTED_DRAWS.get(name, set())
     assert fields(messages()[name]) - {".context.check"} == real
 
 

@@ -11,7 +11,7 @@ from tests.agents_registry.rate_limits.test_attempts import Clock
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time by which attempts are counted; it stands still until a test moves it."""
+    """The clock of the rate limits; it stands still until a test moves it."""
     clock = Clock()
     monkeypatch.setattr(attempts, "_clock", clock)
     return clock

@@ -37,7 +37,7 @@ def pages(league_id: str) -> list[str]:
 
 
 def api_addresses(league_id: str) -> list[str]:
-    """Every GET of the API that asks for no key."""
+    """Every GET of the API that asks for no key, without those that need an id that cannot be guessed."""
     addresses = []
     for path, operations in api.get_openapi_schema()["paths"].items():
         reading = operations.get("get")

@@ -1,13 +1,14 @@
 """The site's web server with a small application, as a process, for tests of WebSockets and of its shutdown.
 
-``python -m tests.leaguesite.socket_server PORT TIMEOUT_S``. The application
+``python -m tests.leaguesite.socket_server PORT TIMEOUT_S``; within TIMEOUT_S a message of a WebSocket must be whole,
+and open requests must end after SIGTERM. The application
 
 - answers every message of a WebSocket with the message's length;
 - accepts no WebSocket at ``/never/``;
 - on the message ``fill 2`` sends until a send has waited for two seconds, and prints that; it also stops once it has
   sent more than all buffers hold;
 - on the message ``close 1013`` closes the WebSocket with that code;
-- answers a request of ``/fill/2`` in parts without end, as the message ``fill 2`` does;
+- answers a request of ``/fill/2`` in parts, as the message ``fill 2`` does;
 - answers any other HTTP request only after SIGTERM. Then the process ends, as a web process of the site does.
 """
 
@@ -75,19 +76,23 @@ def make_buffers_small(port: Any) -> Any:
     return port
 
 
-def serve(port: int, unfinished_s: float) -> None:
+def serve(port: int, timeout_s: float) -> None:
     """Serve until the process is told to stop."""
     django.setup()
     # Imported here because these modules need Django's apps to be loaded.
     from leaguesite.serving import daphne_sockets  # noqa: PLC0415
     from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
-    daphne_sockets.MESSAGE_TIMEOUT_S = unfinished_s
+    daphne_sockets.MESSAGE_TIMEOUT_S = timeout_s
 
     stopping = set()
 
+    async def end() -> None:
+        await server.drain(timeout_s)
+        server.stop()
+
     def stop() -> None:
-        stopping.add(asyncio.get_running_loop().create_task(server.drain(unfinished_s)))
+        stopping.add(asyncio.get_running_loop().create_task(end()))
         told_to_stop.set()
 
     def ready() -> None:

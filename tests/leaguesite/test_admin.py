@@ -45,7 +45,7 @@ def test_permissions_that_the_form_does_not_offer_are_kept_and_named(desk: Clien
     assert LogEntry.objects.latest("pk").change_message == "[]"
 
 
-def test_a_new_account_has_no_permission_besides_those_chosen(desk: Client) -> None:
+def test_a_group_without_permissions_gets_none_when_it_is_saved(desk: Client) -> None:
     row, address, field = _permissions("group")
     assert "Kept as they are" not in desk.get(address).content.decode()
     assert desk.post(address, {"name": "grace"}).status_code == 302

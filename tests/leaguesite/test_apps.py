@@ -46,3 +46,9 @@ def test_the_check_of_a_deployment_warns_of_a_site_without_https_and_of_keys_tha
             "?: (leaguesite.W001) LEAGUE_METRICS_KEY could be found by trying.",
         ],
     )
+    hints = [" ".join(line.split()) for line in done.stderr.splitlines() if "HINT: Leave it out" in line]
+    assert hints == [
+        "HINT: Leave it out, and the site makes one; or take one of letters and digits, 16 or more.",
+        "HINT: Leave it out, and /metrics takes the API key only, or a referee's the referee key; "
+        "or take one of letters and digits, 16 or more.",
+    ]

@@ -23,12 +23,12 @@ def test_a_page_is_gzipped_only_for_clients_that_accept_it(client: Client) -> No
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/register", "/leagues/fall/mcp"])
-def test_answers_to_agents_are_not_gzipped_and_have_no_headers_for_pages(client: Client, path: str) -> None:
+def test_answers_to_agents_are_not_gzipped_and_have_only_five_headers(client: Client, path: str) -> None:
     make.open_league("fall")
     body = wire.request("register_player", wire.player_request())
     answer = client.post(path, body, content_type="application/json", **TAKES)
     assert (answer.status_code, answer.get("Content-Encoding")) == (200, None)
     assert len(answer.content) > 200
-    # The middleware for pages did not run: no headers of language, session or policy.
+    # The middleware of pages did not run: it would add headers of language and session, and a content security policy.
     ours = {"Content-Type", "Content-Length", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy"}
     assert set(answer.headers) == ours

@@ -1,4 +1,4 @@
-"""What tests of corrections share: a league in its second round, and all that a correction could change."""
+"""What tests of corrections share: a league in its second round, and what corrections change."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def assert_results_agree(place: make.Setting) -> None:
 
 
 def everything(place: make.Setting) -> Any:
-    """All that a correction could change: rows, history, table."""
+    """What a correction changes and its undoing restores: the table, the results, and who is out of the league."""
     moment = sight.everything(place.league).moment
     outcomes = {
         match_id: (one.result, one.reason, one.attempt, one.referee_id, one.correction, one.faults, one.details)

@@ -26,7 +26,14 @@ PICKS = st.integers(0, 100)
 
 @dataclass
 class Model:
-    """The expected state of one match."""
+    """The expected state of one match.
+
+    Attributes:
+        lost: its lost attempts.
+        holders: the referee that was given each attempt.
+        result: its status and winner.
+        finished_as: which of the finished matches it is, counted from 1.
+    """
 
     players: tuple[str, str]
     round_number: int
@@ -143,6 +150,7 @@ class LeagueMachine(RolledBack):
 
     @rule(number=PICKS)
     def hand_back(self, number: int) -> None:
+        """The referee leaves: it gives no reason, and the attempt does not count as lost."""
         match_id, model = self.pick(number)
         if model.phase == IN_PLAY:
             item = make.progress_of(self.place.match(match_id), state="HANDED_BACK")

@@ -86,7 +86,7 @@ REPORTS = {
     "lost": lambda: played((3, 0, 4, 1, 8, 2)),
     "drawn": lambda: played(DRAWN),
     "silent": failed,
-    "swore": lambda: failed("KeyError: 'x'"),
+    "answered_with_an_error": lambda: failed("KeyError: 'x'"),
     "unreached": unreached,
 }
 """A report of each kind."""

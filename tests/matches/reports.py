@@ -57,7 +57,7 @@ EXCHANGES: Mapping[str, Exchange] = {
     "silent": Exchange({"id": 1}, failure=say("no answer within {limit} s", limit="5"), timed_out=True),
     "closed": Exchange({"id": 1}, failure=note(Code.CLOSED), elapsed_ms=7),
 }
-"""The possible outcomes of one request."""
+"""Outcomes of one request: an answer, an answer that is not JSON, silence, a closed connection."""
 
 
 def by_the_rules(role: Role, what: str) -> Report:

@@ -37,7 +37,7 @@ def add_players(league_id: str, count: int) -> list[Agent]:
     return [join(f"Agent {n}", league_id, port=8100 + n).agent for n in range(1, count + 1)]
 
 
-def test_every_setting_that_works_has_a_field() -> None:
+def test_every_setting_of_a_league_has_one_field() -> None:
     assert sorted(name for _title, names in GROUPS for name in names) == sorted(LeagueSettings.model_fields)
 
 
@@ -196,7 +196,7 @@ def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_
     assert League.objects.get(pk=league_id).paused is True
 
 
-def test_stopping_a_real_league_takes_a_second_click_and_the_demo_one(desk: Client) -> None:
+def test_stopping_a_real_league_asks_first_and_stopping_the_demo_does_not(desk: Client) -> None:
     opening.create_league(league_id="evening", display_name="Evening")
     opening.create_league(league_id="demo", display_name="Demo", demo=True)
     warnings = {}

@@ -15,7 +15,8 @@ BEFORE = [("matches", "0005_seals")]
 
 
 def migrate(target: list[tuple[str, str]] | None = None) -> None:
-    """Migrate to these migrations, or to the newest; going back also undoes what depends on later ones."""
+    """Migrate to these migrations, or to the newest; going back also undoes migrations of other apps that depend on an
+    undone one."""
     executor = MigrationExecutor(connection)
     executor.migrate(target or executor.loader.graph.leaf_nodes())
 

@@ -63,7 +63,7 @@ def test_no_cell_is_a_formula() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "shown"),
+    ("cell", "written"),
     [
         ("=1+1", "'=1+1"),
         ("+1", "'+1"),
@@ -76,8 +76,8 @@ def test_no_cell_is_a_formula() -> None:
         ("", ""),
     ],
 )
-def test_a_cell_is_written_as_a_spreadsheet_shows_it(cell: object, shown: object) -> None:
-    assert tables.escape(cell) == shown
+def test_a_text_that_a_spreadsheet_would_compute_gets_an_apostrophe(cell: object, written: object) -> None:
+    assert tables.escape(cell) == written
 
 
 @pytest.mark.django_db
@@ -135,7 +135,7 @@ def test_an_archive_has_the_page_to_share_once_nothing_is_hidden() -> None:
     assert [secret for secret in rich.secrets() if secret in text] == []
 
 
-def test_the_kit_of_the_course_reads_its_configuration(shared: Path) -> None:
+def test_the_toolkit_of_the_course_reads_the_configuration(shared: Path) -> None:
     loader = ConfigLoader(shared / "config")
     system, league = loader.load_system(), loader.load_league("fall")
     assert (system.default_league_id, system.timeouts.move_timeout_sec, system.retry_policy.max_retries) == (
@@ -151,7 +151,7 @@ def test_the_kit_of_the_course_reads_its_configuration(shared: Path) -> None:
     assert "registration_code" not in loader.load_defaults("referee")
 
 
-def test_the_kit_of_the_course_reads_its_data(shared: Path) -> None:
+def test_the_toolkit_of_the_course_reads_the_data(shared: Path) -> None:
     league, data = League.objects.get(), shared / "data"
     view = sight.everything(league)
     standings = StandingsRepository("fall", data).load()
@@ -201,8 +201,8 @@ def test_logs_of_agents_have_the_messages_of_the_sites_referees_which_name_agent
     assert events == [["MESSAGE_RECEIVED", "MESSAGE_SENT"], ["MESSAGE_SENT", "MESSAGE_RECEIVED"]]
 
 
-def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
-    files = [file for file in shared.rglob("*.json") if "default" not in file.name]
+def test_every_json_file_has_a_version_and_the_same_time(shared: Path) -> None:
+    files = list(shared.rglob("*.json"))
     assert len(files) > 15
     times = {json.loads(file.read_text(encoding="utf-8"))["last_updated"] for file in files}
     assert len(times) == 1
@@ -274,7 +274,7 @@ def test_sheets_make_as_many_queries_for_3_players_as_for_300(desk: Client) -> N
 
 
 @pytest.mark.django_db
-def test_every_link_of_the_page_is_a_file(desk: Client) -> None:
+def test_every_link_of_the_page_leads_to_a_file_or_to_sheets(desk: Client) -> None:
     rich.over()
     page = desk.get(DESK).content.decode()
     links = [part.partition('"')[0] for part in page.split('href="')[1:]]

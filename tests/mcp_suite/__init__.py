@@ -1,1 +1,1 @@
-"""The official conformance suite of MCP against our server core, and the fixtures that it calls by name."""
+"""The official conformance suite of MCP against our server core and our client, and the fixtures that it calls."""

@@ -1,4 +1,5 @@
-"""The official suite against our client, which calls players: every check counts, except those of OAuth."""
+"""The official suite against our client, which calls players: it passes every check but those of OAuth and those that
+are excused with a reason."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ REQUIRED = {
     "json-schema-2020-12-preservation",
 }
 EXTENSION = "extension"
+"""What the suite lists in place of a version, for scenarios of extensions of MCP."""
 
 
 @pytest.fixture(scope="module")

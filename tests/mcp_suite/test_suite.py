@@ -24,7 +24,7 @@ has neither resources nor prompts: server or ``all``, version, scenario, check. 
 check passes."""
 GOOD = {"SUCCESS", "INFO"}
 SCORED_PENDING = {"http-header-validation", "http-custom-header-server-validation", "json-schema-2020-12"}
-"""Scenarios that the suite does not require yet; this test does."""
+"""Scenarios that the suite does not require yet; this test does, if the suite ran them."""
 
 
 @pytest.fixture(scope="module")

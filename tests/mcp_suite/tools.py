@@ -29,4 +29,5 @@ def modules(tool: str) -> Path:
 def node(modules: Path) -> str:
     """The Node that runs the tools: theirs, else that of the machine."""
     own = modules / ".bin" / "node"
-    return str(own if own.exists() else shutil.which("node"))
+    found = str(own) if own.exists() else shutil.which("node")
+    return found or absent("Node is not installed")

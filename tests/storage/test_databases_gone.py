@@ -19,8 +19,8 @@ from tests.chaos.servers import NotInstalled, Postgres, require_programs
 pytestmark = pytest.mark.long
 ALIAS = "gone"
 FAILED_QUERIES = 9
-"""Queries while PostgreSQL is away, of one second each: after so long, a pool left to itself would wait five seconds
-before it tries to connect again."""
+"""Queries while PostgreSQL is away, of one second each: after so long, a pool with psycopg's own ``reconnect_timeout``
+would wait some five seconds before it tries to connect again."""
 
 
 @pytest.fixture

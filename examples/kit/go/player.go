@@ -32,14 +32,14 @@ func choose(options []any, message object) any {
 const maxBody = 4_000_000
 
 var (
-	me         = object{}
-	asking     sync.RWMutex // locked while we register: a call that comes early waits for the reply
-	choosing   sync.Mutex
-	lastAsked  string // our last choice of a parity: a call that is sent again gets the same
-	lastChoice any
-	called     = make(chan bool, 1) // set once the league has called us at our port
-	started    = time.Now()
-	stops      = map[int]string{
+	me       = object{}
+	asking   sync.RWMutex // locked while we register: a call that comes early waits for the reply
+	choosing sync.Mutex
+	choices  = map[string]any{}   // our last 32 choices of a parity: a call that is sent again gets the same
+	order    []string             // the calls that they answer, the oldest first
+	called   = make(chan bool, 1) // set once the league has called us at our port
+	started  = time.Now()
+	stops    = map[int]string{
 		401: "The league does not know our auth_token any more: start again to register anew.",
 		409: "Another program fetches this player's messages now, so this one stops: run only one of them.",
 	}
@@ -66,11 +66,15 @@ func answer(message object) (object, *refused) {
 	case "GAME_INVITATION":
 		return object{"message_type": "GAME_JOIN_ACK", "arrival_timestamp": now(), "accept": true}, nil
 	case "CHOOSE_PARITY_CALL":
-		asked := fmt.Sprint(message["auth_token"], message["conversation_id"])
-		if asked != lastAsked {
-			lastAsked, lastChoice = asked, choose([]any{"even", "odd"}, message)
+		key := fmt.Sprint(message["auth_token"], " ", message["conversation_id"])
+		if _, ok := choices[key]; !ok {
+			choices[key], order = choose([]any{"even", "odd"}, message), append(order, key)
 		}
-		return object{"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": lastChoice}, nil
+		if len(order) > 32 {
+			delete(choices, order[0])
+			order = order[1:]
+		}
+		return object{"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": choices[key]}, nil
 	case "GAME_MOVE_CALL":
 		options, _ := message["valid_options"].([]any)
 		if len(options) == 0 {

@@ -34,8 +34,13 @@ public class Player {
     static final HttpClient CLIENT = HttpClient.newBuilder() // it follows no redirect: our token goes to the league only
         .version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(10)).build();
     static volatile Map<?, ?> me = Map.of();
-    static String lastAsked = ""; // our last choice of a parity: a call that is sent again gets the same
-    static Object lastChoice;
+    /** Our last 32 choices of a parity: a call that is sent again gets the same. */
+    static final Map<String, Object> CHOICES = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Object> eldest) {
+            return size() > 32;
+        }
+    };
 
     /** A request that cannot be answered: the code of JSON-RPC, and why. */
     static class Refused extends RuntimeException {
@@ -57,9 +62,8 @@ public class Player {
                 return object("message_type", "GAME_JOIN_ACK", "arrival_timestamp", now(), "accept", true);
             case "CHOOSE_PARITY_CALL":
                 String asked = message.get("auth_token") + " " + message.get("conversation_id");
-                if (!asked.equals(lastAsked)) lastChoice = choose(List.of("even", "odd"), message);
-                lastAsked = asked;
-                return object("message_type", "CHOOSE_PARITY_RESPONSE", "parity_choice", lastChoice);
+                Object choice = CHOICES.computeIfAbsent(asked, key -> choose(List.of("even", "odd"), message));
+                return object("message_type", "CHOOSE_PARITY_RESPONSE", "parity_choice", choice);
             case "GAME_MOVE_CALL":
                 if (!(message.get("valid_options") instanceof List<?> options) || options.isEmpty()) {
                     throw new Refused(-32602, "valid_options is missing");

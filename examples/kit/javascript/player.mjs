@@ -16,8 +16,8 @@ const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 const given = readOptions();
 
 let me = {};
-let last = {}; // our last choice of a parity: a call that is sent again gets the same
-let called; // once the league has called us at our port
+const choices = new Map(); // our last 32 choices of a parity: a call that is sent again gets the same
+let called; // to be called once the league has called us at our port
 const firstCall = new Promise((resolve) => { called = () => resolve(true); });
 let asking = Promise.resolve(); // while we register: a call that comes early waits for the reply
 const started = Date.now();
@@ -75,8 +75,10 @@ function answer(message) {
       return { message_type: 'GAME_JOIN_ACK', arrival_timestamp: now(), accept: true };
     case 'CHOOSE_PARITY_CALL': {
       const asked = `${message.auth_token} ${message.conversation_id}`;
-      if (last.asked !== asked) last = { asked, choice: choose(['even', 'odd'], message) };
-      return { message_type: 'CHOOSE_PARITY_RESPONSE', parity_choice: last.choice };
+      if (!choices.has(asked)) choices.set(asked, choose(['even', 'odd'], message));
+      const [oldest] = choices.keys();
+      if (choices.size > 32) choices.delete(oldest);
+      return { message_type: 'CHOOSE_PARITY_RESPONSE', parity_choice: choices.get(asked) };
     }
     case 'GAME_MOVE_CALL': {
       const move_data = { move_type: message.move_type, choice: choose(message.valid_options, message) };

@@ -27,12 +27,12 @@ def choose(options, message):
 
 ME = {"player_id": None, "auth_token": None, "league_token": None}
 CALLED = threading.Event()  # set once the league has called us at our port
-LAST = {}  # our last choice of a parity: a call that is sent again gets the same
+CHOICES = {}  # our last 32 choices of a parity: a call that is sent again gets the same
 LOCK = threading.Lock()  # held while we register: a call that comes early waits for the reply
 STARTED = time.monotonic()
 MAX_BODY = 4_000_000
 STOPS = {
-    401: "The league does not know our auth_token any more: start again to register again.",
+    401: "The league does not know our auth_token any more: start again to register anew.",
     409: "Another program fetches this player's messages now, so this one stops: run only one of them.",
 }
 
@@ -51,9 +51,10 @@ def answer(message):
         return {"message_type": "GAME_JOIN_ACK", "arrival_timestamp": now(), "accept": True}
     if kind == "CHOOSE_PARITY_CALL":
         asked = (str(message.get("auth_token")), str(message.get("conversation_id")))
-        if LAST.get("asked") != asked:
-            LAST.update(asked=asked, choice=choose(["even", "odd"], message))
-        return {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": LAST["choice"]}
+        choice = CHOICES.get(asked) or CHOICES.setdefault(asked, choose(["even", "odd"], message))
+        for oldest in list(CHOICES)[:-32]:
+            CHOICES.pop(oldest, None)
+        return {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": choice}
     if kind == "GAME_MOVE_CALL":
         move = {"move_type": message.get("move_type"), "choice": choose(message["valid_options"], message)}
         return {"message_type": "GAME_MOVE_RESPONSE", "game_type": message.get("game_type"), "move_data": move}

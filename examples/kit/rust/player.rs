@@ -20,9 +20,9 @@ const WITH_VALUE: [&str; 6] = ["name", "port", "league", "code", "endpoint", "ca
 
 /// What all threads know.
 struct Player {
-    me: Mutex<Value>,             // locked while we register: a call that comes early waits for the reply
-    last: Mutex<(String, Value)>, // our last choice of a parity: a call that is sent again gets the same
-    called: mpsc::SyncSender<()>, // gets a message once the league has called us at our port
+    me: Mutex<Value>,                     // locked while we register: a call that comes early waits for the reply
+    choices: Mutex<Vec<(String, Value)>>, // our last 32 choices of a parity: a call that is sent again gets the same
+    called: mpsc::SyncSender<()>,         // gets a message once the league has called us at our port
     started: Instant,
 }
 
@@ -40,11 +40,14 @@ fn answer(player: &Player, message: &Value) -> Result<Option<Value>, Refused> {
         "GAME_INVITATION" => json!({"message_type": "GAME_JOIN_ACK", "arrival_timestamp": now(), "accept": true}),
         "CHOOSE_PARITY_CALL" => {
             let asked = format!("{} {}", message["auth_token"], message["conversation_id"]);
-            let mut last = player.last.lock().unwrap_or_else(|broken| broken.into_inner());
-            if last.0 != asked {
-                *last = (asked, choose(&[json!("even"), json!("odd")], message));
-            }
-            json!({"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": last.1})
+            let mut choices = player.choices.lock().unwrap_or_else(|broken| broken.into_inner());
+            let kept = choices.iter().find(|one| one.0 == asked).map(|one| one.1.clone());
+            let choice = kept.unwrap_or_else(|| {
+                choices.insert(0, (asked, choose(&[json!("even"), json!("odd")], message)));
+                choices.truncate(32);
+                choices[0].1.clone()
+            });
+            json!({"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": choice})
         }
         "GAME_MOVE_CALL" => {
             let options = message["valid_options"].as_array().filter(|options| !options.is_empty());
@@ -325,8 +328,8 @@ fn main() {
     let (name, league) = (&options["name"], &options["league"]);
     let wait: f64 = options["call-wait"].parse().unwrap_or_else(|_| stop("--call-wait is a number of seconds", 2));
     let (called, first_call) = mpsc::sync_channel(1);
-    let last = Mutex::new((String::new(), NOBODY));
-    let player = Arc::new(Player { me: Mutex::new(NOBODY), last, called, started: Instant::now() });
+    let choices = Mutex::new(Vec::new());
+    let player = Arc::new(Player { me: Mutex::new(NOBODY), choices, called, started: Instant::now() });
     let games = known.get("game_types").cloned().unwrap_or(json!(["even_odd"]));
     let mut meta = Map::new();
     meta.extend([("display_name".into(), json!(name)), ("version".into(), json!("1.0.0"))]);
@@ -361,9 +364,9 @@ fn main() {
     let shown = endpoint.as_ref().unwrap_or(&inbox_or_none);
     println!("READY {} {} auth_token: {}", shown, words(&me["player_id"]), words(&me["auth_token"]));
     if let Some(endpoint) = endpoint {
-        let called = (options.contains_key("listen") || inbox.is_none())
+        let only_listens = (options.contains_key("listen") || inbox.is_none())
             || first_call.recv_timeout(Duration::from_secs_f64(wait)).map(|_| println!("The league calls {}", endpoint)).is_ok();
-        while called {
+        while only_listens {
             thread::park();
         }
         println!("The league has not called {} for {} s: its messages are fetched as well", endpoint, wait);

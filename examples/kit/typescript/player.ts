@@ -20,8 +20,8 @@ const known = existsSync(file) ? object(JSON.parse(readFileSync(file, 'utf8'))) 
 const given = readOptions();
 
 let me: Message = {};
-let last: { asked?: string; choice?: Json } = {}; // our last choice of a parity: a call that is sent again gets the same
-let called: () => void; // once the league has called us at our port
+const choices = new Map<string, Json>(); // our last 32 choices of a parity: a call that is sent again gets the same
+let called: () => void; // to be called once the league has called us at our port
 const firstCall = new Promise<boolean>((resolve) => { called = () => resolve(true); });
 let asking: Promise<void> = Promise.resolve(); // while we register: a call that comes early waits for the reply
 const started = Date.now();
@@ -96,8 +96,10 @@ function answer(message: Message): Message | null {
       return { message_type: 'GAME_JOIN_ACK', arrival_timestamp: now(), accept: true };
     case 'CHOOSE_PARITY_CALL': {
       const asked = `${message.auth_token} ${message.conversation_id}`;
-      if (last.asked !== asked) last = { asked, choice: choose(['even', 'odd'], message) };
-      return { message_type: 'CHOOSE_PARITY_RESPONSE', parity_choice: last.choice };
+      if (!choices.has(asked)) choices.set(asked, choose(['even', 'odd'], message));
+      const [oldest] = choices.keys();
+      if (oldest && choices.size > 32) choices.delete(oldest);
+      return { message_type: 'CHOOSE_PARITY_RESPONSE', parity_choice: choices.get(asked) };
     }
     case 'GAME_MOVE_CALL': {
       if (!Array.isArray(message.valid_options)) throw new Refused(-32602, 'valid_options is missing');

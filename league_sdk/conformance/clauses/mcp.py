@@ -43,4 +43,4 @@ RESULTS = Rule(
     _("They are as MCP has them."),
     _("{wrong}. The league reads it all the same; clients of MCP may not."), TOLERATED, for_some=True)
 # fmt: on
-"""Whether they can read what a tool answers."""
+"""Whether clients of MCP can read what a tool answers."""

@@ -82,7 +82,7 @@ _REFEREE = table(
         _("It does."), _("It was missing or another's: the league takes no result without it.")),
     Rule(
         "illegal.error", _("It says that a choice was illegal"),
-        _("GAME_ERROR with E004 to the player that said EVEN."),
+        _("GAME_ERROR with E004 to the player that made the illegal choice."),
         "004 2.9.3 table 6, 4.10.2", DID, _("PLAYER_A was not told why its choice did not count."), TOLERATED),
     Rule(
         "illegal.again", _("It asks again after an illegal choice"),

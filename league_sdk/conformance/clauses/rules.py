@@ -2,7 +2,9 @@
 
 Most rules have words for yes and for no; the check finds out which. The words have placeholders: those of every
 exchange (``{ms}``, ``{status}``, ``{failure}``, and ``{said}`` for what was answered), and those that the check fills
-in for the rule. The other rules name a function that judges an exchange (:mod:`league_sdk.conformance.judgements`).
+in for the rule. Other rules name a function that judges an exchange (:mod:`league_sdk.conformance.judgements`), or the
+type of a message that is compared with the documents.
+
 All words are marked for the translators of the site (:mod:`league_sdk.protocol.sentences`).
 """
 
@@ -82,7 +84,7 @@ def table(*rules: Rule) -> dict[str, Rule]:
 
 
 def in_all(name: str, title: str, expected: str, source: str) -> Rule:
-    """A rule about something in all answers. The first deviation is tolerated, with a reason that describes it."""
+    """A rule about something in all answers. Deviations are tolerated; the reason describes the first one."""
     return Rule(name, title, expected, source, _("In all {answers} answers."))
 
 

@@ -86,7 +86,7 @@ def _judge_tools(talk: Talk, server: Server) -> None:
 
 
 def _judge_result(talk: Talk, server: Server) -> None:
-    """Judge the first answer of one of its tools."""
+    """Judge the first answer of the check, if a tool gave it."""
     answer = talk.first_answer
     if answer is None or not answer.calls_tool:
         return

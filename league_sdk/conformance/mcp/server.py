@@ -30,7 +30,8 @@ class Server:
     """What an agent answered as a server of MCP.
 
     Attributes:
-        memory: what it was found to be, as the league finds it.
+        line: sends the check's requests to the agent.
+        memory: what its discovery, which is also the league's, found out about it.
         exchanges: the last exchange of each method.
         session_id: as it gave it with its answer to ``initialize``, whatever that is; None without.
         other_id: a session id that came with a later answer, and is another; None without.
@@ -67,7 +68,7 @@ class Server:
             Stopped: the time of the check is used up, or the agent is due in a match.
             CallFailed: no answer came.
         """
-        reply, exchange = await self.line.post(body, holder=self.memory, limit_s=limit_s, headers=headers)
+        reply, exchange = await self.line.post(body, session_in=self.memory, limit_s=limit_s, headers=headers)
         self.exchanges[str(body["method"])] = exchange
         session_id = reply.headers.get(session.ID_HEADER)
         if body["method"] == INITIALIZE:
@@ -77,7 +78,9 @@ class Server:
         return reply
 
     async def call(self, agreed: Session | None, method: str, params: Mapping[str, Any], limit_s: float) -> Exchange:
-        """Send a request in a session, or as a stateless one.
+        """Send a request, in a session or stateless.
+
+        The headers of a stateless one repeat the arguments for which the server's list of tools asks that.
 
         Raises:
             Stopped, CallFailed: as :meth:`post`.
@@ -88,13 +91,13 @@ class Server:
 
 
 async def find_out(line: Line) -> Server:
-    """Find out what an agent is, as the league finds it.
+    """Find out what an agent is, by the same discovery as the league.
 
     Raises:
         Stopped: as :meth:`Server.post`.
     """
-    server = Server(line, Memory(stays=line.memory.stays))
-    # A server that did not answer in time stays unknown: the next caller may ask it again.
+    server = Server(line, Memory(behind_gateway=line.memory.behind_gateway))
+    # A server that did not answer in time stays unknown: a referee or the conductor may find out when it calls.
     with suppress(CallFailed):
         await discover(server.post, server.memory, line.next_id, limit_s=LIMIT_S)
     line.end_session_later(server.memory)
@@ -109,7 +112,8 @@ async def in_each_era(server: Server) -> tuple[Server, ...]:
     """
     if not server.is_stateless:
         return (server,)
-    other = Server(server.line, Memory(stays=server.memory.stays))
+    # The handshake era repeats no arguments in headers.
+    other = Server(server.line, Memory(behind_gateway=server.memory.behind_gateway))
     send = session.sender(other.post, limit_s=LIMIT_S, now=time.monotonic)
     with suppress(CallFailed):
         opened = await session.open_session(send, server.line.next_id)

@@ -22,7 +22,7 @@ from league_sdk.protocol.inbox import (
     Way,
 )
 from league_sdk.transport.client import Broken, CallFailed, Client, NotReached, Reply
-from league_sdk.transport.relayed import not_connected, reply_of, too_large, unanswered
+from league_sdk.transport.relayed import league_away, not_connected, reply_of, too_large, unanswered
 
 RETRY_INTERVAL_S = 0.3
 """The pause between two tries to reach the league manager, which may be restarting."""
@@ -32,7 +32,6 @@ _REFUSED = (400, 413)
 """HTTP statuses of a league manager that works but does not take the message: made for an agent's own tools, it may be
 too large or too deep."""
 _NOT_TAKEN = "the league manager did not take the message as the player's tools need it (HTTP {status})"
-_LEAGUE_AWAY = "the league manager, which hands messages to this player, could not be reached"
 
 
 class Post(Protocol):
@@ -73,7 +72,7 @@ class InboxLine:
 
         Raises:
             TimedOut: E001; the player took the message and did not answer.
-            NotReached, Broken: E009. With the cause LEAGUE the league manager could not be reached.
+            NotReached, Broken: E009. With the cause LEAGUE the league manager could not be reached, or stood still.
         """
         ends_at = self._clock.monotonic() + limit_s
         through_inbox = partial(self._through_inbox, seat, message, headers, ends_at)
@@ -102,7 +101,7 @@ class InboxLine:
         while True:
             left_s = ends_at - self._clock.monotonic()
             if left_s <= 0:
-                raise _league_away() if interrupted else unanswered()
+                raise league_away() if interrupted else unanswered()
             try:
                 limits = {LIMIT_HEADER: f"{left_s:.3f}", GRACE_HEADER: f"{min(grace_s, left_s / 2):.3f}"}
                 reply = await self._deliver(seat, message, {**headers, **limits}, left_s)
@@ -116,12 +115,13 @@ class InboxLine:
             if reply is not None and not outcome and reply.status in _REFUSED and isinstance(reply.body, Mapping):
                 raise Broken(_NOT_TAKEN.format(status=reply.status), connected=True, way=Way.INBOX)
             if not outcome:
-                # The league manager is restarting or overloaded. What the player answers meanwhile is lost.
+                # The league manager is restarting or overloaded, or one of its processes stands still. What the player
+                # answers meanwhile is lost.
                 interrupted = True
                 await self._clock.sleep(min(RETRY_INTERVAL_S, left_s))
                 continue
             if interrupted:
-                raise _league_away()
+                raise league_away()
             raise not_connected() if outcome == Outcome.NOT_CONNECTED else unanswered()
 
     async def _deliver(self, seat: Seat, message: Any, headers: Mapping[str, str], limit_s: float) -> Reply:
@@ -141,7 +141,3 @@ def for_relays(url: str, headers: Mapping[str, str] | None) -> dict[str, str]:
     target = urlsplit(url)
     path = target.path if target.scheme == SCHEME else ""
     return {**(headers or {}), **({PATH_HEADER: path} if path else {})}
-
-
-def _league_away() -> NotReached:
-    return NotReached(_LEAGUE_AWAY, connected=False, cause=Cause.LEAGUE, way=Way.INBOX)

@@ -128,8 +128,9 @@ class PlayerLine:
     def _with_excuse(self, result: CallResult, begun: float, limit_s: float) -> CallResult:
         """The result; with an excuse if this side failed, for which only its own measurements are evidence.
 
-        A deadline is excused if the judging loop was late, and a call that could not be made if this machine finds no
-        network. That other agents are silent too proves nothing, as they may have agreed on it (ruling, section 12).
+        A deadline is excused if the canary found this side late, and a call that could not be made if this machine
+        finds no network. That other agents are silent too proves nothing, as they may have agreed on it (ruling,
+        section 12).
         """
         unanswered = result.error_code is not None or accepted(result.message) is False
         result = self._without_network(result)
@@ -155,7 +156,7 @@ class PlayerLine:
         if result.error_code is not None and result.cause is Cause.LEAGUE:
             # Only the way through an inbox leads through the league manager.
             return replace(result, excuse=str(result.problem))
-        if result.error_code is None or not (result.cut_off or result.cause in _PERHAPS_OURS):
+        if result.error_code is None or not (result.maybe_offline or result.cause in _PERHAPS_OURS):
             return result
         evidence = self._probe()
         if evidence:
@@ -180,9 +181,9 @@ class PlayerLine:
 
     def _memory(self, seat: Seat) -> Memory:
         memory = self._memories.get(_key(seat))
-        if memory is None or (memory.dialect, memory.stays) != (seat.dialect, seat.stays):
+        if memory is None or (memory.dialect, memory.behind_gateway) != (seat.dialect, seat.behind_gateway):
             # A player not called before, or one whose dialect, or whose host's mark as a gateway, has changed.
-            memory = self._memories[_key(seat)] = Memory(dialect=seat.dialect, stays=seat.stays)
+            memory = self._memories[_key(seat)] = Memory(dialect=seat.dialect, behind_gateway=seat.behind_gateway)
             while len(self._memories) > MAX_MEMORIES:
                 del self._memories[next(iter(self._memories))]
         # What other referees have found out meanwhile.
@@ -256,7 +257,7 @@ class PlayerLine:
         """Send a request. If this is cancelled because a callback has arrived, let the request end by itself."""
         post, now = partial(self._post, seat, proposal.url), self._clock.monotonic
         call = session.through(post, proposal.body, memory, self._next_id, limit_s=limit_s, now=now)
-        self._sessions.use(memory, proposal.url)
+        self._sessions.use(memory, proposal.url, limit_s=limit_s)
         task = asyncio.create_task(call)
         self._requests.add(task)
         task.add_done_callback(self._forget_request)

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class JudgingClient:
-    """The judging process as the door sees it, at the other end of a pipe (a ``Judging`` of ``http.py``).
+    """The judging process as the door sees it, at the other end of a pipe (a ``Judging`` of ``answering.py``).
 
     Args:
         pipe: leads to the judging process.
@@ -112,7 +112,7 @@ async def run(sockets: list[socket.socket]) -> None:
     listener = Listener(cast("web.Server", runner.server), max_connections=max_connections, budgets=budgets)
     for listening in sockets:
         await listener.open(listening)
-    collector.settle()
+    collector.exempt_loaded_objects()
     await judging.listen()
     listener.close()
 

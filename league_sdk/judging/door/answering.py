@@ -74,6 +74,7 @@ def error_message(error: LeagueError, request: inbound.Inbound | None, referee_i
     data = clean(league_error(error, original_message_type=request.name[:MAX_ID_CHARS] if request else None))
     return envelope(
         data.pop("message_type"),
+        # Before a referee has registered it has no id; LEAGUE_ERROR is the league manager's message (004 4.10.1).
         sender=f"referee:{referee_id}" if referee_id else LEAGUE_MANAGER,
         conversation_id="conv-error",
         now=datetime.now(UTC),

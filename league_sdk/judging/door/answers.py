@@ -25,19 +25,19 @@ class OfMatch(TypedDict):
     league_id: Annotated[str, says("The league.")]
     match_id: Annotated[str, says("The match.")]
     attempt: Annotated[int, says("Which attempt was decided.")]
-    at: Annotated[str | None, says("When the step was reached, in UTC; null if it was left out.")]
+    at: Annotated[str | None, says("When the step was reached, in UTC; null if this referee did not take it.")]
 
 
 class Choices(OfMatch):
     """The step collect_choices."""
 
     step: Annotated[Literal["COLLECTING_CHOICES"], says("The state of the match.")]
-    choices: Annotated[Any, says("What each player chose, by id; null in a game in turns.")]
+    choices: Annotated[Any, says("What each player chose, by id: its choice, or its moves.")]
     moves: Annotated[list[list[Any]], says("Player and move in order, of a game in turns.")]
 
 
 class Draw(OfMatch):
-    """The step draw_number; null where nothing was drawn. A game fills in what it draws."""
+    """The step draw_number; null: number and parity if nothing was drawn, seed and play if the match has no seed."""
 
     step: Annotated[Literal["DRAWING_NUMBER"], says("The state of the match.")]
     drawn_number: Annotated[Any, says("The number.")]

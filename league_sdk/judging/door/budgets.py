@@ -1,8 +1,9 @@
 """How many requests and bytes a referee's door takes, and from whom (decision 13).
 
 A seat in play has a budget of its own. A request counts against it if it comes to the path that only the seat's player
-was told, or has that player's auth_token in its head. The league manager sends its token in the head of a request, and
-has no budget. All others share one budget, of which one address gets only a part.
+was told, or has that player's auth_token in a header. The league manager sends its token in a header, too, and has no
+budget. Who asks for /health or /metrics has a budget for each address. All others share one budget, of which one
+address gets only a part.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ class Budgets:
         return secret if secret in self._seats else ""
 
     def caller(self, path: str, authorization: str) -> str:
-        """The caller of a request, from its head alone: a seat's secret, LEAGUE, MONITOR or STRANGER."""
+        """The caller of a request, from its path and its header alone: a seat's secret, LEAGUE, MONITOR or STRANGER."""
         scheme, _, token = authorization.strip().partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if self.is_league(token):

@@ -19,7 +19,7 @@ from league_sdk.protocol.errors import TooOften, league_error
 
 _BEARER = re.compile(rb"\r\n(?i:authorization):[ \t]*(?i:bearer)[ \t]+([^ \t\r\n]+)")
 MAX_HEAD_BYTES = 16 * 1024
-"""A head that is longer belongs to a stranger; the server itself refuses such heads."""
+"""As much of a head is searched for its caller here, before it is parsed; the server itself takes longer heads."""
 REFUSED = TooOften("Too much comes from here: try again in a moment.", retry_after_s=1)
 _REFUSAL = rpc.dumps(
     rpc.error(None, REFUSED.rpc_code, REFUSED.message, league_error(REFUSED, original_message_type=None))
@@ -178,13 +178,13 @@ class Listener:
         """A connection sent something.
 
         Args:
-            caller: who is calling; empty while that is not known.
+            caller: who is calling.
         """
         if connection not in self._strangers and connection not in self._known:
             return
         caller_before = self._known.get(connection)
         self.closed(connection)
-        if not caller or self.budgets.kind(caller) not in (LEAGUE, SEAT):
+        if self.budgets.kind(caller) not in (LEAGUE, SEAT):
             self._strangers[connection] = None
             return
         self._known[connection] = caller

@@ -1,7 +1,7 @@
 """The HTTP side of a referee: reads requests within their budgets, and passes on to judging what it has to answer.
 
 It runs in a process of its own (``door/__main__.py``): whatever strangers send is read, parsed and refused here.
-Every refusal is JSON-RPC, whatever was sent (ruling, section 5).
+A message is refused in the dialect that it came in, and by a JSON-RPC error if it cannot be read (ruling, section 5).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from league_sdk.serving import check_length, post_of, respond, response, too_lar
 BODY_TIMEOUT_S = 10.0
 """How long a body may take to arrive; the same as at the site itself."""
 HEALTH_CACHED_S = 0.5
-"""Judging is asked for its health twice a second, however many callers want to know."""
+"""Judging is asked for its health at most twice a second, however many callers want to know."""
 HEALTH_TIMEOUT_S = 5.0
 
 
@@ -86,7 +86,7 @@ class DoorHandlers:
             self._answered[_name_of(exchange, mcp_reply), _outcome_of(exchange, mcp_reply)] += 1
         if exchange.reply.status == TooOften.http_status:
             answer = response(reply)
-            # The body was not read, so the next request on this connection would begin in the middle of it.
+            # Perhaps the body was not read: the next request on this connection would begin in the middle of it.
             answer.force_close()
             return answer
         return await respond(request, reply)
@@ -96,7 +96,7 @@ class DoorHandlers:
 
     async def health(self, request: web.Request) -> web.Response:
         """Answer 200 from registration until the referee leaves (000 section 8), and nothing about its matches."""
-        if refused := self._refuse_monitor(request):
+        if refused := self._refusal_of(request):
             return refused
         if self._health is None or (self._health.done() and time.monotonic() >= self._health_until):
             self._health = asyncio.create_task(
@@ -117,7 +117,7 @@ class DoorHandlers:
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Metrics for Prometheus; they need a key because they tell that matches are played."""
-        if refused := self._refuse_monitor(request):
+        if refused := self._refusal_of(request):
             return refused
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         call = self._call(request)
@@ -133,12 +133,12 @@ class DoorHandlers:
 
     async def not_found(self, request: web.Request) -> web.Response:
         """Answer 404, within a budget as well."""
-        if refused := self._refuse_monitor(request):
+        if refused := self._refusal_of(request):
             return refused
         return web.json_response({"error": "Messages are sent by POST to /mcp."}, status=404)
 
-    def _refuse_monitor(self, request: web.Request) -> web.Response | None:
-        """The refusal of a caller that monitors too often; None if it may go on."""
+    def _refusal_of(self, request: web.Request) -> web.Response | None:
+        """The refusal of a request beyond its caller's budget; None if it may go on."""
         call = self._call(request)
         room = self._budgets.take_request(call.caller, call.address)
         return None if room else _too_many_requests()
@@ -206,7 +206,7 @@ def application(judging: Judging, budgets: Budgets, *, body_timeout_s: float = B
     app.router.add_get("/health", handlers.health)
     app.router.add_get("/metrics", handlers.metrics)
     # A seat's path ends in its secret, whatever stands before it; when the match is over, its callers are strangers.
-    # Paths count in any case, as some agents write /MCP.
+    # Upper and lower case do not matter, as some agents write /MCP.
     for path in ("/", "/mcp", "/mcp/", r"/{mcp:[mM][cC][pP]}", r"/{mcp:[mM][cC][pP]}/", rf"/mcp/{_SEAT}"):
         app.router.add_route("*", path, handlers.mcp)
     app.router.add_route("*", rf"/{{before:.*}}/{_SEAT}", handlers.mcp)

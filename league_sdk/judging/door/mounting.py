@@ -48,10 +48,11 @@ async def answer(server: McpServer, call: Call, method: str, headers: Mapping[st
             {name.lower(): value for name, value in headers.items()},
             post.body,
             principal=tokens.digest(token.strip()) if scheme.lower() == "bearer" else "",
-            # A known caller has sessions and streams of its own; strangers at one address share theirs.
+            # A known caller has sessions and streams of its own; strangers of one network share theirs.
             caller=call.caller if known else network_of(call.address),
             scope=call,
-            # All work is done within the budget that the request has (budgets.py); only a stream outlives the request.
+            # Answered in one piece unless the client may get a stream, which alone may outlive the request's budget
+            # (budgets.py).
             at_once=post.decoded is not NOT_DECODED and is_answered_at_once(post.decoded),
             decoded=post.decoded,
         )

@@ -12,7 +12,11 @@ from league_sdk.protocol import errors, rpc
 from league_sdk.protocol.errors import InternalError, LeagueError
 
 MAX_FRAME_BYTES = 1 << 20
-"""A body has at most 64 KiB and a frame adds little, so a larger frame is an error of ours."""
+"""A larger frame is an error of ours.
+
+A frame of the door holds one body, which has at most 64 KiB. The largest ones of the judging process are the metrics,
+and its state, which takes some 150 bytes for each seat in play.
+"""
 
 Frame = dict[str, Any]
 

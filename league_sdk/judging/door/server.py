@@ -30,7 +30,10 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 MAX_WRONG_KEYS, WRONG_KEYS_WINDOW_S = 100, 600
-"""Wrong keys that are checked in this many seconds; a Prometheus with an old key sends fewer."""
+"""Wrong keys that are checked in this many seconds.
+
+A Prometheus with an old key sends fewer, unless it asks every six seconds or more often.
+"""
 
 
 class WrongKeys:
@@ -54,7 +57,7 @@ class WrongKeys:
         return math.ceil(left) if left > 0 and self._count >= MAX_WRONG_KEYS and tokens.is_guessable(key) else 0
 
     def add(self, key: str) -> None:
-        """Count a wrong key; the first one begins the window."""
+        """Count a wrong key if it is guessable; the first one begins the window."""
         if not tokens.is_guessable(key):
             return
         now = self._clock()
@@ -69,7 +72,7 @@ class RefereeServer:
     Args:
         referee: plays the matches.
         link: knows the referee's id and the league manager's token.
-        keys: for /metrics; nobody may read them without a key.
+        keys: each of them opens /metrics; without any, nobody may read the metrics.
     """
 
     def __init__(self, referee: Referee, link: LeagueLink, keys: Collection[str] = ()) -> None:
@@ -146,7 +149,7 @@ class RefereeServer:
         return self._handlers[name](message)
 
     def _health(self, message: dict[str, Any]) -> dict[str, Any]:
-        """``status`` (``ok`` when it plays), ``agent_id``, ``version`` and ``uptime`` in seconds."""
+        """``status`` (``ok`` from registration to leaving), ``agent_id``, ``version`` and ``uptime`` in seconds."""
         return {
             "status": "draining" if self._referee.draining else "ok" if self.referee_id else "starting",
             "agent_id": self.referee_id or None,

@@ -100,7 +100,7 @@ _TOOLS: tuple[DeclaredTool, ...] = (
     DeclaredTool("list_tools", "Tools", "This list."),
 )
 TOOLS = tuple(replace(tool, output_schema=SCHEMAS[tool.name]) for tool in _TOOLS)
-"""Everything that this referee takes."""
+"""The tools that this referee lists. The league manager also calls start_matches."""
 
 
 def list_tools() -> dict[str, Any]:

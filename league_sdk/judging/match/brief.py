@@ -46,7 +46,7 @@ class Seat:
         standings: ``your_standings``.
         joined_before: it accepted in an earlier attempt.
         suspended: it gets one invitation, without retries (ruling, section 8).
-        stays: it is behind a gateway, where another path is another program.
+        behind_gateway: it is behind a gateway, where another path is another program.
         spoken: by message type, the dialect that it was seen to understand.
         inbox_key: the key with which the league manager takes messages for the player's inbox; empty if it has none.
         dials_out: the player had a poll or a socket open when the match was given out.
@@ -68,7 +68,7 @@ class Seat:
     standings: Annotated[Standings, Field(validation_alias="your_standings")]
     joined_before: Flag = False
     suspended: Flag = False
-    stays: Flag = False
+    behind_gateway: Annotated[Flag, Field(validation_alias="stays")] = False
     spoken: dict[str, StrictStr] = field(default_factory=dict)
     inbox_key: StrictStr = ""
     dials_out: Flag = False
@@ -112,7 +112,7 @@ class Brief:
         draw_commitment: the SHA-256 of the seed, as the players are told it.
         play: 1, and one more for each replay that the instructor ordered.
         moves: the moves that earlier attempts recorded, in order, each as player and move.
-        excused: how many tries of this match have not counted so far.
+        excused: how many tries of this match a failure of a referee spoilt in earlier attempts.
         sealed: the verdict that has to be told; None for a match that has to be played.
     """
 
@@ -178,7 +178,7 @@ class Brief:
     def endpoint_for(self, seat: Seat) -> str:
         """The endpoint of this referee for the player at one seat; nobody else is told its path.
 
-        A referee that dials out gives the league manager's address, which has no such paths.
+        If answers are ``relayed``, it is the league manager's, which has no such paths.
         """
         if self.relayed:
             return self.referee_endpoint

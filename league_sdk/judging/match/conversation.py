@@ -136,8 +136,8 @@ class Conversation:
         notes, way = [*result.notes], result.wire[-1].get("way") if result.wire else None
         if result.message:
             notes += self._oddities(seat, result, answer_type)
-            # A POST of a player's own and an answer through an inbox may come from anywhere; the reply to a call
-            # comes from the address that was called.
+            # A token that was given to somebody who only named this address is proven once the address itself answers
+            # with it. A POST of a player's own and an answer through an inbox may come from any machine.
             if (
                 result.http_status is not None
                 and not way

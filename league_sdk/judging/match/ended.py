@@ -16,7 +16,7 @@ from league_sdk.protocol.states import MatchState
 
 @dataclass(frozen=True, slots=True)
 class EndedMatch:
-    """A match whose players have received GAME_OVER.
+    """A match whose players were sent GAME_OVER.
 
     Attributes:
         league_id, match_id, attempt: of the attempt that was decided.
@@ -38,7 +38,7 @@ class EndedMatch:
 
     @classmethod
     def of(cls, brief: Brief, verdict: Verdict, log: MatchLog, at: datetime) -> EndedMatch:
-        """A match at the moment when GAME_OVER was delivered.
+        """A match after GAME_OVER was sent.
 
         Args:
             brief: the brief of the attempt that sent GAME_OVER; the verdict may be an earlier attempt's.
@@ -57,7 +57,8 @@ class EndedMatch:
                 if digest not in seat.unproven or log.proofs.get(seat.player_id) == digest
             ),
             game_result(brief, verdict),
-            [list(move) for move in log.moves],
+            # Who only tells a sealed verdict has played no move: the league manager has sent those on record.
+            [list(move) for move in log.moves or brief.moves],
             {step["state"]: step["at"] for step in log.steps} | {MatchState.FINISHED: at.isoformat()},
         )
 
@@ -73,7 +74,7 @@ class EndedMatch:
         return self._step(MatchState.COLLECTING_CHOICES, choices=self.result.get("choices"), moves=self.moves)
 
     def draw(self) -> dict[str, Any]:
-        """The step draw_number: the number, its parity and what it was drawn from; null where nothing was drawn."""
+        """The step draw_number: the number and its parity, null where nothing was drawn; the seed and the play."""
         names = ("drawn_number", "number_parity", "draw_seed", "play")
         return self._step(MatchState.DRAWING_NUMBER, **{name: self.result.get(name) for name in names})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from league_sdk import match_messages
+from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.fault import Fault
 from league_sdk.judging.match.brief import Brief, Seat
 from league_sdk.judging.match.broken_off import MachineFailed
@@ -80,7 +81,7 @@ class Safe(Protocol):
 
 
 def decide(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) -> Verdict:
-    """The result of an attempt: the game's own, or a technical loss for the faults."""
+    """The result of an attempt: the game's own; for faults a technical loss, or CANCELLED if the league wants that."""
     outcome = game.outcome(state)
     if outcome is not None and not faults:
         status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
@@ -138,28 +139,26 @@ async def send_game_over(talk: Conversation, verdict: Verdict, attempt: int, con
         conversation_id: the id of that attempt, if it was an earlier one.
 
     Raises:
-        MachineFailed: this machine could not call a player, and the verdict is sealed.
+        MachineFailed: a player could not be called, by no fault of its own, and the verdict is sealed.
     """
     brief = talk.brief
     result = game_result(brief, verdict)
 
-    async def send(seat: Seat) -> str:
-        excuse = ""
-        for _ in range(2):
-            now = talk.clock.now()
-            message = match_messages.game_over(
-                brief.to(seat), now=now, attempt=attempt, result=result, conversation_id=conversation_id
-            )
-            delivery = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
-            excuse = delivery.excuse
-            if delivery.connected:
-                break
-        return excuse
+    async def send(seat: Seat) -> CallResult:
+        first = await send_once(seat)
+        return first if first.connected else await send_once(seat)
 
-    excuses = [excuse for excuse in await gather_or_cancel(*(send(seat) for seat in brief.seats)) if excuse]
-    if excuses and brief.seals and brief.sealed is None:
+    async def send_once(seat: Seat) -> CallResult:
+        message = match_messages.game_over(
+            brief.to(seat), now=talk.clock.now(), attempt=attempt, result=result, conversation_id=conversation_id
+        )
+        return await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
+
+    deliveries = await gather_or_cancel(*(send(seat) for seat in brief.seats))
+    excused = [delivery for delivery in deliveries if delivery.excuse]
+    if excused and brief.seals and brief.sealed is None:
         # The verdict is sealed, so another referee can send GAME_OVER.
-        raise MachineFailed(excuses[0])
+        raise MachineFailed(excused[0])
 
 
 async def gather_or_cancel(*work: Coroutine[Any, Any, T]) -> list[T]:

@@ -26,7 +26,7 @@ class MatchLog:
 
     Attributes:
         moves: in a game without hidden choices, player and move, in order.
-        excused: tries that did not count, and the evidence for it.
+        excused: tries that this side's own failure spoilt, with the evidence and whether each counted all the same.
         proofs: for each player, the hash of a token that the player's own address answered with.
         count: entries so far.
         on_entry: told each entry at once, also one that is withheld.
@@ -64,7 +64,7 @@ class MatchLog:
             self._on_change()
 
     def lock_in(self, player_id: str) -> None:
-        """A player has chosen a move; the log does not say which one."""
+        """A player has chosen a move; which one is not said here."""
         self.locked_in.append(player_id)
         self._on_change()
 

@@ -37,7 +37,9 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
     Returns the result to report.
 
     Raises:
-        MachineFailed: this machine has no network, so another referee has to play the match or to send GAME_OVER.
+        MachineFailed: a player could not be called, by no fault of its own: another referee has to play the match
+            or to send GAME_OVER.
+        Fenced: the match may be another referee's by now.
     """
     brief, log, clock = talk.brief, talk.log, talk.clock
     state = _resume(brief, game, log)
@@ -46,7 +48,7 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
     if not faults:
         log.set_state(MatchState.COLLECTING_CHOICES, clock.now())
         if not game.hidden:
-            # The empty board, before anyone has moved.
+            # The board before anyone has moved in this attempt.
             log.set_view(game.view(state, None))
         while not faults and game.outcome(state) is None:
             movers = game.to_move(state)
@@ -127,7 +129,7 @@ async def _invite_once(talk: Conversation, seat: Seat) -> Fault | None:
 
 
 async def _cancel_lost_attempt(talk: Conversation, seat: Seat) -> None:
-    """Send GAME_OVER for the lost attempt to a player that is still busy with it."""
+    """Send GAME_OVER for the lost attempt to a player that may still be busy with it."""
     brief = talk.brief
     result = {
         "status": ResultStatus.CANCELLED,

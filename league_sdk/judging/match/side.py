@@ -68,14 +68,14 @@ class RefereeSide:
         """Whether our own failure excuses a try; the number of excuses per match is limited (ruling, section 12).
 
         Raises:
-            MachineFailed: this machine has no network any more, and no attempt of the match was lost for that yet.
+            MachineFailed: too many tries have failed on our side, and this is the first attempt at the match.
         """
         brief, log = self.talk.brief, self.talk.log
         excused = brief.excused + len(log.excused)
         try_counts = excused >= MAX_EXCUSED_TRIES
         if try_counts and not result.connected and brief.attempt == 1:
             # Only in the first attempt: if a second referee has no network either, the try counts.
-            raise MachineFailed(result.excuse)
+            raise MachineFailed(result)
         if excused <= MAX_EXCUSED_TRIES:
             log.excused.append(
                 {

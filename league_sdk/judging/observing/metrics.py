@@ -70,12 +70,12 @@ _METRICS: list[Metric] = []
 
 MATCHES_IN_PLAY = Metric("gauge", "matches_in_play", "Matches that are being played.")
 MATCHES = Metric(
-    "counter", "matches_total", "Attempts that ended here: ok, or the cause for which one has no result.", "outcome"
+    "counter", "matches_total", "Attempts reported (ok), or handed back after a failure (its cause).", "outcome"
 )
 CALLS = Metric(
     "counter",
     "calls_total",
-    "Messages to players: ok, or the cause for which there was no answer.",
+    "Messages to players: ok, or the cause or code of the error when there was no usable answer.",
     "message_type",
     "outcome",
 )

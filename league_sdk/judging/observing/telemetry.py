@@ -31,10 +31,12 @@ def asking(player_id: str, message_type: str) -> Iterator[None]:
 
 
 def ended(cause: str = "") -> None:
-    """The match of this task is over.
+    """The attempt at a match was reported, or failed and is handed back.
+
+    One that is given up, or handed back because the referee leaves, is not counted.
 
     Args:
-        cause: why it has no result; empty if the result was reported.
+        cause: whose failure it was; empty if the result was reported.
     """
     metrics.MATCHES.add(cause or metrics.OK)
     if cause:
@@ -46,10 +48,10 @@ def ended(cause: str = "") -> None:
 def answered(
     player_id: str, message_type: str, *, seconds: float, error_code: str | None, cause: str | None, status: int | None
 ) -> None:
-    """A player answered a message, or did not.
+    """A player answered a message, or gave no usable answer.
 
     Args:
-        message_type: the type of the message that it was sent.
+        message_type: the type of the message that it was sent; for an answer by a POST of its own, that of the answer.
         error_code: E-code when there was no usable answer.
         cause: whose fault that is, if the code does not say it all.
         status: the status of the HTTP answer.
@@ -67,7 +69,7 @@ def answered(
             "cause": cause if error_code else None,
             "status": status,
         }
-        logger.info("no answer to %s" if error_code else "%s was answered", message_type, extra=extra)
+        logger.info("no usable answer to %s" if error_code else "%s was answered", message_type, extra=extra)
 
 
 def called(message_type: str, error_code: str, seconds: float, message: Mapping[str, Any]) -> None:

@@ -31,22 +31,22 @@ logger = logging.getLogger(__name__)
 Key = tuple[str, str, int]
 """League, match, attempt."""
 PROGRESS_INTERVAL_S = 0.1
-"""The shortest time between two progress reports: at most ten a second."""
+"""The time between two heartbeats while there is news; :meth:`Heartbeat.confirm` makes the next one earlier."""
 IDLE_INTERVAL_S = 2.0
-"""The time between two heartbeats of a referee without matches."""
+"""The longest time between two heartbeats, whether matches are in play or not."""
 MAX_TRANSCRIPT_BYTES = 40 * 1024
-"""The limit for transcripts in one report, well below the 64 KiB of a body."""
+"""The limit for transcripts in one heartbeat or result report, well below the 64 KiB of a body."""
 MAX_HEARTBEAT_BYTES = 60 * 1024
 MAX_MATCHES_BYTES = 40 * 1024
 """The limit for the matches with their boards in one heartbeat; the rest of the heartbeat is for transcripts."""
 GATHER_DELAY_S = 0.005
-"""How long a report waits for further matches to be included."""
+"""How long a heartbeat waits for further matches to be included."""
 SEALED, LOST, REFUSED = "sealed", "lost", "refused"
 """The answers to a reported match, besides "ok"."""
 CODES_NOT_ABOUT_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
-"""Errors that a report would get without its transcript as well."""
+"""Errors that a heartbeat or a result report would get without its transcript as well."""
 RETRY_INTERVAL_S = 0.5
-"""The pause after a report that was not accepted, unless a match changes earlier."""
+"""The pause after a heartbeat that was not accepted, unless a match changes earlier."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,12 @@ class RunningMatch:
         reported_at: when the last accepted heartbeat that reported it was sent; monotonic seconds.
         failed: if it ended without a result: whose side failed (REFEREE or LEAGUE), and how, in words. It waits to be
             handed back.
-        over: GAME_OVER was sent to its players; only the report is missing.
-        ended: the match after GAME_OVER was delivered to all players; None before.
+        over: GAME_OVER was sent to its players; only the report of its result is missing.
+        ended: the match after GAME_OVER was sent to all players; None before.
         seal: the verdict that waits to be sealed.
         sealed, refused: what the league manager answered to the seal.
-        waiters: set when a call with everything that is known now was accepted.
+        waiters: each is done once a heartbeat was accepted that has everything known when it began to wait, except
+            perhaps the transcript.
     """
 
     brief: Brief
@@ -81,7 +82,7 @@ class RunningMatch:
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
 
     def silent_s(self) -> float:
-        """Seconds since the last accepted report of this match."""
+        """Seconds since the last accepted heartbeat that reported this match was sent."""
         return self.clock.monotonic() - self.reported_at
 
     def left_s(self) -> float:
@@ -119,7 +120,7 @@ class Heartbeat:
         link: the line to the league manager.
         running: the matches in play; the referee adds and removes.
         clock: time.
-        interval_s: seconds between two reports while there is news.
+        interval_s: seconds between two heartbeats while there is news.
         lost: called for each match that belongs to another referee now.
         handed_back: called for each match that was handed back.
     """
@@ -149,17 +150,19 @@ class Heartbeat:
         self._sent_at = clock.monotonic()
 
     def start_match(self, brief: Brief, policy: EndpointPolicy) -> RunningMatch:
-        """A match begins; that it was given to us was a sign of life, too."""
+        """A match begins; its lease counts from now, as after a heartbeat."""
         log = MatchLog(lambda: self.mark_changed(brief.key))
         return RunningMatch(brief, policy, log, self._clock, reported_at=self._clock.monotonic())
 
     def mark_changed(self, key: Key) -> None:
-        """Note that a match has changed, so that the next report includes it."""
+        """Note that a match has changed, so that the next heartbeat includes it."""
         self._changed[key] = None
         self._news.set()
 
     async def confirm(self, match: RunningMatch) -> None:
-        """Return when a call that reports everything known now of a match was accepted; it is made at once.
+        """Return when a call that reports what is known now of a match was accepted; it is made at once.
+
+        Of a long transcript it may report a part only.
 
         If that does not happen in time, the referee gives the match up and cancels this wait.
         """
@@ -184,7 +187,7 @@ class Heartbeat:
         self._news.set()
 
     async def wait_until_due(self) -> None:
-        """Wait for news, for a quarter of a lease, or until an idle referee has to show that it is still there."""
+        """Wait for news, or until a match or the referee itself has to be reported although nothing is new."""
         # Each league has its own lease: the shortest one decides when a heartbeat is due.
         wait_s = min([self._idle_due_in_s(), *(match.due_in_s() for match in self._running.values())])
         if self._last_call_failed:
@@ -197,7 +200,7 @@ class Heartbeat:
         self._news.clear()
 
     async def send(self) -> None:
-        """Make one report of the matches that are due; if it does not arrive, the next report includes its entries.
+        """Make one heartbeat with the matches that are due; if it does not arrive, the next one includes its entries.
 
         Raises:
             CallFailed, Refused: it was not accepted.
@@ -231,7 +234,7 @@ class Heartbeat:
             matches = matches[reported:]
 
     async def report(self, matches: list[RunningMatch], *, state: str | None = None) -> int:
-        """Report as many of these matches as a body holds; the others count as changed.
+        """Make a heartbeat with as many of these matches as a body holds; the others count as changed.
 
         Args:
             matches: those to report.
@@ -273,7 +276,7 @@ class Heartbeat:
         return len(reported)
 
     def _items(self, matches: list[RunningMatch], state: str | None) -> list[dict[str, Any]]:
-        """What the report says of the first matches, as many as fit into it; without their transcripts."""
+        """What the heartbeat says of the first matches, as many as fit into it; without their transcripts."""
         items: list[dict[str, Any]] = []
         size = 0
         for match in matches:

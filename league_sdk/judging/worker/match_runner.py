@@ -69,7 +69,7 @@ class Dependencies:
         canary: says when a deadline that passed was our fault.
         new_line: makes a line to players.
         play_match: plays one attempt (:func:`league_sdk.judging.match.play.play_match`).
-        progress_interval_s: seconds between two progress reports.
+        progress_interval_s: seconds between two heartbeats while there is news.
         journal: logs each message of each match.
         orphaned: whether the site that started this process has ended; its matches then go to other referees.
     """
@@ -112,8 +112,8 @@ class MatchRunner:
         """Play a match, or announce its sealed verdict, and report the result.
 
         Raises:
-            Fenced: no heartbeat was accepted for too long.
-            MachineFailed: this machine can call nobody.
+            Fenced: the match may be another referee's by now.
+            MachineFailed: a player could not be called, by no fault of its own.
             SealRefused, Refused: the league manager does not take the verdict, or the result.
         """
         brief = match.brief

@@ -34,7 +34,7 @@ MAX_FORWARDED_CALLBACKS = 16
 
 
 MAX_FINISHED = 10_000
-"""Matches that are over and still known, so that a repeated start_match does not play them again."""
+"""Attempts that ended here, in any way, and are remembered: a repeated start_match does not play them again."""
 
 
 class Referee:
@@ -66,7 +66,7 @@ class Referee:
         self._clock = uses.clock
         self._canary = uses.canary or Canary(self._clock)
         self._running: dict[Key, RunningMatch] = {}
-        # The conversation of each match that is over.
+        # The conversation of each attempt that ended here, in any way.
         self._finished: dict[Key, str] = {}
         self.shown = MatchesShown(self._running)
         """What its players are shown of their matches."""
@@ -203,6 +203,7 @@ class Referee:
             OutOfTime: E001, it came after the verdict.
             InvalidFormat: E002, no such answer was asked for.
             InternalError: E009, too many are being forwarded at the moment.
+            LeagueError: the league manager refuses a forwarded answer.
         """
         identity = self._link.identity
         matches = [(match.brief, match.mailbox) for match in self._running.values()]
@@ -235,11 +236,11 @@ class Referee:
             self._end(match)
             raise
         except Fenced:
-            logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
+            logger.error("another referee may have the match by now: giving up %s", brief.match_id)
             self._end(match)
         except MachineFailed as error:
             logger.error("match %s of %s is handed back: %s", brief.match_id, brief.league_id, error)
-            self._fail(match, Cause.REFEREE, str(error))
+            self._fail(match, error.cause, str(error))
         except SealRefused:
             logger.error("the verdict of %s was not sealed", brief.match_id)
             self._fail(match, Cause.LEAGUE, str(note(Code.VERDICT_NOT_TAKEN)))
@@ -256,7 +257,7 @@ class Referee:
             self._end(match)
 
     def _fail(self, match: RunningMatch, cause: Cause, why: str) -> None:
-        """Have the next progress report hand a match back, so that it is played again."""
+        """Have the next heartbeat hand a match back, so that it is played again."""
         match.failed = (cause, why)
         telemetry.ended(cause)
         self._heartbeat.mark_changed(match.brief.key)
@@ -287,7 +288,11 @@ class Referee:
     # Heartbeat and leaving -------------------------------------------------------------------
 
     async def keep_reporting(self) -> None:
-        """Report progress until cancelled; give up each match of which no report was accepted for too long."""
+        """Make heartbeats until cancelled; give up each match that no accepted heartbeat has reported for too long.
+
+        Raises:
+            Refused: the league manager rejects this referee when it registers again.
+        """
         while True:
             await self._heartbeat.wait_until_due()
             try:
@@ -296,6 +301,7 @@ class Referee:
                 logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
             except Refused as error:
                 logger.warning("the league manager refuses our progress: %s", error)
+                # It does not know our token (E012) or us (E013).
                 if error.error_code in ("E012", "E013"):
                     await self._register_again()
             for key, match in list(self._running.items()):
@@ -310,7 +316,7 @@ class Referee:
         await self._link.register()
 
     async def drain(self, patience_s: float) -> None:
-        """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
+        """Take no new match, wait ``patience_s`` seconds for those in play to end, hand the others back."""
         self._heartbeat.leave()
         try:
             async with asyncio.timeout(patience_s):

@@ -45,8 +45,7 @@ class MatchesShown:
 
         Raises:
             TokenMissing: E011, no auth_token.
-            InvalidFormat: no such match here.
-            TokenInvalid: E012, it is not that of a player of the match.
+            InvalidFormat: E002, the asker plays no such match here, whether others play it or not.
         """
         match = self._in_play(question)
         if match is None:
@@ -68,8 +67,9 @@ class MatchesShown:
 
         Raises:
             TokenMissing: E011, no auth_token.
-            InvalidFormat: GAME_OVER is not delivered to all players yet, or there is no such match here.
-            TokenInvalid: E012, the match is in play, and this is not the token of a player of it, or it is not proven.
+            InvalidFormat: GAME_OVER is not sent to all players yet, or the caller played no such match here.
+            TokenInvalid: E012, GAME_OVER is sent and the result not reported yet, and the player has not answered with
+                this token.
         """
         match = self._in_play(question)
         if match is None:
@@ -94,23 +94,20 @@ class MatchesShown:
         return match.ended
 
     def _in_play(self, question: Question) -> RunningMatch | None:
-        """The match in play that a player of it asks for; None if none here is meant.
+        """The match in play that a player of it asks for; None if no match of the asker's is meant.
 
         Raises:
-            TokenMissing, TokenInvalid: E011, E012.
+            TokenMissing: E011.
         """
         token = question.get("auth_token")
         if token in (None, ""):
             raise TokenMissing("auth_token is missing.", field="auth_token", expected="your own auth_token")
         # Several leagues have a match R1M1: without league_id, the token shows which one is meant.
-        meant = [match for key, match in self._running.items() if _is_meant(key, question)]
-        for match in meant:
-            if isinstance(token, str) and any(seat.owns(token) for seat in match.brief.seats):
+        for key, match in self._running.items():
+            owned = isinstance(token, str) and any(seat.owns(token) for seat in match.brief.seats)
+            if owned and _is_meant(key, question):
                 return match
-        if meant:
-            raise TokenInvalid(
-                "Only the players of a match may ask.", field="auth_token", expected="your own auth_token"
-            )
+        # Others do not learn whether a match is in play: behind a freeze they would learn how long it takes.
         return None
 
 

@@ -60,7 +60,7 @@ def play_again(question: Question, *, max_replays: int = MAX_REPLAYS) -> Luck | 
 
     Args:
         question: the league.
-        max_replays: how often it is played again at most.
+        max_replays: how often it is played again at most, if that is not below :data:`MIN_REPLAYS`.
     """
     index = {player_id: number for number, player_id in enumerate(question.players)}
     played = [
@@ -257,7 +257,7 @@ def _are_apart(players: int, matches: list[PlayedMatch], rng: random.Random) -> 
 
 
 def _expected(question: Question, played: list[tuple[Result, Chances | None]]) -> dict[str, tuple[float, float]]:
-    """For each player, the points that its matches are worth on average, and their standard deviation."""
+    """For each player, the points that it would have on average, with its corrections, and their standard deviation."""
     mean = {row.player_id: float(row.points) for row in _counted(question, _without_chances(played)).values()}
     variance = dict.fromkeys(question.players, 0.0)
     scoring = question.scoring

@@ -61,11 +61,11 @@ class PlayerLuck:
     Attributes:
         place, points: what it has in the table that was asked about.
         low, high: from which place to which it would be, in nine of ten leagues that are played again.
-        first: the share of these leagues in which it would be first, alone or with others.
+        first: the share of all leagues that are played again in which it would be first, alone or with others.
         best: how likely it is the strongest of all; None if it has played no match to its end.
         better: how likely it is stronger than the average; None in a game of chance, in which all are equal.
         coin: whether its results could be those of a player like all others.
-        expected: in a game of chance, the points that its matches are worth on average; else None.
+        expected: in a game of chance, the points that it would have on average, with its corrections; else None.
         spread: the standard deviation of these points; else None.
     """
 

@@ -25,7 +25,10 @@ def cholesky(matrix: Matrix) -> Matrix:
             above = lower[j]
             # ``map`` ends with the shorter of the two, which is as long as the sum has terms.
             line.append((row[j] - sum(map(mul, line, above))) / above[j])
-        line.append(sqrt(row[i] - sum(map(mul, line, line))))
+        square = row[i] - sum(map(mul, line, line))
+        if square <= 0:
+            raise ValueError("the matrix is not positive definite")
+        line.append(sqrt(square))
         lower.append(line)
     return lower
 

@@ -1,7 +1,7 @@
 """The models of all messages of league.v2, their JSON Schemas, and the check of a message against them.
 
 They follow the course's own text (004 chapters 4 and 8 with their tables): a message without :func:`problems` is one
-that a reader of that text may send. A league accepts more than that; this is described elsewhere.
+that a reader of that text may send. A league accepts more than that (docs/dialects.md).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from league_sdk.protocol.schemas.parts import (
     Id,
     LegacyCode,
     MatchId,
-    MaybeLeagueId,
     Number,
+    OptionalLeagueId,
     OwnToken,
     Parity,
     Part,
@@ -76,7 +76,7 @@ class MoveData(Part, clause="004 3.8.2"):
 
 class _ToPlayer(FromReferee, sent_to=("player",)):
     match_id: MatchId
-    league_id: MaybeLeagueId = None
+    league_id: OptionalLeagueId = None
     round_id: Number | None = optional("The number of the round; we always send it.", "004 2.4.3")
     game_id: Id | None = optional("Our addition, always sent: match_id under the name that some agents know.", OURS)
 

@@ -65,7 +65,7 @@ class Fault(Part, clause=OURS):
     message_type: str | None = optional("The message that was waited for.")
     tries: Count | None = optional("How often it was asked.")
     sentence: str | None = optional("For a person.")
-    cause: CauseName | None = optional("Whose fault it is.")
+    cause: CauseName | None = optional("Why it happened: one of a fixed list of causes.")
     limit_s: float | None = optional("The seconds it had for one try.")
     detail: str | None = optional("What was seen or understood instead.")
     said: str | None = optional("The player's own words in place of an answer; its owner and the staff read them.")
@@ -94,14 +94,14 @@ class MatchResultReport(FromReferee, clause="004 4.6.2", sent_to=("league_manage
     reason: str | None = optional("The result in a sentence.", OURS)
     faults: list[Fault] | None = optional("What players did wrong.", OURS)
     spoken: dict[str, Any] | None = optional("What each player was seen to understand, by id and message type.", OURS)
-    inbox_key: str | None = optional("With it the league manager takes messages for the player's inbox.")
-    dials_out: bool | None = optional("It had a line open when the match was given out.")
-    connect_grace_s: float | None = optional("Seconds within which a player that dials out must take a message.")
     learned: dict[str, Any] | None = optional("What else was found out of how players speak, by id.", OURS)
     registrations: dict[str, str] | None = optional(
         "For each player, the registration that this was found out of.", OURS
     )
     found_at: dict[str, str] | None = optional("For each player, the path at which its server was found.", OURS)
+    proofs: dict[str, Digest] | None = optional(
+        "For each player, the SHA-256 of an auth_token with which its own address answered.", OURS
+    )
     lifecycle: list[Any] | None = optional("The states of the match, each with its time.", OURS)
     transcript: list[Any] | None = optional("The messages that were not reported before.", OURS)
 
@@ -124,12 +124,19 @@ class Seat(Part, clause=OURS):
     dialect: str = field("How it speaks, as far as is known.")
     league_token: Token = field("What messages to it carry.")
     auth_token_sha256: list[Digest] = field("What its callbacks are checked by.")
+    unproven_sha256: list[Digest] | None = optional(
+        "Those of them that count only once an answer from its own address has the token."
+    )
     your_standings: Standings = field("Its matches so far.")
     joined_before: bool | None = optional("It accepted in an earlier attempt.")
     suspended: bool | None = optional("It gets one invitation, without retries.")
     spoken: dict[str, Any] | None = optional("By message type, the shape it was seen to understand.")
     learned: dict[str, Any] | None = optional("What else was found out of how it speaks.")
     registration: str | None = optional("Names its registration.")
+    stays: bool | None = optional("It is behind a gateway, where another path is another program.")
+    inbox_key: str | None = optional("With it the league manager takes messages for the player's inbox.")
+    dials_out: bool | None = optional("It had a line open when the match was given out.")
+    connect_grace_s: float | None = optional("Seconds within which a player that dials out must take a message.")
 
 
 class SettingsAsSent(LeagueSettings):
@@ -154,13 +161,13 @@ class StartMatch(FromManager, clause=OURS, sent_to=("referee",), method=START_MA
     player_A: Seat | None = optional("More about PLAYER_A, for referees of the site.")  # noqa: N815
     player_B: Seat | None = optional("More about PLAYER_B, for referees of the site.")  # noqa: N815
     settings: SettingsAsSent | None = optional("The league's times, retries and points.")
-    endpoint_policy: dict[str, Any] | None = optional("Addresses that may not be called.")
+    endpoint_policy: dict[str, Any] | None = optional("Which addresses may be called.")
     seals: bool | None = optional("Verdicts are sealed before they are told, moves recorded.")
     play: Count | None = optional("Which play of the match this is: each replay by the instructor is one more.")
     draw_seed: Digest | None = optional("What the number is drawn from: a secret until the end.")
     draw_commitment: Digest | None = optional("Its SHA-256, which the players are told.")
     moves: list[Any] | None = optional("Player and move of earlier attempts, to go on from.")
-    excused: Count | None = optional("Tries of the match that did not count so far.")
+    excused: Count | None = optional("Tries of the match that the referees' own failure spoilt so far.")
     sealed: dict[str, Any] | None = optional("A sealed verdict, which only has to be told.")
 
 
@@ -206,7 +213,7 @@ class MatchProgress(Part, clause=OURS):
     cause: Literal["REFEREE", "LEAGUE"] | None = optional("Which side failed, if one did; the attempt counts as lost.")
     why: str | None = optional("How it failed.")
     moves: list[Any] | None = optional("Player and move of a game without hidden choices.")
-    excused: list[Any] | None = optional("Tries that did not count, and the evidence.")
+    excused: list[Any] | None = optional("Tries that its own failure spoilt, whether each counted, and the evidence.")
     seal: dict[str, Any] | None = optional("The verdict, to be kept before it is told.")
     end_told: bool | None = optional("The players have heard the end.")
 

@@ -21,8 +21,8 @@ from league_sdk.protocol.schemas.parts import (
     Id,
     LeagueId,
     LegacyCode,
-    MaybeLeagueId,
     Number,
+    OptionalLeagueId,
     OwnToken,
     Part,
     RoundId,
@@ -107,7 +107,9 @@ class Inbox(Part, clause=OURS):
 
 
 class _Response(FromManager):
-    league_id: Id | None = optional("The league it is in, or would have been in.", "004 8.4.2")
+    league_id: Id | None = optional(
+        "The league it is in or would have been in; in the lobby, the next one.", "004 8.4.2"
+    )
     status: Literal["ACCEPTED", "REJECTED"] = field("Whether the agent is let in.", "004 4.2.2")
     auth_token: Token | None = optional(
         "The token by which everything is proven from now on; 32 hex digits after tok_.", "004 8.4.2"
@@ -122,7 +124,7 @@ class _Response(FromManager):
 
 
 class RefereeRegisterResponse(_Response, clause="004 4.1.2", sent_to=("referee",)):
-    """Whether a referee is let in, its id and its token. Judging waits for the instructor's word."""
+    """Whether a referee is let in, its id and its token. A student's referee judges once the instructor permits it."""
 
     conditions = (
         When("status", "ACCEPTED", ("referee_id", "auth_token", "league_id"), "004 8.3.2"),
@@ -208,9 +210,9 @@ class RoundSummary(Part, clause="004 4.8.1"):
     """A round in numbers."""
 
     total_matches: Count = field("Matches of the round.")
-    wins: Count = field("Those with a winner.")
-    draws: Count = field("Those without.")
-    technical_losses: Count = field("Those lost without play.")
+    wins: Count = field("Those that a player won by the rules of the game.")
+    draws: Count = field("Those that ended in a draw.")
+    technical_losses: Count = field("Those that ended in a technical loss.")
     cancelled: Count | None = optional("Our addition: how many matches were cancelled; they count nowhere.", OURS)
 
 
@@ -238,7 +240,7 @@ class LeagueCompleted(_Broadcast, clause="004 4.8.2", sent_to=("player", "refere
     """The league is over."""
 
     total_rounds: Count = field("Rounds played.")
-    total_matches: Count = field("Matches played.")
+    total_matches: Count = field("Matches of the league, cancelled ones included.")
     champion: Champion = field("Who won.")
     champions: list[Champion] | None = optional("Everyone with tied_rank 1.", OURS)
     final_standings: list[FinalRow] = field("The last table, best first.")
@@ -257,7 +259,7 @@ class LeagueQuery(Envelope, clause="004 4.9.1", sent_to=("league_manager",), ans
     auth_token: OwnToken
     league_id: LeagueId
     query_type: QueryType = field("What is asked; GET_GAMES is ours, after 004 3.8.4.")
-    query_params: dict[str, Any] | None = optional("More about it, such as player_id; without one it is the sender.")
+    query_params: dict[str, Any] | None = optional("More, such as player_id; without it a player asks about itself.")
 
 
 class LeagueQueryResponse(FromManager, clause="004 4.9.2", sent_to=("player", "referee")):
@@ -271,7 +273,7 @@ class LeagueQueryResponse(FromManager, clause="004 4.9.2", sent_to=("player", "r
     success: bool = field("Whether there is an answer.")
     data: dict[str, Any] | None = optional("The answer; its form goes by query_type.")
     error: Any = optional("What went wrong, when success is false.")
-    league_id: MaybeLeagueId = None
+    league_id: OptionalLeagueId = None
 
 
 class LeagueError(FromManager, clause="004 4.10.1", sent_to=("player", "referee")):

@@ -220,7 +220,7 @@ LeagueId = Annotated[Id, field("The league.", "004 2.3")]
 RoundId = Annotated[Number, field("The number of the round.", "004 2.3")]
 MatchId = Annotated[Id, field("The match, such as R1M1.", "004 4.12.1")]
 GameType = Annotated[Id, field("The game that is played, such as even_odd.", "004 2.3")]
-MaybeLeagueId = Annotated[Id | None, field("The league; we always send it.", "004 2.4.3")]
+OptionalLeagueId = Annotated[Id | None, field("The league; we always send it.", "004 2.4.3")]
 
 
 class Envelope(Message):

@@ -1,4 +1,4 @@
-"""``manage.py backup``: everything the site knows as one file, while it runs."""
+"""``manage.py backup``: the site's database, keys and ports as one file, also while it runs."""
 
 from __future__ import annotations
 

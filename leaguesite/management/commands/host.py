@@ -35,15 +35,14 @@ class Command(BaseCommand):
             default=8001,
             help="the first referee's port; others take the next free ones",
         )
+        # Django's settings need the folder, so it is read before them (leaguesite.environment.export_data_folder).
         parser.add_argument("--data", help="folder for everything the site writes (default: data)")
         parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
         parser.add_argument(
             "--demo", action="store_true", default=True, help="run a league that plays itself until a real one starts"
         )
         parser.add_argument("--no-demo", action="store_false", dest="demo")
-        parser.add_argument(
-            "--no-shared", action="store_true", help="write no files of chapter 9 into SHARED in the data folder"
-        )
+        parser.add_argument("--no-shared", action="store_true", help="write no folder SHARED (docs/shared.md)")
 
     def handle(self, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -65,11 +64,11 @@ class Command(BaseCommand):
         open_leagues(configuration)
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
-        from leaguesite.hosting import shared  # noqa: PLC0415
+        from leaguesite.hosting import shared_folder  # noqa: PLC0415
         from leaguesite.hosting.host import Host, Site  # noqa: PLC0415
 
         self._welcome(url, host, first)
-        is_shared = shared.is_wanted() and not options["no_shared"]
+        is_shared = shared_folder.is_wanted() and not options["no_shared"]
         Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"], is_shared)).run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:

@@ -20,25 +20,26 @@ LOCK = 0x1EA60E
 
 class Command(BaseCommand):
     help = (
-        "Make the database ready: its tables, the instructor's account, the first league. Safe to repeat, and safe if "
-        "several processes do it at once."
+        "Make the database ready: its tables, the instructor's account, the first league. Safe to repeat, and on "
+        "PostgreSQL safe if several processes do it at once."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
+        # Django's settings need the folder, so it is read before them (leaguesite.environment.export_data_folder).
         parser.add_argument("--data", help="folder of the site (default: data)")
         parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
 
     def handle(self, **options: Any) -> None:
         try:
             configuration = use(options["config"])
+            with _one_at_a_time():
+                migrate_database()
+                open_leagues(configuration)
+                first = ensure_accounts()
+                ensure_league()
         except UnusableData as error:
             raise CommandError(str(error)) from None
-        with _one_at_a_time():
-            migrate_database()
-            open_leagues(configuration)
-            first = ensure_accounts()
-            ensure_league()
         if first.password:
             self.stdout.write(f"Login    {INSTRUCTOR} / {first.password}    (shown this once)")
         if first.api_key:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8001)
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
         parser.add_argument("--endpoint", help="the address players and the league manager call")
-        parser.add_argument("--name", help="shown in the admin; with the port it fixes the referee's id")
+        parser.add_argument("--name", help="shown in the admin; by name and port the league knows it again")
         parser.add_argument("--max-concurrent", type=int, default=32, help="matches at once")
         parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
 

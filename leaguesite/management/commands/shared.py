@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite.hosting import shared
+from leaguesite.hosting import shared_folder
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            files = shared.rebuild()
+            files = shared_folder.rebuild()
         except OSError as error:
-            raise CommandError(f"{shared.folder()} cannot be written: {error}.") from None
-        self.stdout.write(f"{shared.folder()} is written: {files} files.")
+            raise CommandError(f"{shared_folder.folder()} cannot be written: {error}.") from None
+        self.stdout.write(f"{shared_folder.folder()} is written: {files} files.")

@@ -1,7 +1,7 @@
 """READS: what the audience's pages show, and how they are rendered, as a whole or by fragment.
 
 The same fragment templates serve the first load and live pushes. No page shows a choice before the draw, and no public
-page shows anything that happened after a freeze (``matches.view.sight``).
+page shows what a freeze hides (``matches.view.sight``).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def context_of(key: PageKey) -> dict[str, Any] | None:
 
 
 def _live_while_running(key: PageKey, context: dict[str, Any] | None, name: str) -> dict[str, Any] | None:
-    """The context of a check's report, or of a practice match's. A finished one never changes, and needs no socket."""
+    """The context of a check's report, or of a practice match's. A finished one needs no socket."""
     if context is None or not context[name]["running"]:
         return context
     return context | {"socket_path": socket_path(key)}

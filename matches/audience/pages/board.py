@@ -84,23 +84,24 @@ def _matches(view: View, current: Round | None) -> list[Match]:
 
 def _match(match: Match, view: View) -> MatchRow:
     row = parts.match_row(match, view)
+    # Each move of a game in turns has a deadline of its own, which is not known here.
     return replace(row, deadline=_deadline(match, view)) if row.result is None and row.board is None else row
 
 
 def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
-    """The matches of the round; each match that the projector shows as a board has a small board here, too."""
-    ids_with_board: Collection[str] = [row.match_id for row, _match in rows]
+    """The matches of the round; each match that the projector draws has a small drawing here, too."""
+    drawn_ids: Collection[str] = [row.match_id for row, _match in rows]
     if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
-        ids_with_board = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+        drawn_ids = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
     elif len(rows) > MAX_BOARDS:
         # Nobody follows a match of the past, so none of a large round is chosen.
-        ids_with_board = ()
-    return [drawn(row, view, match.view) if row.match_id in ids_with_board else row for row, match in rows]
+        drawn_ids = ()
+    return [drawn(row, view, match.view) if row.match_id in drawn_ids else row for row, match in rows]
 
 
 def _deadline(match: Match, view: View) -> Deadline | None:
-    """How long a running match waits for its players; None if unknown, as for the moves of turn-based games."""
+    """How long a running match waits for its players; None if unknown."""
     rules = view.league.rules
     limit_s = {
         MatchState.WAITING_FOR_PLAYERS: rules.join_timeout_s,

@@ -1,7 +1,7 @@
 """The committed draw of a match: its commitment, and after the end of the match the seed (ruling, section 12).
 
 Everything here comes from the league's events up to the moment of the view. The seed of a running match is in a column
-of the match that no page reads.
+of the match that no page shows.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def draw_of(match: Match, view: View, events: Iterable[Event]) -> Draw | None:
 
 
 def _judged(outcome: Outcome, events: Iterable[Event]) -> Mapping[str, Any]:
-    """The referee's report of the attempt that counts; a correction changes the result but not the draw."""
+    """The referee's report of the attempt that counts, as a correction does not change the draw; else the result."""
     ends = (event.data for event in events if event.kind == EventKind.MATCH_FINISHED)
     reported: dict[int, Mapping[str, Any]] = {int(data["attempt"]): data for data in ends}
     known = reported.get(outcome.attempt)

@@ -76,7 +76,7 @@ class PathStep(NamedTuple):
 
 
 class PathMark(NamedTuple):
-    """A point of a long path that shows its round and place; ``deepest``: it has the lowest place of all."""
+    """A point of a long path that shows its round and place; ``deepest``: it is the lowest, and not first place."""
 
     step: PathStep
     deepest: bool
@@ -121,7 +121,7 @@ class Evening:
 
 
 def of_view(view: View) -> Evening | None:
-    """The end of a league; None until it is over in this view, and if nothing was played."""
+    """The end of a league; None until it is completed in this view, for a stopped league, and if nothing was played."""
     if view.moment.state != LeagueState.COMPLETED or not view.moment.outcomes:
         return None
     known = _known(view)

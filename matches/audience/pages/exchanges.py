@@ -53,7 +53,7 @@ class Answer:
 
     Attributes:
         search: which requests searched for the agent's dialect before it.
-        own_words: the agent's own words in place of an answer.
+        own_words: what the agent said of its failure instead of answering, such as its exception or error.
         text: the beginning of the response, if it was not JSON.
         rows: the comparison field by field; empty if nothing was expected or the body cannot be read.
         wrong: whether it failed to do what was asked.
@@ -83,7 +83,7 @@ class Exchange:
     Attributes:
         key: attempt and number, such as ``1.12``.
         asked: whether there was a request; False for a message that the player sent unasked.
-        wire: the HTTP requests that were tried, the last of which was answered; empty if they are not recorded.
+        wire: the HTTP requests that were tried, the last of which was answered, if one was; empty if not recorded.
         way: by which way the last HTTP request went; empty for the agent's address.
         whole: whether the transcript has the complete body.
         again: whether the request can be sent again.
@@ -120,7 +120,7 @@ class Exchange:
         return any(answer.wrong for answer in self.answers)
 
     @property
-    def measured(self) -> bool:
+    def compared(self) -> bool:
         return any(answer.rows for answer in self.answers)
 
     @property

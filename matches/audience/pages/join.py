@@ -48,7 +48,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
 
 
 class Arrived(NamedTuple):
-    """A player that has just registered from the visitor's machine or network, and how it is reached."""
+    """One of the newest players from the visitor's machine or network, and how it is reached."""
 
     player_id: str
     display_name: str

@@ -12,7 +12,7 @@ class PageKey(NamedTuple):
     """Which page is looked at, and by which audience.
 
     Attributes:
-        kind: a name of ``matches.audience.pages.KINDS``.
+        kind: a name of ``matches.audience.pages.KINDS``, or ``index``, ``check`` or ``practice``.
         item: the id of the match, player, check or practice match that the page shows; of the replay the number of an
             event.
         staff: whether the page shows what a frozen board hides.

@@ -1,4 +1,4 @@
-"""READS: a match's messages on a time line with four lanes, each answer against its deadline. Pure.
+"""A match's messages on a time line with four lanes, each answer against its deadline. Pure.
 
 The lanes are PLAYER_A, the referee, the league manager and PLAYER_B. A row is a message between two of them or a step
 of the match at one of them. The referee may be a student's, so a transcript may contain anything.
@@ -141,7 +141,7 @@ def rows_of(  # noqa: PLR0913 - what a page shows of an attempt
 ) -> list[Row]:
     """The rows of one attempt, ordered by time.
 
-    Seven arguments: the page takes them from a match row or from a frozen view, which have no type in common.
+    Seven arguments: they come from a match, its transcript and its view, which have no type in common.
 
     Args:
         entries: its transcript, numbered by its referee.
@@ -165,7 +165,8 @@ def rows_of(  # noqa: PLR0913 - what a page shows of an attempt
 
 
 def begin_of(entries: Sequence[Mapping[str, Any]], steps: Iterable[StepRow]) -> datetime | None:
-    """The time that a match's offsets count from: when it was assigned to its first referee."""
+    """The time that a match's offsets count from: when it was assigned to its first referee, or its
+    first message if the referee's clock says that it was earlier."""
     assigned = [step["at"] for step in steps if step["state"] == MatchState.ASSIGNED]
     logged = [entry["at"] for entry in entries]
     return min((datetime.fromisoformat(first[0]) for first in (assigned, logged) if first), default=None)

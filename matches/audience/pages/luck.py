@@ -12,7 +12,7 @@ from matches.words import luck as words
 
 
 class Bar(NamedTuple):
-    """A bar from the lowest to the highest place of a player, on a line as wide as there are players.
+    """A bar over the places that a player could have had, on a line as wide as there are players.
 
     Attributes:
         start: where it begins; places are one wide.
@@ -44,7 +44,8 @@ class TableLuck:
         chance: whether it is a game of chance.
         bars_mean: what the bars mean.
         coins: a sentence that says that the whole table could be luck; empty if it could not.
-        champion: how likely the champion is the best; empty before the end, and if there are several champions.
+        champion: how likely the champion is the best, and would be first again; in a game of chance only the latter.
+            Empty before the end, and if there are several champions.
     """
 
     bars: dict[str, Bar]

@@ -32,7 +32,9 @@ from matches.words.corrections import corrections_of, fault_cause
 
 FRAGMENTS = ("match_header", "match_draw", "match_board", "match_transcript")
 _FOREIGN_TEXTS = ("type", "choice", "problem", "notes", "search", "http_status")
-"""Fields of a message whose text comes from an agent or a referee."""
+"""Fields of a message that the page shows and whose text comes from an agent or a referee."""
+_FOREIGN_NAMES = ("sender", "recipient")
+"""Fields of a transcript entry in which a referee names who sent a message and to whom."""
 _EVENTS = (EventKind.MATCH_FINISHED, EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD)
 
 
@@ -49,7 +51,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     row = parts.match_row(match, view)
     if row.board is not None:
         row = replace(row, board=_replayable(row.board, match, view, attempts))
-    if row.board is not None or _has_secrets(view.league.game_type, row):
+    if row.board is not None or _is_drawn_without_board(view.league.game_type, row):
         row = drawn(row, view, match.view)
     return {
         "league": parts.league_of(view),
@@ -92,8 +94,8 @@ def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dic
     return bodies if staff else dict(without_addresses(bodies))
 
 
-def _has_secrets(game_type: str, row: parts.MatchRow) -> bool:
-    """Whether a match of a game with hidden choices has begun; a game in turns is drawn when it has a board."""
+def _is_drawn_without_board(game_type: str, row: parts.MatchRow) -> bool:
+    """Whether a match has a drawing although it has no board: it has begun, and its game hides the choices."""
     game = games().get(game_type)
     return game is not None and game.hidden and (row.result is not None or row.state in IN_PLAY)
 
@@ -179,7 +181,7 @@ def _blame(fault: Mapping[str, Any]) -> Blame:
 
 
 class Attempt(NamedTuple):
-    """An attempt at the match; ``fate`` says what became of it, ``lost`` whether its referee was lost."""
+    """An attempt at the match; ``fate`` says what became of it, ``lost`` whether it was lost."""
 
     number: int
     fate: str
@@ -190,7 +192,7 @@ class Attempt(NamedTuple):
 def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> list[Attempt]:
     entries: dict[int, list[dict[str, Any]]] = {}
     for entry in queries.transcript(match, view, staff=staff):
-        entries.setdefault(entry["attempt"], []).append(entry)
+        entries.setdefault(entry["attempt"], []).append(entry if staff else _without_addresses_as_names(entry))
     steps = _steps_by_attempt(queries.lifecycle(match, view))
     outcome = view.outcome(match.match_id)
     lost = {int(event.data["attempt"]): event.data for event in events if event.kind != EventKind.MATCH_FINISHED}
@@ -230,6 +232,11 @@ def _steps_by_attempt(lifecycle: Iterable[Step]) -> dict[int, list[Step]]:
         number += step["state"] == MatchState.ASSIGNED
         steps.setdefault(max(number, 1), []).append(step)
     return steps
+
+
+def _without_addresses_as_names(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry whose names are masked before they are read: of an address in one, only a part would be left."""
+    return entry | {name: without_addresses(entry.get(name)) for name in _FOREIGN_NAMES}
 
 
 def _hide_addresses(attempts: list[Attempt]) -> None:

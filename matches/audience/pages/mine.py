@@ -40,7 +40,7 @@ from matches.words.match import own_words
 from matches.words.notes import sentence_of
 
 SHOWN_PRACTICES = 5
-"""The latest practice matches that the page lists."""
+"""How many practice matches the page lists, the latest first."""
 
 
 def context(
@@ -51,7 +51,7 @@ def context(
     Args:
         agents: all agents of the visitor; may be empty.
         agent_id: which of them to show; the first one if it is not among them.
-        match_id: which match's messages to show; those of the latest one if it is not a match of the agent.
+        match_id: which match's messages to show; if it is not the agent's, :func:`_chosen` chooses one.
         proven: whether it is proven that the agents are the visitor's; if not, answers are redacted as for the public.
     """
     agent = next((candidate for candidate in agents if candidate.code == agent_id), agents[0] if agents else None)
@@ -108,7 +108,7 @@ def address(league: League, agent_id: str, match_id: str) -> str:
 
 
 def _chosen(matches: list[Match], match_id: str) -> Match | None:
-    """The requested match, or else the running or latest one."""
+    """The requested match; or else the last one that has begun; or else the first one."""
     requested = next((match for match in matches if match.match_id == match_id), None)
     begun = [match for match in matches if match.attempt > 0]
     return requested or (begun[-1] if begun else matches[0] if matches else None)
@@ -211,19 +211,16 @@ def _next(league: League, matches: list[PlayerMatch]) -> PlayerMatch | None:
     return next((match for match in matches if match.outcome is None), None)
 
 
-def in_play(agent: Agent) -> str | None:
-    """The id of a match that an agent, or its program under any path, plays or is about to play; None if there is none.
-
-    No trial is sent to the agent while there is such a match.
-    """
+def is_in_play(agent: Agent) -> bool:
+    """Whether an agent, or its program under any path, plays a match or is about to: then no trial is sent to it."""
     gateways = programs.gateways()
     needed = programs.needed(agent, programs.known(agent, gateways))
     open_matches = Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b")
     for match in open_matches.order_by("pk"):
         for seat in (match.player_a, match.player_b):
             if not needed.isdisjoint(programs.taken(seat, programs.known(seat, gateways))):
-                return match.match_id
-    return None
+                return True
+    return False
 
 
 # The verdict ----------------------------------------------------------------------------------
@@ -248,9 +245,8 @@ def verdict(league: League, agent: Agent, known: readiness.Readiness) -> Verdict
 
 
 def _out_of_league(league: League, agent: Agent) -> Verdict | None:
-    # A freeze hides that the league has been completed.
-    ended = league.state == LeagueState.COMPLETED and sight.public(league).moment.state == LeagueState.COMPLETED
-    if ended or league.state == LeagueState.STOPPED:
+    # A freeze hides that the league has ended.
+    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED) and sight.public(league).over:
         return Verdict("out", _("The league is over"), _("Nothing more is asked of your agent."))
     if agent.code in league.out:
         return Verdict("out", _("Out of the league"), _("The instructor has taken your agent out. Ask why."))

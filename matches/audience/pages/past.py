@@ -46,7 +46,7 @@ class Mark(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A link to another moment; without an address if it leads to the shown moment."""
+    """A link to another moment; without an address if it leads to the shown moment (the last link always has one)."""
 
     name: str
     label: str
@@ -88,7 +88,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     track = _track(view)
     at = _position(key.item, track)
     past_view = sight.past(view.league, at, staff=key.staff)
-    # Browsers may cache a past board for good, but the figures about luck may still change.
+    # Browsers may cache a past board, but the figures about luck may still change.
     shown = board.context(past_view, PageKey("board", key.league_id, staff=key.staff), with_luck=False)
     return shown | {"socket_path": None, "replay": _replay(view, past_view, track, key)}
 
@@ -156,10 +156,11 @@ def _steps(track: Track, at: int, address: str) -> list[Step]:
 
 
 def version(view: View, key: PageKey) -> str:
-    """A hash of everything but the events that a past board depends on; an address with it can be cached for good."""
+    """A hash of what a past board depends on besides the events; the answer for an address with it may be cached."""
     league = view.league
     made_of = [
         league.created_at.isoformat(),
+        league.display_name,
         league.frozen_seq,
         league.unveiled,
         view.rules.model_dump(mode="json"),

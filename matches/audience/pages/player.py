@@ -40,8 +40,8 @@ MAX_CHOICES = 8
 def context(view: View, key: PageKey) -> dict[str, Any] | None:
     """One player as one audience sees it; None if the league has no such player.
 
-    A choice is shown only with the result of its match. The state of running matches and of the agent come from the
-    present rows, so they are not shown to an audience behind a freeze.
+    A choice is shown only with the result of its match. An audience behind a freeze sees neither the present state of
+    running matches nor that of the agent.
     """
     league, player_id = view.league, str(key.item)
     agent = league.agents.filter(kind=Kind.PLAYER, code=player_id).first()
@@ -97,7 +97,10 @@ class PlayerHeading(NamedTuple):
 
 
 def _state(view: View, agent: Agent) -> str:
-    """The agent's state; empty when the league is over, as every agent is shut down then."""
+    """The agent's state, behind a freeze as it was at the freeze; empty for a moment of the past and after the end.
+
+    At the end every agent is shut down, which says nothing about the player.
+    """
     if view.frozen_after is not None:
         return str(view.league.frozen["states"].get(agent.code, ""))
     return agent.state if view.is_present and not view.over else ""
@@ -236,7 +239,7 @@ def _rivals(matches: list[PlayerMatch], own_rank: int) -> Rivals | None:
 
 
 class Bar(NamedTuple):
-    """How often a choice was made, how often it won, and how often the most frequent choice was made."""
+    """How often a choice was made, how often it won, and the largest number in ``times`` of all bars (``longest``)."""
 
     choice: str
     times: int

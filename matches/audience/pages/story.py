@@ -1,6 +1,6 @@
 """The page to share after the end: podium, the champion's path, the evening in figures and the table, for everybody.
 
-There is none before the league is over, and none while anything is hidden.
+There is none before the league is completed, none of a stopped league, and none while anything is hidden.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Preview(NamedTuple):
 
 
 def context(view: View) -> dict[str, Any] | None:
-    """The page; None until the league is over and nothing is hidden any more, for the staff as for everybody."""
+    """The page; None until the league is completed and nothing is hidden any more, for the staff as for everybody."""
     if view.league.frozen_seq is not None:
         return None
     known = evening.of_view(view)
@@ -74,6 +74,7 @@ def preview(view: View, known: Evening) -> Preview:
     base = settings.LEAGUE_PUBLIC_URL.rstrip("/")
     image = f"{base}{reverse('story_picture', args=[view.league.pk])}?v={version(view)}"
     return Preview(
+        # isolated() also takes paragraph breaks and controls of the direction out of the name.
         plain(isolated(view.league.display_name)),
         _result(view, known),
         base + reverse("story", args=[view.league.pk]),

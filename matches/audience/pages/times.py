@@ -30,7 +30,7 @@ answers, which a freeze may hide, do not displace those that are shown."""
 MAX_DOTS = 400
 TICKS_MS = (1, 10, 100, 1000, 10_000, 100_000)
 LAST_TICK = 85.0
-"""Percent of the scale; no tick is drawn beyond it, as the label of the deadline is there."""
+"""Percent of a player's scale; no tick is drawn beyond it, as the label of the deadline is there."""
 MAX_MS = 86_400_000
 _FIELDS = ("match__match_id", "attempt", "entry__sender", "entry__message_type", "entry__elapsed_ms", "entry__limit_ms")
 

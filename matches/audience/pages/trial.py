@@ -29,6 +29,7 @@ class TrialShown:
         last: the HTTP request whose answer is shown; None while there is none.
         way: by which way it went; empty for the agent's address.
         text: the beginning of the response, if it was not JSON.
+        sent: the body of that HTTP request; empty while there is none.
         rows: the answer compared with the expected one.
     """
 
@@ -59,16 +60,14 @@ def shown(trial: Trial) -> TrialShown:
         last,
         way_of(last),
         redact(last.get("text", "")) if last else "",
-        pretty(_sent(trial, last)),
+        pretty(_sent(trial, last)) if last else "",
         pretty(trial.body) if trial.body is not None else "",
         comparison(expected, trial.answer, usable=word == "good") if expected and trial.answer else [],
     )
 
 
-def _sent(trial: Trial, last: Wire | None) -> Any:
-    """The body of the last HTTP request."""
-    if last is None:
-        return dict(trial.message)
+def _sent(trial: Trial, last: Wire) -> Any:
+    """The body of an HTTP request of the trial."""
     return last["request"] if "request" in last else {**rpc.call(last["method"], trial.message, 0), "id": last["id"]}
 
 

@@ -40,7 +40,7 @@ class Wall(NamedTuple):
 
     Attributes:
         boards: the matches that are drawn; the first is drawn large.
-        others: the rest, in words; those in play first.
+        others: the rest, in words; finished ones last.
     """
 
     boards: list[MatchRow]

@@ -1,4 +1,4 @@
-"""The views of the list of leagues and of a league's pages, except "My agent" and checks."""
+"""The views of the list of leagues, and of a league's pages except "My agent" and the page to share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAST_MAX_AGE_S = 3600
 
 
 def index(request: HttpRequest) -> HttpResponse:
-    """All leagues."""
+    """All leagues but those in the archive."""
     return page(request, "leagues/index.html", PageKey())
 
 

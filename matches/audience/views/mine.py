@@ -55,7 +55,7 @@ def close(request: HttpRequest, league_id: str) -> HttpResponse:
     """Remove the credential from this browser's session."""
     league = _league(league_id)
     own.forget(request.session, league)
-    return HttpResponseRedirect(f"/leagues/{league.pk}/mine/", status=303)
+    return HttpResponseRedirect(reverse("mine", args=[league.pk]), status=303)
 
 
 @never_cache
@@ -129,9 +129,10 @@ def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
 
 
 def _ask_for_secret(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
-    # A credential that is remembered although the form is shown is not valid any more.
+    # After a wrong try an earlier credential may still be valid.
     remembered = own.remembered_credential(request.session, league)
-    context = {"league": league, "refused": refused, "expired": remembered is not None}
+    expired = remembered is not None and own.opened(league, remembered) is None
+    context = {"league": league, "refused": refused, "expired": expired}
     return render(request, "leagues/mine_open.html", context, status=status)
 
 
@@ -162,12 +163,6 @@ def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]
         raise Http404
     if not opened.proven:
         raise NotYours(states.not_shown_to_be_yours())
-    playing = pages.in_play(agent)
-    if playing is not None:
-        raise ActionRefused(
-            _("Match %(match)s is on at this address: nothing else is sent there until it is over.")
-            % {"match": playing}
-        )
     attempt, _dot, number = str(fields.get("entry", "")).partition(".")
     rows = Message.objects.filter(
         match__league=league, match__match_id=str(fields.get("match", "")).replace("\x00", "")
@@ -176,6 +171,9 @@ def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]
     found = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
     if row is None or not found or not found[0].again:
         raise NotFound(_("There is no such request to %(agent)s that could be sent again.") % {"agent": agent.code})
+    # Checked last, and refused without naming the match: an agent may be registered at an address that is not its own.
+    if pages.is_in_play(agent):
+        raise ActionRefused(_("A match is on at this address: nothing else is sent there until it is over."))
     trials.ask(
         agent=agent,
         exchange=found[0].key,

@@ -1,4 +1,4 @@
-"""The report of a practice match, as a page and as JSON; it is asked for on "My agent"."""
+"""The report of a practice match, as a page and as JSON; it is asked for on "My agent" or by API."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _pictures: Recent[tuple[str, str | None], bytes] = Recent(MAX_PICTURES)
 
 @require_safe
 def story(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The page; 404 as long as anything of the league is hidden or to come."""
+    """The page; 404 unless the league was played to its end and nothing of it is hidden."""
     _view, context = _seen(league_id)
     return _fresh(render(request, "leagues/story.html", context))
 

@@ -1,8 +1,9 @@
 """Apply corrections: the instructor changes results, with a reason, wholly or not at all, and can undo that.
 
 Each verb changes rows by compare-and-swap, keeps their earlier values in a :class:`Correction`, records the event
-``corrected`` or ``correction_undone`` with the new values, and tells browsers, and agents by LEAGUE_STANDINGS_UPDATE
-unless the board is frozen. Nothing is ever deleted. All of it is our choice.
+``corrected`` or ``correction_undone`` with the new values, and tells browsers. It tells the players by
+LEAGUE_STANDINGS_UPDATE (or LEAGUE_COMPLETED, if it ends the league), unless the board is frozen, or the league has not
+begun or was stopped. Nothing is ever deleted. All of it is our choice.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from matches.view.summaries import champions_of
 
 
 class LookAgain(ActionRefused):
-    """The correction would not do what its preview showed: the league has changed since."""
+    """The league has changed since the correction was shown or planned."""
 
     def __init__(self) -> None:
         super().__init__(_("The league has changed since this was shown: look again, then confirm."))
@@ -50,7 +51,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
         NotFound: no such league.
         Invalid: something asked for is not usable; names the field.
         ActionRefused: it cannot be done as things stand.
-        LookAgain: it would not do what was shown.
+        LookAgain: the league has changed since it was shown or planned.
     """
     with transaction.atomic():
         league = get_league(league_id)
@@ -86,13 +87,16 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
 
 
 def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str | None = None) -> Correction:
-    """Put back everything that a correction changed; a match that was played again has its old result again.
+    """Put back the results, points and players that a correction changed.
+
+    A match that was played again has its old result again; one that was open when the correction decided it is played
+    from the beginning.
 
     Raises:
         NotFound: no such league or correction.
         Invalid: the reason is not usable.
         ActionRefused: it is undone already, or a later one has to be undone first.
-        LookAgain: it would not do what was shown.
+        LookAgain: the league has changed since it was shown or planned.
     """
     with transaction.atomic():
         league = get_league(league_id)
@@ -176,7 +180,8 @@ def _lock_league(league: League, plan: Plan) -> None:
     do not show all of what it may have changed: refuse the rest here.
 
     Raises:
-        LookAgain: the league has ended, another correction was made, or a match of a player taken out was started.
+        LookAgain: the league's state has changed, another correction was made, or a match of a player taken out was
+            started.
     """
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
     same_state = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
@@ -233,7 +238,10 @@ def _write(match: Match, change: Change, now: datetime) -> None:
 
 
 def _bring_back(league: League, correction: Correction) -> None:
-    """Let a player that is back in the league be called again, unless it was shut down before it was taken out."""
+    """Let a player that is back in the league be called again, unless it was shut down before it was taken out.
+
+    A player whose match is open again is called all the same (:func:`_apply`).
+    """
     if correction.kind not in (plans.WITHDRAW, plans.DISQUALIFY) or correction.player is None:
         return
     was_called = correction.before["agent_state"] != AgentState.SHUTDOWN

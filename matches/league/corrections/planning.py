@@ -239,7 +239,7 @@ _PLANS = {
 
 
 def plan_undo(made: Correction, later: Sequence[Correction], situation: Situation, reason: str) -> Plan:
-    """Plan to undo a correction: everything that it changed is put back.
+    """Plan to undo a correction: the results, points and players that it changed are put back.
 
     Args:
         later: the corrections that came after it.

@@ -126,7 +126,7 @@ class Plan:
 
     @property
     def gone(self) -> list[str]:
-        """The players that this plan takes out of the league."""
+        """The players that this plan has an entry for: they are out of the league after it."""
         return [player for player, entry in self.out.items() if entry is not None]
 
     @property
@@ -153,7 +153,8 @@ class Plan:
     def fingerprint(self) -> str:
         """A hash of the plan's effect: equal for the preview and for what is carried out after it.
 
-        The progress of a match in play does not change it; another correction in between does.
+        The progress of a match in play does not change it. Another correction in between changes that of a new
+        correction, but not that of an undo, which is refused if a later correction touches the same match or player.
         """
         matches = [
             [change.match.match_id, _standing(change.match), change.known.outcome, change.state, change.outcome]

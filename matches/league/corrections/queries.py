@@ -65,7 +65,7 @@ def plan_to_undo(league: League, number: int, reason: str) -> Plan:
 
     Raises:
         NotFound: there is no correction with this number.
-        ActionRefused: it was undone already, or a later correction of its matches must be undone first.
+        ActionRefused: it was undone already, or a later one of the same match or player must be undone first.
     """
     since = list(league.corrections.filter(number__gte=number).select_related("player").order_by("number"))
     if not since or since[0].number != number:

@@ -16,9 +16,9 @@ from matches.push import nudge
 logger = logging.getLogger(__name__)
 
 PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
-"""The shortest and the longest time between two passes."""
+"""The shortest and the longest pause after a pass."""
 PAUSE_FACTOR = 10
-"""The pause after a pass is this many times as long as the pass."""
+"""The pause after a pass is this many times as long as the pass, within these bounds."""
 LOOK_INTERVAL_S = 10.0
 """How often a pass is made without a nudge: changes such as a notice give the conductor nothing to do."""
 RETRY_S = 10.0

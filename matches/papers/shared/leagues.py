@@ -24,9 +24,9 @@ from matches.view import queries, sight
 from matches.view.sight import View
 
 MAX_MATCHES = 20_000
-"""A league with more matches (200 players) has only its table, its log and its configuration here."""
+"""A league with more matches (more than 200 players) has only its table, its log and its configuration here."""
 MAX_READS = 10
-"""How often a league is read again because an event was committed between two reads."""
+"""How often a league is read again at most, because an event was committed between two reads."""
 _NOTICES = (EventKind.NOTICE, EventKind.NOTICE_WITHDRAWN)
 
 

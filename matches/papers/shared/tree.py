@@ -46,7 +46,8 @@ class Tree:
 
     Attributes:
         written: what the owner of this object stored with :meth:`save`.
-        restores: how often :meth:`writing` has begun with what another writer had saved, or after a failure.
+        restores: how often :meth:`writing` has read what was saved: the first time, after another writer, and after a
+            failure.
     """
 
     def __init__(self, root: Path, *, max_log_bytes: int = MAX_LOG_BYTES, min_free_bytes: int = MIN_FREE_BYTES) -> None:
@@ -96,7 +97,7 @@ class Tree:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _restore(self) -> None:
-        """Read what was saved, and cut the logs back to it; if that is not possible, begin with an empty folder."""
+        """Read what was saved, and cut the logs back to it; if that is not possible, :meth:`clear`."""
         stored = self._stored()
         if stored is None:
             self.clear()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents_registry.addresses.endpoints import endpoint_policy
+from agents_registry.addresses.endpoints import endpoint_policy, ports_of
 from agents_registry.models import Agent
 from league_sdk.transport.policy import Forbidden
 from matches.league import entry
@@ -105,8 +105,7 @@ def test_a_player_added_by_hand_with_a_forbidden_address_is_refused() -> None:
 
 
 def test_players_are_not_called_where_referees_listen() -> None:
-    make.hire("Referee 1", port=8001)
-    policy = endpoint_policy([8001])
+    policy = endpoint_policy(ports_of([make.hire("Referee 1", port=8001).agent.endpoint]))
     with pytest.raises(Forbidden, match=r"^port 8001 belongs to the league site itself$"):
         policy.check_url(f"http://{OWN}:8001/mcp")
     endpoint_policy().check_url(f"http://{OWN}:8001/mcp")

@@ -100,14 +100,14 @@ def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and
     programs.mark_gateway(host="192.0.2.7", gateway=True)
     asking.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
     [job] = taking.take(now=timezone.now())
-    assert job.stays
+    assert job.behind_gateway
     runs.fail(check_id=job.check_id, run=job.run, problem="over")
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     [start] = due.look(busy_agents=(), draining=False).starts
     start_message = json.loads(start.message)
     brief = read_brief(start_message, referee_id="REF01", referee_endpoint="http://127.0.0.1:8001/mcp")
-    assert [seat.stays for seat in brief.seats] == [True, True]
+    assert [seat.behind_gateway for seat in brief.seats] == [True, True]
 
 
 @pytest.mark.django_db
@@ -182,7 +182,7 @@ def test_a_new_gateway_mark_also_counts_for_matches_in_play(zones: Zones) -> Non
     first = given_out()
     assert (len(first), given_out()) == (1, set())
     programs.mark_gateway(host="192.0.2.7", gateway=True)
-    # When the first match started, all players counted as one program; for that match they still do.
+    # The first match was given out while all players counted as one program; by the mark they are apart there, too.
     second = given_out()
     assert (len(second), second & first) == (1, set())
 
@@ -219,7 +219,7 @@ def test_removing_a_gateway_mark_starts_no_second_match_beside_those_in_play() -
         (("https://gate.example/a", "https://gate.example/b"), "gate.example", True),
     ],
 )
-def test_programs_behind_a_gateway_are_apart_only_if_both_paths_are_known(
+def test_programs_at_one_port_of_a_gateway_are_apart_only_if_both_paths_are_known(
     endpoints: tuple[str, str], marked: str, apart: bool
 ) -> None:
     one, other = (programs.program(endpoint, ("192.0.2.7",), frozenset({marked})).keys for endpoint in endpoints)

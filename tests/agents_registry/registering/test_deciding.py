@@ -53,18 +53,18 @@ def test_a_new_agent_is_taken_and_has_no_past() -> None:
         trusted=False,
         site_key=False,
         comes_back=False,
-        forgets=True,
+        forgets_dialect=True,
         proven=True,
         at_home=True,
         moved=False,
-        doubts=False,
-        voids=False,
-        voids_all=False,
-        begins_anew=False,
+        doubts_tokens=False,
+        voids_unproven_tokens=False,
+        voids_all_tokens=False,
+        loses_attempts=False,
     )
 
 
-def test_a_new_agent_called_from_elsewhere_is_proven_only_by_its_owners_code() -> None:
+def test_a_new_agent_registered_from_another_machine_is_proven_only_by_its_owners_code() -> None:
     assert decision_on(facts(caller=ELSEWHERE)).proven is False
     mine = decision_on(facts(caller=ELSEWHERE, owner_id=3))
     assert (mine.owner_id, mine.proven) == (3, True)
@@ -108,9 +108,14 @@ def test_a_referee_that_moves_stays_trusted_only_with_its_token() -> None:
 def test_a_new_address_is_not_proven_by_the_old_one() -> None:
     moves = facts(at=NEW_HOME, caller=HOME, has_token=True, token_is_proven=True)
     decision = decision_on(known(moves))
-    assert (decision.proven, decision.doubts, decision.forgets, decision.voids) == (False, True, True, False)
+    assert (decision.proven, decision.doubts_tokens, decision.forgets_dialect, decision.voids_unproven_tokens) == (
+        False,
+        True,
+        True,
+        False,
+    )
     there = decision_on(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
-    assert (there.proven, there.doubts, there.voids) == (True, False, True)
+    assert (there.proven, there.doubts_tokens, there.voids_unproven_tokens) == (True, False, True)
 
 
 def test_a_proven_token_proves_the_next_one() -> None:
@@ -119,10 +124,20 @@ def test_a_proven_token_proves_the_next_one() -> None:
     assert decision_on(known(replace(stays, token_is_proven=False))).proven is False
 
 
+@pytest.mark.parametrize("caller", [HOME, ""])
+def test_an_inbox_without_a_token_proves_nothing_also_if_nobody_knows_who_calls(caller: str) -> None:
+    params = wire.player_request("Alpha")
+    del params["player_meta"]["contact_endpoint"]
+    params["player_meta"]["delivery"] = "poll"
+    request = read_request(params, kind=Kind.PLAYER, caller=caller)
+    let_in = known(Facts(request=request), readmit=True, endpoint="inbox://7", endpoint_key=request.key_in(None))
+    assert decision_on(let_in).proven is False
+
+
 def test_a_referee_that_registers_again_loses_its_attempts() -> None:
     referee = facts(kind=Kind.REFEREE)
-    assert (decision_on(referee).begins_anew, decision_on(known(referee)).begins_anew) == (False, True)
-    assert decision_on(known(facts())).begins_anew is False
+    assert (decision_on(referee).loses_attempts, decision_on(known(referee)).loses_attempts) == (False, True)
+    assert decision_on(known(facts())).loses_attempts is False
 
 
 def test_readmission_by_the_instructor_shows_who_is_at_the_known_address_and_at_no_other() -> None:

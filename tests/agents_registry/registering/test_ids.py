@@ -77,7 +77,7 @@ def test_two_leagues_may_give_the_same_id() -> None:
         assert register("Alpha", league_id, port=8101, player_id="P07").code == "P07"
 
 
-def test_a_referee_gets_the_id_it_asks_for() -> None:
+def test_a_referee_gets_the_id_that_its_sender_names_if_it_is_a_free_id_of_a_referee() -> None:
     ids = []
     for port, sender in ((8001, "referee:REF02"), (8002, "referee:REF02"), (8003, "referee:alpha")):
         params = wire.referee_request(f"Referee {port}", port=port, sender=sender)
@@ -154,7 +154,7 @@ def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_
     assert (moved.pk, moved.code, moved.notes) == (lobby_agent.pk, "P04", ["asked for P02, which is taken; is P04"])
 
 
-def test_copies_of_a_name_are_numbered_in_each_league() -> None:
+def test_a_second_agent_of_a_name_gets_a_number_that_is_free_in_its_league() -> None:
     join("Alpha", port=8101)
     join("Alpha", port=8102)
     open_league("fall")

@@ -117,7 +117,7 @@ def test_a_strangers_players_do_not_fill_the_lobby(client: Client) -> None:
     assert player(client, 9500, SCHOOL)["status"] == "ACCEPTED"
 
 
-def test_registrations_are_counted_per_network_in_ipv6(client: Client) -> None:
+def test_a_registration_by_ipv6_is_stored_under_its_network(client: Client) -> None:
     params = wire.player_request("Alpha", endpoint="http://[2001:db8::7]:9001/mcp")
     assert wire.ask(client, "register_player", params, caller="2001:db8::7")["status"] == "ACCEPTED"
     assert Agent.objects.get().registered_from == "2001:db8::"

@@ -41,7 +41,7 @@ def test_a_player_without_an_address_or_delivery_is_refused_with_the_field(clien
 
 
 @pytest.mark.parametrize("delivery", ["push", "poll ", "", 5, None, ["poll"]])
-def test_an_inbox_cannot_be_a_contact_endpoint_and_only_the_two_words_mean_dialling_out(
+def test_an_inbox_cannot_be_a_contact_endpoint_and_only_poll_or_websocket_means_dialling_out(
     client_of_league: Client, delivery: object
 ) -> None:
     request = wire.player_request("Ada", endpoint="inbox://1")

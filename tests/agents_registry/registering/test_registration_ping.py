@@ -1,4 +1,4 @@
-"""An agent that registers an address is pinged there at once, so that it knows whether it is reached (ruling, 13)."""
+"""A ping is asked for when an agent that wants to be called registers from its own address (ruling, section 13)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ HOME = "203.0.113.5"
     ],
     ids=["its own", "a stranger's", "none"],
 )
-def test_an_agent_is_pinged_at_its_own_address_only(client: Client, changes: dict[str, str], pinged: bool) -> None:
+def test_a_ping_is_asked_for_at_an_agents_own_address_only(
+    client: Client, changes: dict[str, str], pinged: bool
+) -> None:
     make.open_league("fall")
     request = wire.player_request("Ada", **changes)
     request["player_meta"].setdefault("delivery", "push")

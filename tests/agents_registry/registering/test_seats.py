@@ -55,7 +55,7 @@ def test_naming_a_rivals_address_first_loses_the_seat_once_the_rival_comes() -> 
     assert enters() == ["Rival"]
 
 
-def test_a_program_under_a_new_name_replaces_the_old_one_that_has_lost_its_token() -> None:
+def test_a_program_that_registers_under_a_new_name_has_the_seat_under_that_name_only() -> None:
     join("Draft")
     join("Final")
     assert enters() == ["Final"]
@@ -97,9 +97,9 @@ def test_readmission_by_the_instructor_shows_who_is_at_an_address() -> None:
 def test_readmission_also_counts_for_an_agent_that_has_kept_its_token() -> None:
     """The kit keeps its token. Otherwise a thief behind the same router that registered first would keep the seat."""
     join("Thief", ELSEWHERE)
-    token = registration_token("Behind a tunnel", ELSEWHERE, ADDRESS)
+    token = register_with_token("Behind a tunnel", ELSEWHERE, ADDRESS)
     registration.readmit(agent_ids=[Agent.objects.get(name="Behind a tunnel").pk])
-    registration_token("Behind a tunnel", ELSEWHERE, ADDRESS, token)
+    register_with_token("Behind a tunnel", ELSEWHERE, ADDRESS, token)
     assert replaced() == {"Thief": "Behind a tunnel"}
 
 
@@ -175,7 +175,7 @@ def test_a_player_of_a_league_that_is_over_keeps_nobody_out() -> None:
     assert enters() == ["New"]
 
 
-def test_a_program_at_the_address_of_a_league_that_is_over_is_not_taken_for_its_player() -> None:
+def test_a_program_at_the_address_of_a_player_whose_league_is_over_is_not_taken_for_that_player() -> None:
     make.open_league("old")
     join("Old", league="old")
     League.objects.update(state="STOPPED")
@@ -227,8 +227,8 @@ def test_an_agent_that_leaves_its_address_for_a_line_is_no_longer_shown_to_be_th
 
 
 @pytest.mark.parametrize("suffix", ["?1", "/", "/x"])
-def test_naming_another_path_of_a_rivals_program_gives_no_seat(suffix: str) -> None:
-    """Many programs answer at every path, and none minds what follows a question mark."""
+def test_naming_another_path_of_a_rivals_program_gives_no_seat_unless_a_gateway_is_there(suffix: str) -> None:
+    """Many programs answer at every path; a query or a slash at the end is no other path, even at a gateway."""
     join("Rival")
     join("Thief", ELSEWHERE, f"{ADDRESS}{suffix}")
     assert replaced() == {"Thief": "Rival"}
@@ -238,15 +238,15 @@ def test_naming_another_path_of_a_rivals_program_gives_no_seat(suffix: str) -> N
 
 def test_an_address_that_a_thief_had_before_gives_it_no_seat_at_a_rivals_address() -> None:
     join("Rival")
-    token = registration_token("Thief", ELSEWHERE, f"http://{ELSEWHERE}:8101/mcp")
+    token = register_with_token("Thief", ELSEWHERE, f"http://{ELSEWHERE}:8101/mcp")
     # A conductor has started meanwhile.
     programs.fill()
-    token = registration_token("Thief", ELSEWHERE, None, token)
-    registration_token("Thief", ELSEWHERE, ADDRESS, token)
+    token = register_with_token("Thief", ELSEWHERE, None, token)
+    register_with_token("Thief", ELSEWHERE, ADDRESS, token)
     assert replaced() == {"Thief": "Rival"}
 
 
-def registration_token(name: str, caller: str, endpoint: str | None, token: str = "") -> str:
+def register_with_token(name: str, caller: str, endpoint: str | None, token: str = "") -> str:
     """Register a player with its token, at an address or with an inbox; returns the new token."""
     where = {"delivery": "poll"} if endpoint is None else {"endpoint": endpoint}
     params = wire.player_request(name, auth_token=token, **where)
@@ -271,7 +271,7 @@ def test_only_the_agent_that_came_to_an_address_last_speaks_for_it() -> None:
     assert seats.speak_for(rival.endpoint_key) == {rival.pk}
 
 
-def test_another_path_of_a_program_that_the_instructor_added_is_not_somebody_elses() -> None:
+def test_a_query_at_the_address_of_a_player_that_the_instructor_added_gives_no_seat() -> None:
     make.open_league("fall")
     entry.add_by_hand(league_id="fall", name="By hand", endpoint=ADDRESS)
     join("Thief", ELSEWHERE, f"{ADDRESS}?1", league="fall")

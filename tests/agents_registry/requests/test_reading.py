@@ -159,7 +159,9 @@ def test_an_odd_envelope_is_noted(envelope: dict[str, Any], note: str) -> None:
         ({"game_types": ["*"]}, ("1.0.0", ()), None),
     ],
 )
-def test_an_odd_meta_is_noted(meta: dict[str, Any], expected: tuple[str, tuple[str, ...]], note: str | None) -> None:
+def test_a_meta_is_read_and_what_is_odd_is_noted(
+    meta: dict[str, Any], expected: tuple[str, tuple[str, ...]], note: str | None
+) -> None:
     request = read({**ENVELOPE, "player_meta": META | meta})
     assert (request.version, request.game_types) == expected
     assert request.notes == ((note,) if note else ())

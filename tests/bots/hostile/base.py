@@ -19,7 +19,7 @@ from tests.bots.words import rpc_result
 
 JOIN, MOVE, OVER, ERROR = "handle_game_invitation", "choose_parity", "notify_match_result", "notify_game_error"
 OWN = "tok_" + "7" * 32
-"""The auth_token that every hostile agent has."""
+"""The auth_token of the hostile agents that do not register."""
 NOW = "2025-01-15T10:30:00Z"
 Act = Callable[[Talk, Call], Awaitable[None]]
 
@@ -116,17 +116,16 @@ class Agent:
 
     async def _answer(self, talk: Talk, call: Call) -> None:
         self.methods.append(call.method)
-        if self.behaviour is not None and self._does_harm_at(call):
+        if self.behaviour is not None and _does_harm_at(self.behaviour, call):
             await self.behaviour.act(talk, call)
         else:
             await talk.say(result(call, message(call, auth_token=self.token)))
 
-    def _does_harm_at(self, call: Call) -> bool:
-        """Whether this call gets the behaviour: its method is the behaviour's, or one of another dialect."""
-        if self.behaviour is None or call.method == self.behaviour.at:
-            return True
-        # The referee hunts for a dialect: its call in each dialect gets the behaviour, too.
-        return call.method not in (JOIN, MOVE, OVER, ERROR)
+
+def _does_harm_at(behaviour: Behaviour, call: Call) -> bool:
+    """Whether this call gets the behaviour: its method is the behaviour's, or one of another dialect."""
+    # The referee hunts for a dialect: its call in each dialect gets the behaviour, too.
+    return call.method == behaviour.at or call.method not in (JOIN, MOVE, OVER, ERROR)
 
 
 def request(url: str, raw: bytes, more: str = "") -> bytes:

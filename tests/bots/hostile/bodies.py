@@ -135,8 +135,8 @@ async def gzip_that_is_none(talk: Talk, call: Call) -> None:
 
 
 @behaviour()
-async def sixty_thousand_numbers(talk: Talk, call: Call) -> None:
-    """A good answer with one more field, a list of tens of thousands of numbers."""
+async def thirty_thousand_numbers(talk: Talk, call: Call) -> None:
+    """A good answer with one more field, a list of more than thirty thousand numbers."""
     await talk.say(filled(call, b"[0", b",0", b"]"))
 
 
@@ -154,14 +154,14 @@ async def thousands_of_fields(talk: Talk, call: Call) -> None:
 
 
 @behaviour()
-async def sixty_thousand_tokens(talk: Talk, call: Call) -> None:
-    """A good answer with one more field, a string of token prefixes."""
+async def sixteen_thousand_token_prefixes(talk: Talk, call: Call) -> None:
+    """A good answer with one more field, a list of one long string of token prefixes."""
     await talk.say(filled(call, b'["', b"tok_", b'"]'))
 
 
 @behaviour()
 async def texts_in_texts(talk: Talk, call: Call) -> None:
-    """JSON in a string in JSON in a string, as deep as there is room, and no answer in the innermost."""
+    """A tool's result whose text is a tool's result, three deep; the innermost text is no JSON."""
     inner = json.dumps({"content": [{"type": "text", "text": "[" + "0," * 9000 + "]"}]})
     for _ in range(2):
         inner = json.dumps({"content": [{"type": "text", "text": inner}]})

@@ -1,4 +1,4 @@
-"""Players that try to escape a loss: they behave well until a GAME_OVER says that they have not won; then they cheat.
+"""Players that try to escape a loss: most behave well until a GAME_OVER says that they have not won; then they cheat.
 
 ``python -m tests.bots.hostile.losers --league URL --league-id ID --log FILE NAME:TRICK …`` registers them one after
 the other, prints their ids and addresses as one JSON line, and serves until standard input ends. An empty TRICK is a
@@ -32,6 +32,7 @@ NUL = b"no json \x00"
 BOMB = gzip.compress(b" " * 10 * 1024 * 1024)
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 HELD_S = 4.8
+"""For at most this many seconds an answer is held back: just less than the default timeout of GAME_OVER."""
 FLOOD_CONNECTIONS, FLOOD_REQUESTS, FLOOD_BYTES, FLOOD_S = 100, 8, 50_000, 6.0
 """A flood sends at most 40 MB."""
 QUERIES = 30
@@ -96,7 +97,7 @@ async def two_hundred_deep(talk: Talk, call: Call) -> None:
 
 @trick()
 async def huge_integers(talk: Talk, call: Call) -> None:
-    """Answers with integers too large for a database column, and for Python to print."""
+    """Answers with integers too large for a database column, and an id too large for a float."""
     digits = b"9" * 4200
     await talk.say(b'{"jsonrpc": "2.0", "id": 1e999, "result": {"a": ' + digits + b', "b": -' + digits + b"}}")
 
@@ -120,7 +121,7 @@ async def nul_in_keys_and_values(talk: Talk, call: Call) -> None:
 
 
 @trick()
-async def endless_reason(talk: Talk, call: Call) -> None:
+async def long_reason(talk: Talk, call: Call) -> None:
     """Answers with a reason phrase and a header as long as HTTP libraries take, with control characters."""
     await talk.say(NUL, status="500 " + "\x01\x7f" * 3500, more="X-Long: " + "x" * 7500 + "\r\n")
 
@@ -213,7 +214,7 @@ class Loser(Agent):
         trick_name: the name of its trick; empty for none.
         league: the URL of the league manager.
         large: the id of a league whose schedule is expensive to compute.
-        think_s: seconds that it waits before a choice.
+        think_s: seconds that it waits before a choice of even or odd.
         log: where its GAME_OVERs, GAME_ERRORs and tricks are logged.
         player_id: its id, once registered.
         referee: the URL of the referee in the last invitation.
@@ -287,12 +288,6 @@ def _message_in(params: dict[str, Any]) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else params
 
 
-def _cells(state: dict[str, Any]) -> tuple[list[Any], str, str]:
-    board = [cell for row in state["board"] for cell in row]
-    own_trick = state["your_mark"]
-    return board, own_trick, next(mark for mark in state["marks"].values() if mark != own_trick)
-
-
 def _wins(board: list[Any], mark: str) -> list[int]:
     """The cells with which a mark would have three in a row."""
     marks = set("XO")
@@ -306,7 +301,8 @@ def _wins(board: list[Any], mark: str) -> list[int]:
 
 def _is_hopeless(state: dict[str, Any]) -> bool:
     """Whether the opponent would win with its next move."""
-    board, _, other = _cells(state)
+    board = [cell for row in state["board"] for cell in row]
+    other = next(mark for mark in state["marks"].values() if mark != state["your_mark"])
     return bool(_wins(board, other))
 
 

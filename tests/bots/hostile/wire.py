@@ -157,7 +157,7 @@ async def chunk_with_endless_extension(talk: Talk, call: Call) -> None:
 
 
 @behaviour()
-async def stream_of_a_thousand_events(talk: Talk, call: Call) -> None:
+async def stream_of_seven_thousand_events(talk: Talk, call: Call) -> None:
     """An event stream as large as it may be, of which no event is an answer."""
     await talk.send(head(None, kind="text/event-stream"))
     for _ in range(30):

@@ -1,4 +1,7 @@
-"""A player on fastmcp 4, which refuses unknown arguments: tools with their own names, models, and bare answers."""
+"""A player on fastmcp 4, which refuses unknown arguments: tools with their own names, models, and bare answers.
+
+A tool requires the argument `mood`, which is a field of no message: the league sends it empty.
+"""
 
 from typing import Literal
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FOLDER = "LEAGUE_TEST_MCP_SDKS"
-"""The variable that names the folder."""
+"""The environment variable that names the folder."""
 PYTHONS = {"python1": "mcp==1.30.0", "python2": "mcp==2.3.0", "fastmcp4": "fastmcp==4.2.3"}
 NODE = (
     *("@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/server@2.4.0", "@modelcontextprotocol/node@2.1.2"),

@@ -1,4 +1,7 @@
-"""A player on the Python SDK 1, with sessions and event streams: each tool takes ``params``, as in 004 chapter 5."""
+"""A player on version 1 of MCP's Python SDK, with sessions and event streams.
+
+Each tool takes ``params``, as in 004 chapter 5.
+"""
 
 import random
 from datetime import datetime

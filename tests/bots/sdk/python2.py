@@ -1,4 +1,4 @@
-"""A player on the Python SDK 2: the tools of 004 chapter 8 with flat, typed arguments."""
+"""A player on version 2 of MCP's Python SDK: the tools of 004 chapter 8 with flat, typed arguments."""
 
 import random
 

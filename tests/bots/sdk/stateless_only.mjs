@@ -1,4 +1,5 @@
-// A player on the TypeScript SDK 2, for 2026-07-28 only, with strict objects: arguments they do not name are refused.
+// A player on version 2 of MCP's TypeScript SDK that speaks MCP 2026-07-28 only. Its tools refuse arguments that they do
+// not name.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';

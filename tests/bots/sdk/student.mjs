@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs';
 export const PORT = Number(process.env.PORT);
 
 export function record(tool, args) {
-    appendFileSync(process.env.HEARD, JSON.stringify({ tool, arguments: args }) + '\n');
+    appendFileSync(process.env.CALLS_FILE, JSON.stringify({ tool, arguments: args }) + '\n');
 }
 
 export async function joinTheLeague(name) {

@@ -13,7 +13,7 @@ PORT = int(os.environ["PORT"])
 
 def record_call(tool, **arguments):
     """Write one call of a tool as a line of the file that the test reads."""
-    with Path(os.environ["HEARD"]).open("a", encoding="utf-8") as file:
+    with Path(os.environ["CALLS_FILE"]).open("a", encoding="utf-8") as file:
         file.write(json.dumps({"tool": tool, "arguments": arguments}, default=str) + "\n")
 
 

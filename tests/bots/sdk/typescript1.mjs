@@ -1,4 +1,4 @@
-// A player on the TypeScript SDK 1 with sessions, like its examples: tools and arguments in camelCase.
+// A player on version 1 of MCP's TypeScript SDK with sessions, like its examples: tools and arguments in camelCase.
 import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

@@ -1,4 +1,5 @@
-// A player on the TypeScript SDK 2, with and without sessions, a server for each request: tools take whole messages.
+// A player on version 2 of MCP's TypeScript SDK, with and without sessions, a server for each request: tools take whole
+// messages.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from asyncio.subprocess import PIPE, Process, create_subprocess_exec
+from contextlib import suppress
 from pathlib import Path
 
 from tests.bots.strangers.base import Stranger
@@ -23,13 +24,18 @@ class _ForeignProgram(Stranger):
         await self.listener.close()
         self.process = await create_subprocess_exec(*self.program, self.league, self.name, stdout=PIPE, stderr=PIPE)
         assert self.process.stdout is not None
-        line = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode()
-        word, _, self.player_id = line.strip().partition(" ")
-        return f"{word} {self.name} {self.player_id}" if self.player_id else f"UNREGISTERED {self.name} {line}"
+        line = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode().strip()
+        word, _, player_id = line.partition(" ")
+        if word != "READY" or not player_id:
+            return f"UNREGISTERED {self.name} {line}"
+        self.player_id = player_id
+        return f"READY {self.name} {player_id}"
 
     async def stop(self) -> None:
         if self.process is not None:
-            self.process.kill()
+            # A program that could not register may have ended by itself.
+            with suppress(ProcessLookupError):
+                self.process.kill()
             await self.process.communicate()
         self.log.close()
 

@@ -36,8 +36,8 @@ def mismatch(value: Any, schema: dict[str, Any], where: str) -> str:
 
 
 class McpCamelArguments(McpServer):
-    """Tools and arguments in camelCase, some in nested objects, some required whose name no message has; refuses
-    arguments that its schema does not name."""
+    """Tools and arguments in camelCase, some in nested objects, one required though no message has such a field;
+    refuses arguments that its schema does not name."""
 
     needs_session = False
     events = False

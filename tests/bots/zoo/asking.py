@@ -44,7 +44,7 @@ def speak(style: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     named = fields | {"message_type": WORDS_002.get(kind, kind)}
     payload = {name: value for name, value in fields.items() if name not in ("message_type", "sender", "protocol")}
     in_002 = message_002(WORDS_002.get(kind, kind), str(fields.get("sender")), payload)
-    own = OWN_TOOL_NAMES.get(style, {}).get(kind, kind)
+    own = OWN_NAMES.get(style, {}).get(kind, kind)
     spoken = {
         "chapter 8": rpc(METHODS[kind], fields),
         "parity_choose": rpc("parity_choose" if kind == CHOOSE else METHODS[kind], fields),
@@ -70,7 +70,7 @@ def speak(style: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     return spoken[style]
 
 
-OWN_TOOL_NAMES = {
+OWN_NAMES = {
     "tools of likely names": {INVITE: "receive_game_invitation", CHOOSE: "choose_parity", OVER: "notify_game_over"},
     "tools of other likely names": {
         INVITE: "receive_invitation",
@@ -80,6 +80,7 @@ OWN_TOOL_NAMES = {
     "data alone": {CHOOSE: "CHOOSE_PARITY"},
     "REQUEST_MOVE": {CHOOSE: "REQUEST_MOVE"},
 }
+"""For each style with names of its own: the names of its tools, or the message types that differ from ours."""
 DATA = {
     INVITE: {"match_id": "M-1", "round_id": 1, "opponent_id": "player:P02", "role_in_match": "A"},
     CHOOSE: {"match_id": "M-1"},

@@ -41,7 +41,7 @@ class Callback:
 
 
 class Bot:
-    """An agent as in chapter 8; a subclass changes some traits, and says which rows of the dialect table it stands for.
+    """An agent as in chapter 8; a subclass changes some traits; its docstring says which real agents it is like.
 
     Args:
         league: the league manager's ``/mcp`` address.
@@ -55,19 +55,24 @@ class Bot:
     host = "127.0.0.1"
     registered_host = "localhost"
     registers_first = False
+    """Whether it registers before it listens."""
     path = "/mcp"
     """The path in the URL that it registers with."""
     listens_at = "/mcp"
     redirects: Mapping[str, str] = {}
+    """The paths that get a 307, and where it points."""
     # how it registers
     enters: entries.Entry = staticmethod(entries.register_player)
     address_key = "contact_endpoint"
     leaves_out: frozenset[str] = frozenset()
     protocol_version = ""
     accepted_word = "ACCEPTED"
+    """The only ``status`` that it takes for an accepted registration."""
     wants_token = True
     manager_sender = ""
+    """A pattern that the ``sender`` of the answer to its registration must match; empty for any sender."""
     wanted_id = ""
+    """The player_id that it asks for; empty for none."""
     # which messages it understands
     parser: parsers.Parser = parsers.ByMethod(CHAPTER_8)
     needs: tuple[Need, ...] = ()
@@ -77,11 +82,14 @@ class Bot:
     # how it answers
     shape: speech.Shape = staticmethod(speech.in_result)
     minimal = False
+    """Whether it answers without an envelope."""
     join = "accept"
+    """How it joins: by ``accept`` or ``accepted``, or by this word as its ``status``."""
     choice = "parity_choice"
     match_key = "match_id"
     stamp: Any = staticmethod(words.stamp)
     reply_id = "right"
+    """The JSON-RPC id of its replies: right (that of the call), one (always 1) or counter."""
     own_id = ""
     says_id = "given"
     """The player_id in its answers: given, own, message (that of the message it answers) or none."""
@@ -164,6 +172,7 @@ class Bot:
             return self.refusal(self.refuses, None, "the body is no JSON object", "not understood")
         if self.enters is not entries.never and not self.registered:
             return self.refusal(self.refuses, body.get("id"), "not registered", "not registered")
+        # Calls that are no message of a game, such as initialize or tools/list.
         direct_result = self.parser.result_of(body)
         if direct_result is not None:
             return Reply(200, speech.in_result(direct_result, body.get("id")), verdict="chat")

@@ -61,7 +61,7 @@ class Seed000(Bot):
 class Seed001(Bot):
     """001: the message type as method; no auth_token anywhere; its own lists of required fields; integer rounds."""
 
-    enters = entries.seed_001
+    enters = entries.as_in_001
     wants_token = False
     says_token = "none"
     parser = parsers.ByMethod(parsers.TYPES)
@@ -77,7 +77,7 @@ class Seed001(Bot):
 class Seed002(Bot):
     """002: ``message_id``, ``type``, ``payload``, ``correlation_id`` as the body of a POST; its own vocabulary."""
 
-    enters = entries.seed_002
+    enters = entries.as_in_002
     address_key = "endpoint"
     parser = parsers.Envelope002()
     refuses = speech.bare(400, error="invalid message")
@@ -106,7 +106,7 @@ class Seed002(Bot):
 class Seed002InParams(Seed002):
     """002 with its envelope as the params of JSON-RPC calls, as MCP, which its title names, would have it."""
 
-    enters = entries.seed_002_in_params
+    enters = entries.as_in_002_in_params
     parser = parsers.Envelope002(in_params=True)
     refuses = speech.rpc_error(-32600)
     shape = speech.in_result

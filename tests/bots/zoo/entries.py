@@ -245,7 +245,7 @@ def envelope_of_its_own(applicant: Applicant) -> Talk:
     return from_data(request_id, received)
 
 
-def seed_001(applicant: Applicant) -> Talk:
+def as_in_001(applicant: Applicant) -> Talk:
     """001: no auth_token in the request or in the answer, which has status and player_id."""
     received = yield Post(rpc("LEAGUE_REGISTER_REQUEST", applicant.message()))
     result = from_result(1, received)
@@ -254,7 +254,7 @@ def seed_001(applicant: Applicant) -> Talk:
     return result
 
 
-def seed_002(applicant: Applicant) -> Talk:
+def as_in_002(applicant: Applicant) -> Talk:
     """002: its own envelope as the body; the answer has the same with our correlation_id and the token."""
     message = message_002("PLAYER_REGISTER_REQUEST", f"player:{applicant.name}", applicant.meta())
     received = yield Post(message)
@@ -262,7 +262,7 @@ def seed_002(applicant: Applicant) -> Talk:
     return {**read_002(message["message_id"], body), "auth_token": body.get("auth_token")}
 
 
-def seed_002_in_params(applicant: Applicant) -> Talk:
+def as_in_002_in_params(applicant: Applicant) -> Talk:
     """002's envelope as the params of a JSON-RPC call; the token is read from the payload: 002 leaves that open."""
     message = message_002("PLAYER_REGISTER_REQUEST", f"player:{applicant.name}", applicant.meta())
     received = yield Post(rpc("PLAYER_REGISTER_REQUEST", message))

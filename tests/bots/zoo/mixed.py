@@ -36,11 +36,11 @@ PARSERS: dict[str, parsers.Parser] = {
     "three tools": parsers.ByMethod(REQUIRED_TOOLS),
     "parity_choose": parsers.ByMethod(parsers.PARITY_CHOOSE),
     "type as method": parsers.ByMethod(parsers.TYPES),
-    "002's words as method": parsers.ByMethod(parsers.SEED_002),
+    "002's words as method": parsers.ByMethod(parsers.TYPES_002),
     "by type": parsers.ByType(parsers.TYPES),
     "mcp_message": parsers.ByType(parsers.TYPES, methods=frozenset({"mcp_message"})),
     "handle_message": parsers.handle_message(),
-    "protocol/message": parsers.handle_message(parsers.TYPES | parsers.SEED_002, ("protocol/message",)),
+    "protocol/message": parsers.handle_message(parsers.TYPES | parsers.TYPES_002, ("protocol/message",)),
     "league.handle": parsers.EnvelopeAndPayload(),
     "flat": parsers.Flat(parsers.TYPES),
     "tools of its own": parsers.Tools(dict(zip(DESCRIBED, (INVITE, CHOOSE, OVER), strict=True)), DESCRIBED),
@@ -80,7 +80,7 @@ STAMPS = {
 ODD_STAMPS = frozenset({"compact", "naive"})
 NEEDS: dict[str, tuple[needs.Need, ...]] = {
     "nothing": (),
-    "player_id": (needs.player_id_in_invitation,),
+    "player_id": (needs.player_id_in_questions,),
     "league_id and round_id": (needs.league_id_everywhere, needs.round_id_everywhere),
     "game_id": (needs.game_id,),
     "nested objects": (needs.nested_invitation, needs.nested_parity_context),
@@ -95,6 +95,7 @@ CALLBACKS: dict[str, Callback | None] = {
     "callbacks before the reply": Callback(first=True),
 }
 ADDRESSES = {"/mcp": "/mcp", "": "/mcp", "/mcp/": "/mcp/", "/agents/player": "/agents/player"}
+"""For each path in a URL that a bot may register with, the path at which it then listens."""
 
 
 def _deal(rng: random.Random, options: Sequence[str], count: int) -> list[str]:
@@ -124,7 +125,7 @@ def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
         "says": dict.fromkeys(("everything", "little")),
     }  # fmt: skip
     chosen = {axis: _deal(rng, list(options), count) for axis, options in axes.items()}
-    # Half of the mixed bots answer in the reply, as most agents do.
+    # Six of ten mixed bots answer in the reply, as most agents do.
     chosen["callback"] = _deal(rng, [*CALLBACKS, *["reply"] * len(CALLBACKS)], count)
     made = {}
     for number in range(count):
@@ -137,7 +138,7 @@ def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
 def _make(name: str, options: dict[str, str]) -> type[Bot]:
     """A bot with the chosen option of each trait."""
     if CALLBACKS[options["callback"]] is not None:
-        # The league checks token, sender and timestamp of a callback, but not of a reply.
+        # A callback needs the right token, and the league manager checks sender and timestamp of those it passes on.
         options |= {"says_token": "given", "says_id": "given", "says": "everything"}
         options |= {"stamp": "Z"} if options["stamp"] in ODD_STAMPS else {}
     enters, address_key = ENTRIES[options["enters"]]

@@ -169,7 +169,7 @@ def mutants(seed: int = SEED, count: int = COUNT) -> dict[str, type[Bot]]:
 
     Args:
         seed: the same seed gives the same mutants.
-        count: how many; each kind of change is used once before any is used again.
+        count: how many, at most one for each of ``BASES``; each kind of change is used once before any is used again.
     """
     rng = random.Random(seed)
     kinds: list[str] = []

@@ -50,7 +50,7 @@ def has(name: str, kinds: Collection[str], test: Callable[[Any], bool] = is_text
     return need
 
 
-player_id_in_invitation = has("player_id", {INVITE, CHOOSE})
+player_id_in_questions = has("player_id", {INVITE, CHOOSE})
 league_id_everywhere = has("league_id", EVERYTHING)
 # LEAGUE_COMPLETED has no round_id.
 round_id_everywhere = has("round_id", EVERYTHING - {"LEAGUE_COMPLETED"}, is_whole, "an integer")
@@ -68,7 +68,6 @@ manager_id_in_capitals = has(
 )
 referee_01_or_02 = has("sender", GAME, lambda value: value in ("referee:REF01", "referee:REF02"), "REF01 or REF02")
 protocol_v2 = has("protocol", EVERYTHING, lambda value: value == "league.v2", "league.v2")
-round_id_is_not_a_string = has("round_id", {INVITE}, lambda value: not isinstance(value, str), "not a string")
 
 
 def game_id(incoming: Incoming) -> str | None:

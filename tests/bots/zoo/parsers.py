@@ -11,7 +11,7 @@ from tests.bots.zoo.speech import Incoming
 
 PARITY_CHOOSE = {("parity_choose" if kind == CHOOSE else name): kind for name, kind in CHAPTER_8.items()}
 TYPES = {kind: kind for kind in CHAPTER_8.values()}
-SEED_002 = {
+TYPES_002 = {
     "GAME_INVITE": INVITE,
     "MOVE_REQUEST": CHOOSE,
     "GAME_RESULT": OVER,
@@ -52,7 +52,7 @@ class MessagesOnly:
     """A parser for a bot that answers only calls which carry a message."""
 
     def result_of(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns None for every call: the bot answers without a result."""
+        """None for every call: the bot knows no call without a message."""
         return None
 
 
@@ -78,7 +78,8 @@ class ByMethod(MessagesOnly):
 
 @dataclass(frozen=True)
 class ByType(MessagesOnly):
-    """Tells messages apart by message_type only; the message is at ``path`` in the params of a JSON-RPC request."""
+    """Tells messages apart by message_type only; the message is at ``path`` in the params of a JSON-RPC request, whose
+    method must be one of ``methods`` if there are any."""
 
     types: Mapping[str, str]
     path: tuple[str, ...] = ()
@@ -134,7 +135,7 @@ class Envelope002(MessagesOnly):
     """Takes 002's ``message_id``, ``type`` and ``payload`` as the body, or as JSON-RPC params if ``in_params``."""
 
     in_params: bool = False
-    types: Mapping[str, str] = field(default_factory=lambda: SEED_002)
+    types: Mapping[str, str] = field(default_factory=lambda: TYPES_002)
 
     def parse(self, body: Mapping[str, Any]) -> Incoming | None:
         value: Any = params_of(body) if self.in_params else body

@@ -1,4 +1,4 @@
-"""The bots of the rows "How they register" in the table of dialects."""
+"""Bots that differ in how they register."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class IdFromEachMessage(Bot):
 
     says_id = "message"
     says_token = "caller"
-    needs = (needs.player_id_in_invitation,)
+    needs = (needs.player_id_in_questions,)
     shape = speech.null_error
 
 

@@ -1,4 +1,4 @@
-"""The bots of the rows "Seen since" in the table of dialects: kinds that the site could not play with at first."""
+"""Bots of kinds that were seen after the first version, and that the site could not play with at first."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class Whole002(Seed002):
     """002 with its whole vocabulary: a MOVE_REQUEST before GAME_START is G004; takes ROUND_START and ROUND_RESULT."""
 
     parser = parsers.Envelope002(
-        types=parsers.SEED_002
+        types=parsers.TYPES_002
         | {"GAME_START": "GAME_START", "ROUND_START": "ROUND_START", "ROUND_RESULT": "ROUND_RESULT"}
     )
 
@@ -229,7 +229,7 @@ class _UnlistedTools(parsers.Tools):
     """Tools of a server without ``tools/list``."""
 
     def result_of(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns None for every call: the bot answers without a result."""
+        """Returns None: ``initialize``, ``tools/list`` and ``ping`` are unknown to this bot."""
         return None
 
 

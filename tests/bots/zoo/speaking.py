@@ -1,4 +1,4 @@
-"""The bots of the rows "What they listen to" and "How they answer" in the table of dialects."""
+"""Bots that differ in which messages they understand and how they answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OtherWords(Bot):
     """``protocol/message`` with the vocabulary of 002 throughout: GAME_INVITE, MOVE_REQUEST, GAME_RESULT; -32601."""
 
     enters = entries.handshake_in_order
-    parser = parsers.handle_message(parsers.SEED_002, ("protocol/message",))
+    parser = parsers.handle_message(parsers.TYPES_002, ("protocol/message",))
     needs = (needs.game_id,)
     match_key = "game_id"
     join = "accepted"
@@ -66,9 +66,10 @@ class FlatAfterRegister(Bot):
 
 
 class LeagueAndRound(Bot):
-    """Needs league_id and an integer round_id in everything, a JSON-RPC id always; refuses by {"success": false}."""
+    """Needs league_id in every message, an integer round_id in all but LEAGUE_COMPLETED, and a JSON-RPC id; refuses by
+    {"success": false}."""
 
-    needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.round_id_is_not_a_string, needs.any_id)
+    needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.any_id)
     refuses_fields = speech.success(success=False)
 
 
@@ -80,7 +81,7 @@ class NestedObjects(Bot):
 
 
 class TokenOnBroadcasts(Bot):
-    """Needs a non-empty auth_token even on broadcasts and protocol league.v2; answers with no token itself."""
+    """Needs protocol league.v2, and a non-empty auth_token even on broadcasts; answers with no token itself."""
 
     needs = (needs.token_everywhere, needs.protocol_v2)
     says_token = "none"

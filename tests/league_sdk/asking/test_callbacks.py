@@ -54,7 +54,7 @@ class Posting(ScriptedMatch):
 TAKEN = {"status": "RECEIVED", "duplicate": False}
 
 
-async def test_a_match_played_by_callbacks_alone() -> None:
+async def test_a_player_may_answer_by_callbacks_alone() -> None:
     scripted = Posting(
         {(A, "GAME_INVITATION", 1): [JOINED], (A, "CHOOSE_PARITY_CALL", 1): [EVEN]},
         joins={A: [SILENCE]},
@@ -157,7 +157,7 @@ async def test_a_callback_that_nobody_asked_for_is_refused() -> None:
     assert (played.status, scripted.receipts) == ("WIN", ["E002"])
 
 
-async def test_no_callback_is_public_before_the_draw() -> None:
+async def test_no_choice_sent_by_callback_is_public_before_the_draw() -> None:
     scripted = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]}, moves={A: [SILENCE], B: [choice("odd")]}, number=8)
     await scripted.play()
     assert scripted.drawn_after is not None
@@ -197,7 +197,7 @@ def test_a_callback_without_a_token_is_refused(token: str | None) -> None:
         find(match_id="R1M1", auth_token=token, sender=f"player:{A}")
 
 
-def test_the_sender_of_a_callback_for_another_match_is_not_found() -> None:
+def test_a_callback_that_fits_no_match_here_has_no_sender() -> None:
     assert find(match_id="R9M9", auth_token=TOKEN_OF_A) is None
     assert find(match_id="R1M1", league_id="another", auth_token=TOKEN_OF_A) is None
     assert find(auth_token="tok_" + "1" * 32) is None

@@ -1,4 +1,4 @@
-"""Every lost point has a cause and one complete sentence; a failure of the referee's machine costs nobody a point."""
+"""Every lost point has a cause and one complete sentence; failures of the referee's machine are excused a few times."""
 
 from __future__ import annotations
 

@@ -60,12 +60,12 @@ async def test_the_check_of_a_manager_or_referee_that_is_not_running_fails(capsy
     ("arguments", "sentence"),
     [
         (["check"], "Missing argument 'URL_OR_FILE'"),
-        (["check", "127.0.0.1:8101"], "'127.0.0.1:8101' is not an address: http://127.0.0.1:8101/mcp is one"),
+        (["check", "127.0.0.1:8101"], "'127.0.0.1:8101' is not an address such as http://127.0.0.1:8101/mcp"),
         (["check", "http://x/", "--as", "judge"], "'judge' is not one of 'player', 'referee', 'manager'"),
         (["check", "mine.py", "--as", "referee"], "A file is checked as a player"),
         (["check", "nothing.py"], "There is no file nothing.py in "),
         (["check", "http://x/", "--game", "chess"], "There is no game 'chess' here"),
-        (["check", "http://127.0.0.1:1/mcp", "--listen", "192.0.2.1"], "name an address of ours with --listen"),
+        (["check", "http://127.0.0.1:1/mcp", "--listen", "192.0.2.1"], "name an address of this machine with --listen"),
     ],
 )
 def test_a_wrong_command_line_is_refused_with_the_reason(

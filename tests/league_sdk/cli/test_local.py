@@ -29,6 +29,7 @@ def test_a_league_is_played_and_shown(mine: Path, capsys: pytest.CaptureFixture[
     assert out.startswith("Even/Odd: 12 matches, ")
     assert "mine 1 against random: won " in out
     assert "mine 1 against mine 2: won 0, drawn 4, lost 0 of 4, 50 % (15 to 85): could be chance" in out
+    # The message that mine 1 answered worst: not at all, wrongly, or slowest.
     assert "The worst message to mine 1 is " in out
     assert "\x1b" not in out
 

@@ -24,6 +24,13 @@ def test_the_file_that_is_written_can_play_and_the_next_commands_are_printed(
     assert load("ada.py")().choose(["odd"], {}) == "odd"
 
 
+def test_a_file_with_backslashes_in_its_name_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Here the backslashes are a part of the name; \U begins the number of a character in a text of Python.
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", r"C:\Users\ada.py"]) == 0
+    assert load(r"C:\Users\ada.py")().choose(["odd"], {}) == "odd"
+
+
 def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "mine.py")
     assert main(["new", path, "--json"]) == 0
@@ -70,7 +77,7 @@ def test_a_kit_is_written_for_a_league(
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
-def test_a_kit_runs_where_it_was_written(language: str, tmp_path: Path) -> None:
+def test_the_program_of_a_kit_starts_and_asks_for_a_name(language: str, tmp_path: Path) -> None:
     program = LANGUAGES[language].start.split()
     if shutil.which(program[0]) is None:
         pytest.skip(f"{program[0]} is not installed")

@@ -121,7 +121,7 @@ def configured(folder: Path, league: str) -> Path:
     return config
 
 
-async def test_a_player_of_the_configuration_plays_and_options_of_the_command_line_go_before_it(tmp_path: Path) -> None:
+async def test_a_player_of_the_configuration_registers_and_command_line_options_go_before_it(tmp_path: Path) -> None:
     league = League()
     async with listening(league.serve) as url:
         config = str(configured(tmp_path, url))

@@ -18,7 +18,7 @@ EVENT = {"seq": 1, "at": "2026-11-26T10:00:00Z", "kind": "match_finished", "text
 
 
 def site(status: str = "COMPLETED", **changed: Any) -> dict[str, Callable[[web.Request], Any]]:
-    """A site with one league."""
+    """A site that lists two leagues, and shows ``autumn``."""
     answers: dict[str, Any] = {
         "/api/leagues": [{"league_id": "old", "status": "COMPLETED"}, {"league_id": "autumn", "status": status}],
         "/api/leagues/autumn": {
@@ -39,6 +39,19 @@ def site(status: str = "COMPLETED", **changed: Any) -> dict[str, Callable[[web.R
         return web.Response(text=body if isinstance(body, str) else json.dumps(body), content_type="application/json")
 
     return {"/{path:.*}": answer}
+
+
+async def test_a_league_that_is_running_is_shown_rather_than_a_newer_one_that_waits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    leagues: list[dict[str, Any]] = [
+        {"league_id": "demo", "status": "RUNNING", "demo": True},
+        {"league_id": "new", "status": "REGISTRATION"},
+        {"league_id": "autumn", "status": "RUNNING"},
+    ]
+    async with listening(site("RUNNING", **{"/api/leagues": leagues})) as url:
+        assert await asyncio.to_thread(main, ["watch", url, "--once"]) == 0
+    assert "Autumn" in capsys.readouterr().out
 
 
 async def test_the_league_that_is_played_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,7 +152,7 @@ def clause(report: Report, name: str) -> Clause:
     return next(one for one in report.clauses if one.id == name)
 
 
-def found(report: Report) -> tuple[set[str], set[str]]:
+def failed_and_tolerated(report: Report) -> tuple[set[str], set[str]]:
     """The ids of the clauses that fail, and of those that are tolerated."""
     return having(report, Verdict.FAILS), having(report, Verdict.TOLERATED)
 

@@ -10,8 +10,19 @@ from aiohttp import web
 
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.dialects.discovery import MAX_PAGES
-from tests.league_sdk.conformance.agents import NAMES, SHORT_LIMITS, TOKEN, Agent, Wrong, checked, clause, found, having
+from tests.league_sdk.conformance.agents import (
+    NAMES,
+    SHORT_LIMITS,
+    TOKEN,
+    Agent,
+    Wrong,
+    checked,
+    clause,
+    failed_and_tolerated,
+    having,
+)
 from tests.league_sdk.conformance.servers import SCHEMA, STRING, VERSION, Server, Stateless, WithSessions
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 CLAUSES = {f"mcp.{name}" for name in ("version", "greeting", "list", "tools", "arguments", "results")}
@@ -23,7 +34,9 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
     agent = kind()
     report = await checked(agent)
     assert report.can_play
-    assert found(report) == (set(), set()), [(one.id, one.why) for one in report.clauses if one.verdict != "conforms"]
+    assert failed_and_tolerated(report) == (set(), set()), [
+        (one.id, one.why) for one in report.clauses if one.verdict != "conforms"
+    ]
     assert having(report, Verdict.CONFORMS) >= CLAUSES
     version = VERSION if kind is Stateless else "2025-06-18"
     assert clause(report, "mcp.version").why == f"It speaks MCP {version}."
@@ -45,8 +58,8 @@ async def test_an_agent_that_is_called_by_methods_is_asked_nothing_of_mcp() -> N
 def only(report: Report, name: str) -> str:
     """The reason of a clause, which is the only one of MCP that is not as it should be."""
     assert report.can_play
-    _failed, tolerated = found(report)
-    assert OF_MCP & tolerated == {name}, [(one.id, one.why) for one in report.clauses if one.id in OF_MCP]
+    failed, tolerated = failed_and_tolerated(report)
+    assert OF_MCP & (failed | tolerated) == {name}, [(one.id, one.why) for one in report.clauses if one.id in OF_MCP]
     return clause(report, name).why
 
 
@@ -74,12 +87,15 @@ class Wrongly(Server):
 
 @pytest.mark.parametrize(
     ("part", "value", "difference"),
-    [
-        ("serverInfo", None, "serverInfo in initialize was missing, expected an object"),
-        ("serverInfo", {"name": "t"}, "serverInfo.version in initialize was missing, expected a string"),
-        ("capabilities", {}, "capabilities.tools in initialize was missing, expected an object"),
-        ("capabilities", {"tools": True}, "capabilities.tools in initialize was true, expected an object"),
-    ],
+    sampled(
+        [
+            ("serverInfo", None, "serverInfo in initialize was missing, expected an object"),
+            ("serverInfo", {"name": "t"}, "serverInfo.version in initialize was missing, expected a string"),
+            ("capabilities", {}, "capabilities.tools in initialize was missing, expected an object"),
+            ("capabilities", {"tools": True}, "capabilities.tools in initialize was true, expected an object"),
+        ],
+        every=3,
+    ),
 )
 async def test_what_is_wrong_with_an_initialize_is_named(part: str, value: Any, difference: str) -> None:
     why = only(await checked(Wrongly(part, value)), "mcp.greeting")
@@ -134,11 +150,14 @@ async def test_a_session_id_that_mcp_does_not_allow_is_reported() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "difference"),
-    [
-        ({"inputSchema": None}, "tools.0.inputSchema in tools/list was missing, expected an object"),
-        ({"inputSchema": {}}, "tools.0.inputSchema.type in tools/list was missing, expected object"),
-        ({"inputSchema": {"type": "array"}}, 'tools.0.inputSchema.type in tools/list was "array", expected object'),
-    ],
+    sampled(
+        [
+            ({"inputSchema": None}, "tools.0.inputSchema in tools/list was missing, expected an object"),
+            ({"inputSchema": {}}, "tools.0.inputSchema.type in tools/list was missing, expected object"),
+            ({"inputSchema": {"type": "array"}}, 'tools.0.inputSchema.type in tools/list was "array", expected object'),
+        ],
+        every=2,
+    ),
 )
 async def test_a_tool_that_makes_clients_refuse_the_list_is_reported(changes: Any, difference: str) -> None:
     class Listing(Server):
@@ -222,8 +241,8 @@ class Endless(Stateless):
     """A server whose list of tools never ends and has no useful tool."""
 
     def listed(self, params: Any) -> Any:
-        more = [{"name": f"t{number}", "inputSchema": {"properties": {"x": {"$ref": "#"}}}} for number in range(5000)]
-        return super().listed(params) | {"nextCursor": f"c{len(self.called_methods)}", "more": more}
+        more = [{"name": f"t{number}", "inputSchema": {"properties": {"x": {"$ref": "#"}}}} for number in range(500)]
+        return super().listed(params) | {"nextCursor": f"c{len(self.called_methods)}", "tools": more}
 
 
 class Strange(Stateless):
@@ -247,5 +266,5 @@ async def test_a_hostile_server_is_checked_to_the_end(kind: type[Server]) -> Non
     agent = kind()
     report = await checked(agent, limits=SHORT_LIMITS)
     assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.greeting"}
-    assert agent.called_methods.count("tools/list") <= 2 * MAX_PAGES
+    assert agent.called_methods.count("tools/list") == (MAX_PAGES if kind is Endless else 1)
     assert len(json.dumps(report.to_json())) < 400_000

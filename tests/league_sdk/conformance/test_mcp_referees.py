@@ -1,4 +1,4 @@
-"""The check of referees that are servers of MCP beside league.v2, or of nothing else."""
+"""The check of referees that are MCP servers, and understand league.v2 as well or nothing but MCP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.memory import Memory
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.league_sdk.conformance.agents import Agent, Wrong, clause, found, having
+from tests.league_sdk.conformance.agents import Agent, Wrong, clause, failed_and_tolerated, having
 from tests.league_sdk.conformance.servers import STRING, Server, Stateless, WithSessions
 from tests.league_sdk.conformance.test_referee import SmallReferee
 from tests.league_sdk.conformance.test_referee import checked as checked_whole
@@ -67,7 +67,7 @@ async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Judges]) -> None:
     agent = kind()
     report = await checked(agent)
     expected = OF_MCP - (set() if kind is SessionJudge else OF_SESSIONS)
-    assert (having(report, Verdict.CONFORMS), found(report)) == (expected, (set(), set()))
+    assert (having(report, Verdict.CONFORMS), failed_and_tolerated(report)) == (expected, (set(), set()))
     # Only what changes nothing is called, with the arguments that its schema names.
     assert agent.called == [("get_match_state", {"match_id": "R1M1"})]
     assert clause(report, "mcp.tools").why == "All of them are there."
@@ -118,7 +118,9 @@ class Forgets(SessionJudge):
 )
 async def test_what_a_student_has_to_mend_is_named(kind: type[Judges], name: str, why: str) -> None:
     report = await checked(kind())
-    assert found(report) == (set(), {name}), [(one.id, one.why) for one in report.clauses if one.verdict != "skipped"]
+    assert failed_and_tolerated(report) == (set(), {name}), [
+        (one.id, one.why) for one in report.clauses if one.verdict != "skipped"
+    ]
     assert clause(report, name).why.startswith(why)
 
 
@@ -134,7 +136,7 @@ class Refuses(Judges):
 async def test_a_refused_question_is_not_reported() -> None:
     report = await checked(Refuses())
     assert having(report, Verdict.CONFORMS) == OF_MCP - OF_SESSIONS - {"mcp.results"}
-    assert found(report) == (set(), set())
+    assert failed_and_tolerated(report) == (set(), set())
 
 
 class McpAlone(SmallReferee):
@@ -150,7 +152,7 @@ class McpAlone(SmallReferee):
 
 async def test_a_referee_that_takes_mcp_alone_is_told_what_it_does_right() -> None:
     report = await checked_whole(McpAlone())
-    assert found(report)[0] == {"start.taken"} and not report.can_play
+    assert failed_and_tolerated(report)[0] == {"start.taken"} and not report.can_play
     assert having(report, Verdict.CONFORMS) >= OF_MCP
     assert clause(report, "mcp.tools").why == (
         "All of them are there. But the league does not start matches through MCP: take the method start_match at the "

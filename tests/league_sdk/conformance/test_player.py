@@ -15,7 +15,7 @@ from aiohttp import web
 
 from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.report import Verdict
-from league_sdk.conformance.subject import Identity
+from league_sdk.conformance.subject import Identity, Limits
 from league_sdk.player import Player, PlayerServer, Strategy
 from league_sdk.protocol.notes import Code
 from tests.bots.base import listening
@@ -29,10 +29,11 @@ from tests.league_sdk.conformance.agents import (
     chapter8,
     checked,
     clause,
-    found,
+    failed_and_tolerated,
     having,
     post,
 )  # fmt: skip
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
@@ -49,7 +50,7 @@ async def test_the_strict_player_of_chapter_8_conforms(tmp_path: Path) -> None:
     # The chapter has nothing on any of these: it notes what is wrong with a message and plays on, answers what has no
     # id like everything else, and knows one error for every body that is not a request.
     tolerated = {"robust.missing_field", "robust.wrong_type", "robust.notification", "robust.broken_json"}
-    assert found(report) == (set(), tolerated), report.to_json()
+    assert failed_and_tolerated(report) == (set(), tolerated), report.to_json()
     assert having(report, Verdict.SKIPPED) == PROBES
     assert report.can_play
     assert report.dialect == "canonical"
@@ -87,13 +88,37 @@ async def test_our_own_player_conforms_in_every_clause(ours: str) -> None:
     assert report.next_step == ""
 
 
-@pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four", "even_odd_numbers"])
+@pytest.mark.parametrize("game", sampled(["tic_tac_toe", "connect_four", "even_odd_numbers"], every=2))
 async def test_a_game_that_the_agent_declares_is_played(game: str, ours: str) -> None:
     alone = await checked(ours, game_types=[game])
     both = await checked(ours, game_types=["no such game", game, "even_odd"])
-    assert found(alone) == found(both) == (set(), set()), alone.to_json()
+    assert failed_and_tolerated(alone) == failed_and_tolerated(both) == (set(), set()), alone.to_json()
     assert clause(alone, "tool.make_move").why == f"It played {game} with it."
     assert clause(both, "tool.make_move").why.endswith(f" in {game}.")
+
+
+async def test_a_declared_game_in_which_no_legal_move_came_is_not_reported_as_played() -> None:
+    report = await checked(Agent(), game_types=["tic_tac_toe"])
+    assert clause(report, "join.accepts").verdict is Verdict.CONFORMS
+    assert clause(report, "choice.legal").verdict is Verdict.FAILS
+    outcome = clause(report, "tool.make_move")
+    assert outcome.verdict is Verdict.FAILS
+    assert outcome.why.startswith("It declares tic_tac_toe, and made no legal move in it: ")
+
+
+class RefusingNotifications(Agent):
+    """Answers a request without id with HTTP 404 and no body."""
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await request.text()
+        if '"id"' not in body and body.endswith("}"):
+            return web.Response(status=404)
+        return await super().serve(request)
+
+
+async def test_a_refusal_of_a_notification_without_a_body_is_not_reported_as_one_with_a_body() -> None:
+    outcome = clause(await checked(RefusingNotifications()), "robust.notification")
+    assert (outcome.verdict, outcome.why) == (Verdict.TOLERATED, "HTTP 404. The league sends none.")
 
 
 class Undecided(Agent):
@@ -125,7 +150,7 @@ class _Translator:
 async def test_a_correct_agent_conforms_and_every_clause_is_decided_once() -> None:
     agent, clauses = Agent(), []
     report = await checked(agent, on_clause=clauses.append)
-    assert found(report) == (set(), set()), report.to_json()
+    assert failed_and_tolerated(report) == (set(), set()), report.to_json()
     assert having(report, Verdict.SKIPPED) == PROBES
     assert [clause.id for clause in report.clauses] == OF_ALL
     assert sorted(clause.id for clause in clauses) == sorted(OF_ALL)
@@ -146,7 +171,7 @@ async def test_an_address_without_an_agent_is_reported() -> None:
     async with listening(Agent().serve) as url:
         pass
     report = await checked(url)
-    assert found(report) == ({"http.reached"}, set())
+    assert failed_and_tolerated(report) == ({"http.reached"}, set())
     assert having(report, Verdict.SKIPPED) == set(OF_ALL) - {"http.reached"}
     assert report.clauses[1].why == "Not asked: the address cannot be reached."
     assert report.summary.startswith("This agent cannot play here as it is: No connection: Connection refused.")
@@ -160,10 +185,10 @@ async def test_the_check_stops_after_three_requests_without_an_answer() -> None:
 
     agent = Silent()
     report = await checked(agent, limits=SHORT_LIMITS)
-    assert found(report) == ({"http.reached", "join.in_time"}, set())
+    assert failed_and_tolerated(report) == ({"http.reached", "join.in_time"}, set())
     # In a match, too, a referee invites a silent player four times.
     invited = ["handle_game_invitation", "notify_game_error"] * 4
-    assert agent.methods == ["ping", "notify_round", *invited, "notify_match_result"]
+    assert agent.methods == ["notify_round", "ping", *invited, "notify_match_result"]
     assert clause(report, "choice.legal").why == "Not asked: 3 requests in a row were not answered."
 
 
@@ -172,8 +197,8 @@ async def test_an_agent_that_takes_too_long_for_its_choice_fails() -> None:
         async def choose(self, params: Params) -> Any:
             return await self.never()
 
-    report = await checked(Slow(), limits=SHORT_LIMITS)
-    assert found(report)[0] == {"choice.in_time", "second.choice"}
+    report = await checked(Slow(), limits=replace(SHORT_LIMITS, max_retries=1))
+    assert failed_and_tolerated(report)[0] == {"choice.in_time", "second.choice"}
     assert clause(report, "choice.in_time").why == "It did not answer within 0.5 s."
     assert not report.can_play
 
@@ -184,7 +209,7 @@ async def test_the_check_stops_when_its_time_is_used_up() -> None:
             return await self.never()
 
     report = await checked(Slow(), limits=replace(SHORT_LIMITS, other_s=60, overall_s=0.5))
-    assert found(report) == (set(), set())
+    assert failed_and_tolerated(report) == (set(), set())
     assert clause(report, "join.accepts").why == "Not asked: the time of the check is used up."
 
 
@@ -194,7 +219,7 @@ async def test_a_web_page_fails_as_an_agent() -> None:
 
     async with listening(page) as url:
         report = await checked(url)
-    fails, _ = found(report)
+    fails, _ = failed_and_tolerated(report)
     assert fails == {"http.json", "join.accepts", "choice.legal"}
     assert report.next_step.startswith("HTTP 200, and no JSON.")
 
@@ -207,19 +232,19 @@ async def test_a_redirected_address_is_tolerated_and_reported() -> None:
 
     async with listening({"/mcp": redirect, "/mcp/": agent.serve}) as base:
         report = await checked(f"{base}/mcp")
-    assert found(report) == (set(), {"http.json"})
+    assert failed_and_tolerated(report) == (set(), {"http.json"})
     assert report.can_play
     why = f"Not at the address given, but at {base}/mcp/. The league finds it; register that address."
     assert clause(report, "http.json").why == why
 
 
-async def test_an_agent_that_ignores_broadcasts_is_tolerated() -> None:
-    class Deaf(Agent):
+async def test_an_agent_that_does_not_know_broadcasts_is_tolerated() -> None:
+    class MatchesOnly(Agent):
         names = {name: NAMES[name] for name in ("handle_game_invitation", "choose_parity", "notify_match_result")}
 
-    report = await checked(Deaf())
+    report = await checked(MatchesOnly())
     broadcasts = {name for name in PLAYER.rules if name.startswith("message.") and "game_over" not in name}
-    assert found(report) == (set(), broadcasts)
+    assert failed_and_tolerated(report) == (set(), broadcasts)
     assert report.can_play
 
 
@@ -246,7 +271,7 @@ class ByPost(Agent):
 
 
 class ConfirmsAnything(ByPost):
-    """Confirms the receipt of an invitation even if its match id is missing or wrong."""
+    """Confirms the receipt of every message whose match id is missing or is not a string."""
 
     async def call(self, method: Any, params: Params) -> Any:
         if method in self.names and not isinstance(params.get("match_id"), str):
@@ -259,7 +284,7 @@ class ConfirmsAnything(ByPost):
 )
 async def test_an_agent_that_answers_by_post_can_play(kind: type[Agent], tolerated: set[str]) -> None:
     report = await checked(kind(), listen="127.0.0.1")
-    assert found(report) == (set(), {"rpc.reply"} | tolerated), report.to_json()
+    assert failed_and_tolerated(report) == (set(), {"rpc.reply"} | tolerated), report.to_json()
     assert report.can_play
     assert clause(report, "join.accepts").came["message_type"] == "GAME_JOIN_ACK"
 
@@ -272,17 +297,17 @@ class Promises(ByPost):
 
 
 async def test_an_agent_that_answers_by_post_cannot_be_judged_without_a_listener() -> None:
-    report = await checked(Promises())
+    report = await checked(Promises(), limits=Limits(retry_base_s=0.05))
     unheard = {clause.id for clause in report.clauses if clause.why == NOT_HEARD}
     assert unheard == {"join.in_time", "join.accepts", "choice.in_time", "choice.legal"}
-    assert found(report)[0] == set()
+    assert failed_and_tolerated(report)[0] == set()
     assert not report.can_play
     assert "could not be heard here" in report.summary
 
 
 async def test_an_agent_that_promises_a_post_and_sends_none_fails() -> None:
-    report = await checked(Promises(), listen="127.0.0.1", limits=SHORT_LIMITS)
-    assert found(report)[0] == {"join.in_time", "choice.in_time"}
+    report = await checked(Promises(), listen="127.0.0.1", limits=replace(SHORT_LIMITS, max_retries=1))
+    assert failed_and_tolerated(report)[0] == {"join.in_time", "choice.in_time"}
     why = "It confirmed the receipt, and within 0.5 s no GAME_JOIN_ACK came by POST."
     assert clause(report, "join.in_time").why == why
 
@@ -296,7 +321,7 @@ async def test_an_unknown_agent_is_addressed_by_the_id_it_uses() -> None:
 
     agent = Registered()
     report = await checked(agent)
-    assert found(report) == (set(), set())
+    assert failed_and_tolerated(report) == (set(), set())
     assert {params["player_id"] for params in agent.seen} == {"P01", "P23"}
 
 
@@ -305,7 +330,7 @@ async def test_a_registered_agent_that_uses_another_id_is_reported() -> None:
         player_id = "P01"
 
     report = await checked(Insists(), identity=Identity(player_id="P07", known=True))
-    assert found(report) == (set(), {"answer.player_id", "answer.sender"})
+    assert failed_and_tolerated(report) == (set(), {"answer.player_id", "answer.sender"})
     assert clause(report, "answer.player_id").why.startswith('It called itself "P01", and is P07')
 
 

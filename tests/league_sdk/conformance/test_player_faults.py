@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.league_sdk.conformance.agents import NAMES, Agent, Params, Wrong, checked, found, stamp
+from tests.league_sdk.conformance.agents import NAMES, Agent, Params, Wrong, checked, failed_and_tolerated, stamp
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
@@ -154,5 +154,7 @@ async def test_wrong_behaviour_is_reported_and_nothing_else(
 
 async def check_reports(agent: Agent, fails: set[str], tolerated: set[str]) -> None:
     report = await checked(agent)
-    assert found(report) == (fails, tolerated), [(c.id, c.why) for c in report.clauses if c.verdict == "fails"]
+    assert failed_and_tolerated(report) == (fails, tolerated), [
+        (c.id, c.why) for c in report.clauses if c.verdict == "fails"
+    ]
     assert report.can_play is not (fails & {"join.accepts", "choice.legal", "second.join", "second.choice"} != set())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,8 +21,8 @@ from tests.places import sample
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 HERE, OTHERS_TOKEN = "127.0.0.1", new_token()
 MADE_UP = "tok_" + "0" * 32
-"""A token that nobody has. It is not random, like the closed port below, because it is part of a test's id, and every
-process of pytest-xdist must see the same ids."""
+"""A token that nobody has. It is not random, because it is part of a test's id, and every process of pytest-xdist must
+see the same ids."""
 TOKEN_DIGESTS = {tokens.digest(TOKEN), tokens.digest(OTHERS_TOKEN)}
 """Digests of the agent's token, and of the token of another player that is registered at the same address."""
 MATCH = Match(4711, "PLAYER_A", "conv-1", path_secret="tok_" + "1" * 32)
@@ -64,7 +65,7 @@ class Posting(Agent):
     ],
 )
 async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: str | None, why: str) -> None:
-    limits = SHORT_LIMITS
+    limits = replace(SHORT_LIMITS, max_retries=1)
     report = await checked(
         Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=TOKEN_DIGESTS
     )
@@ -87,13 +88,13 @@ async def test_answers_to_the_league_manager_count() -> None:
 
 
 def opened(owns: bool = True) -> tuple[Posts, Any]:
-    """A door with one match in play, whose invitation waits for an answer; ``owns``: whether the agent has a token."""
+    """What takes POSTs in a check, with one match in play; ``owns``: whether the agent's token is known."""
     posts = Posts(TOKEN_DIGESTS, {tokens.digest(TOKEN)}) if owns else Posts()
     return posts, posts.open(MATCH, Identity())
 
 
 async def outcome_of(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> int:
-    """The status of the door's answer, or the code of its error."""
+    """The HTTP status of the answer to a POST, or the code of its error."""
     reply = await posts.hear(rpc.dumps(rpc.call("GAME_JOIN_ACK", message, 1)), path)
     assert isinstance(reply.body, bytes)
     body = rpc.loads(reply.body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -39,11 +40,16 @@ def types_sent(practice: Practice) -> list[str]:
     return [step.message_type for step in practice.steps if step.message_type]
 
 
-@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(
     "strength", [STRENGTHS[-1], *(pytest.param(one, marks=pytest.mark.exhaustive) for one in STRENGTHS[:-1])]
 )
-@pytest.mark.parametrize("game_type", sorted(games()))
+@pytest.mark.parametrize(
+    ("game_type", "role"),
+    [
+        pytest.param(*case, marks=pytest.mark.exhaustive if case == ("connect_four", ROLES[1]) else ())
+        for case in product(sorted(games()), ROLES)
+    ],
+)
 async def test_every_game_is_played_with_every_strength(game_type: str, strength: str, role: str) -> None:
     async with started(Random(), game_type) as url:
         house = House(strength, house_agent(strength, game_type))
@@ -98,6 +104,7 @@ async def test_an_agent_that_does_not_play_loses_technically_and_is_told_why(age
     assert sentence in practice.reason
     assert made.methods[-1] == "notify_match_result"
     assert made.seen[-1]["game_result"]["status"] == "TECHNICAL_LOSS"
+    assert sentence in made.seen[-1]["game_result"]["reason"]
 
 
 async def test_a_practice_match_at_an_address_without_an_agent_is_not_played() -> None:

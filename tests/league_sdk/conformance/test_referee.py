@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from league_sdk.conformance import referee as checking
 from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.referee import check_referee
 from league_sdk.conformance.report import Report, Verdict
@@ -20,7 +19,7 @@ from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.league_sdk.conformance.agents import clause, found, having, stamp
+from tests.league_sdk.conformance.agents import clause, failed_and_tolerated, having, stamp
 
 Params = dict[str, Any]
 OF_EVERY_REFEREE = {name for name, rule in REFEREE.rules.items() if not rule.for_some}
@@ -154,7 +153,7 @@ class SmallReferee:
         await self.post(self.manager, "report_match_result", message)
 
 
-async def checked(referee: SmallReferee) -> Report:
+async def checked(referee: SmallReferee, **timeouts: float) -> Report:
     client = Client(agent_type="check")
 
     def begin(endpoint: str) -> None:
@@ -165,7 +164,8 @@ async def checked(referee: SmallReferee) -> Report:
     wait_s = 5.0 if referee.registers else 0.0
     try:
         async with listening(referee.serve) as url:
-            return await check_referee(Subject(url=url, on_listening=begin, register_wait_s=wait_s), client)
+            subject = Subject(url=url, on_listening=begin, register_wait_s=wait_s)
+            return await check_referee(subject, client, **timeouts)
     finally:
         await client.aclose()
         for task in referee.tasks:
@@ -228,7 +228,7 @@ class OneByOne(SmallReferee):
 
 
 class AlwaysDraw(SmallReferee):
-    """Ends every match with a draw."""
+    """Tells the players that every match ended in a draw, but reports a winner."""
 
     def result(self, choices: Params) -> tuple[Params, Params]:
         result, report = super().result(choices)
@@ -282,7 +282,7 @@ async def test_each_fault_is_reported_and_nothing_else(
     kind: type[SmallReferee], fails: set[str], tolerated: set[str]
 ) -> None:
     report = await checked(kind())
-    assert found(report) == (fails, tolerated), report.to_json()
+    assert failed_and_tolerated(report) == (fails, tolerated), report.to_json()
     assert report.can_play is not (fails & {"over.right", "report.right"} != set())
 
 
@@ -291,20 +291,18 @@ async def test_a_referee_that_takes_no_match_is_reported_as_unusable() -> None:
         start = "conduct_match"
 
     report = await checked(UnknownStart())
-    assert found(report) == ({"start.taken"}, set())
+    assert failed_and_tolerated(report) == ({"start.taken"}, set())
     assert clause(report, "over.right").why == "Not asked: it takes no match."
     assert report.summary.startswith(
         "A league cannot have this referee judge as it is: It takes a match: In no spelling."
     )
 
 
-async def test_a_referee_that_reports_no_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_referee_that_reports_no_result_fails() -> None:
     class Quiet(SmallReferee):
         async def report(self, match: Params, result: Params) -> None:
             """Report nothing."""
 
-    monkeypatch.setattr(checking, "RESULT_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(checking, "SILENT_RESULT_TIMEOUT_S", 1.0)
-    report = await checked(Quiet())
-    assert found(report)[0] == {"report.sent", "illegal.result"}
+    report = await checked(Quiet(), result_s=1, silent_result_s=1)
+    assert failed_and_tolerated(report)[0] == {"report.sent", "illegal.result"}
     assert not report.can_play

@@ -1,8 +1,8 @@
 """A check passes an unusual agent exactly if a referee plays it, and fails it for the message that it would lose by.
 
 The agents are *strangers* (``tests/bots/strangers``): each answers in a way that no document describes, and is called
-over TCP. Only a few quick ones are used here: ``tests/e2e/test_strangers.py`` plays leagues with all of them, and
-``tests/e2e/test_check.py`` checks all of them.
+over TCP. Of those that a referee understands only a few quick ones are used here: ``tests/e2e/test_strangers.py`` plays
+leagues with all of them, and ``tests/e2e/test_check.py`` checks all of them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Client
 from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import Call, listening
-from tests.bots.strangers.base import Reply, Stranger
+from tests.bots.strangers.base import Reply, Stranger, error
 from tests.bots.strangers.cast import STRANGERS
+from tests.bots.strangers.wire import PingFirst
 from tests.bots.words import CHOOSE, INVITE
 from tests.league_sdk.conformance.blamed import blamed
 from tests.sizes import sampled
 
+pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 LEAGUE, LEAGUE_ID = "http://127.0.0.1:9/mcp", "league_2025_even_odd"
 RULES = LeagueSettings(
     join_timeout_s=1, move_timeout_s=1, game_over_timeout_s=1, generic_timeout_s=1, max_retries=1, retry_base_s=0.05
@@ -68,17 +70,26 @@ class ErrsAtChoices(Stranger):
         return Reply({"detail": "Internal Server Error"}, 500) if kind == CHOOSE else super().answer(kind, fields, call)
 
 
+class PingFirstUnsaid(PingFirst):
+    """Refuses every call until it has been pinged, and does not say why."""
+
+    async def answer_call(self, call: Call) -> Reply:
+        return await super().answer_call(call) if self.seen or call.method == "ping" else error(-32000, "Not now", call)
+
+
 PLAYS = [
     STRANGERS[name]
     for name in ("NestedResponse", "BareWords", "Camel", "ForbidsExtra", "SaysHtml", "CallsBackByName", "CallsBackFlat")
-]
+] + [PingFirst]
 """Strangers that a referee understands."""
 FAILS: dict[type[Stranger], str] = {
     Declines: "GAME_INVITATION",
     ChoosesNeither: "CHOOSE_PARITY_CALL",
     ErrsAtChoices: "CHOOSE_PARITY_CALL",
+    PingFirstUnsaid: "GAME_INVITATION",
+    **{STRANGERS[name]: "GAME_INVITATION" for name in ("HealthFirst", "DottedMethods")},
 }
-"""Strangers that lose, by the message whose answer cannot be used."""
+"""Strangers that lose, and the message whose answer cannot be used."""
 
 
 async def checked(one: Stranger) -> Report:

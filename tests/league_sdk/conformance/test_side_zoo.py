@@ -99,11 +99,11 @@ async def checked(kind: type[Bot]) -> Report:
 
 async def faults(kind: type[Bot]) -> list[str]:
     """The faults for which a bot loses points in a match, in either role."""
-    house, (bot, other) = meet(kind, Chapter8)
+    arena, (bot, other) = meet(kind, Chapter8)
     lost = []
     for number, roles in enumerate((("PLAYER_A", "PLAYER_B"), ("PLAYER_B", "PLAYER_A")), 1):
-        seats = house.seat(bot, roles[0], **ready(bot)), house.seat(other, roles[1])
-        verdict, _ = await house.play(*(seats if number == 1 else seats[::-1]), number=number)
+        seats = arena.seat(bot, roles[0], **ready(bot)), arena.seat(other, roles[1])
+        verdict, _ = await arena.play(*(seats if number == 1 else seats[::-1]), number=number)
         lost += [f"{one.error_code} {one.message_type} {one.detail}" for one in verdict.faults]
     return lost
 
@@ -111,7 +111,9 @@ async def faults(kind: type[Bot]) -> list[str]:
 async def difference(kind: type[Bot]) -> str:
     """How the verdicts of check and matches, or the messages they blame, differ; empty if they agree."""
     report, lost = await checked(kind), await faults(kind)
-    if report.can_play is (not lost) and blamed(report) in (" ".join(lost) if lost else ("",)):
+    message = blamed(report)
+    same_message = (message != "" and message in " ".join(lost)) if lost else message == ""
+    if report.can_play is (not lost) and same_message:
         return ""
     return f"{kind.__name__}: {kind.__doc__}\n{report.summary}\n{lost}"
 
@@ -205,12 +207,12 @@ def test_the_check_agrees_with_matches_on_unusual_agents(kind: type[Bot], can_pl
     assert leaping.run(checked(kind)).can_play is can_play
 
 
-@pytest.mark.parametrize("name", sampled(ALL))
+@pytest.mark.parametrize("name", sampled(ALL, every=8))
 def test_the_check_agrees_with_matches_on_each_bot_of_the_zoo(name: str) -> None:
     assert leaping.run(difference(ALL[name])) == ""
 
 
-@pytest.mark.parametrize("seed", sampled(SEEDS))
+@pytest.mark.parametrize("seed", sampled(SEEDS, every=8))
 def test_the_check_agrees_with_matches_on_mutants(seed: int) -> None:
     found = [leaping.run(difference(kind)) for kind in mutants(seed).values()]
     assert [line for line in found if line] == []
@@ -218,4 +220,6 @@ def test_the_check_agrees_with_matches_on_mutants(seed: int) -> None:
 
 def test_some_mutants_are_played_and_some_are_not() -> None:
     kinds = [kind for seed in SEEDS for kind in mutants(seed).values()]
-    assert {bool(leaping.run(faults(kind))) for kind in kinds} == {True, False}
+    played = (not leaping.run(faults(kind)) for kind in kinds)
+    # It stops at the first mutant that fares otherwise than the first one.
+    assert (not next(played)) in played

@@ -11,6 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league_sdk.dialects.answers import (
+    ACCEPT_FIELDS,
+    CHOICE_FIELDS,
+    NO_WORDS,
+    YES_WORDS,
     Understanding,
     accepted,
     choice,
@@ -73,6 +77,9 @@ def test_read_answer_finds_the_message_in_every_place(body: Any, notes: tuple[st
         ({"status": "ok"}, None),
         ({"accept": False, "status": "ACK"}, False),
         ({}, None),
+        *(({name: yes}, yes) for name in ACCEPT_FIELDS for yes in (True, False)),
+        *(({"status": word}, True) for word in sorted(YES_WORDS)),
+        *(({"status": word}, False) for word in sorted(NO_WORDS)),
     ],
 )
 def test_accepted_reads_every_spelling_of_yes_and_no(message: dict[str, Any], expected: bool | None) -> None:
@@ -91,6 +98,7 @@ def test_accepted_reads_every_spelling_of_yes_and_no(message: dict[str, Any], ex
         ({"parity_choice": {"a": 1}}, "parity_choice", {"a": 1}),
         ({"parity_choice": None}, "parity_choice", None),
         ({"other": "even"}, "parity_choice", None),
+        *(({name: "odd"}, "parity_choice", "odd") for name in CHOICE_FIELDS),
     ],
 )
 def test_choice_finds_the_move_under_every_name(message: dict[str, Any], field: str, expected: Any) -> None:
@@ -118,7 +126,7 @@ NOT_UNDERSTOOD = [
 
 @pytest.mark.parametrize(("status", "body"), NOT_UNDERSTOOD)
 @pytest.mark.parametrize("kind", ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"])
-def test_understanding_recognises_every_spelling_of_method_not_found(status: int, body: Any, kind: str) -> None:
+def test_understanding_takes_refusals_and_failures_for_not_understood(status: int, body: Any, kind: str) -> None:
     understood = understanding(
         read_answer(body, rpc_id=7), status=status, readable=body is not None, message_type=kind, field="parity_choice"
     )

@@ -92,6 +92,7 @@ def test_an_object_with_named_arguments_is_filled_from_an_object_of_a_similar_na
 def test_an_argument_that_is_no_field_of_the_message_is_sent_empty_and_named() -> None:
     properties = {"match_id": {}, "mood": STRING, "id": INTEGER, "deep": {"type": "object", "properties": {"why": {}}}}
     values, unfilled = filled(properties, *properties)
+    # "deep" has no required argument, so {} is complete.
     assert values == {"match_id": "R1M1", "mood": "", "id": 0, "deep": {}}
     assert unfilled == ("mood", "id")
 

@@ -33,9 +33,9 @@ def tools(body: dict[str, Any]) -> dict[str, Any]:
     return result(body, tools=[TOOL])
 
 
-async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list[str]]:
+async def discovered(answer: Answer, session_id: str = "", memory: Memory | None = None) -> tuple[Memory, list[str]]:
     """What discovery finds out about an agent with this answer, and the methods that the agent was sent."""
-    memory, methods = Memory(), []
+    memory, methods = memory or Memory(), []
 
     async def post(body: dict[str, Any], *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
         methods.append(body["method"])
@@ -49,14 +49,14 @@ async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list
     return memory, methods
 
 
-def both_eras(body: dict[str, Any], _headers: dict[str, str]) -> Any:
+def stateless_server(body: dict[str, Any], _headers: dict[str, str]) -> Any:
     if body["method"] == "server/discover":
         return result(body, resultType="complete", supportedVersions=[STATELESS_VERSION], capabilities={})
     return tools(body)
 
 
 async def test_a_server_that_takes_stateless_calls_gets_them() -> None:
-    memory, methods = await discovered(both_eras)
+    memory, methods = await discovered(stateless_server)
     assert (memory.mcp, memory.session) == (STATELESS_VERSION, Session(version=STATELESS_VERSION))
     assert methods == ["server/discover", "tools/list"]
     assert memory.spoken["CHOOSE_PARITY_CALL"] == "tools_list"
@@ -117,22 +117,24 @@ async def test_any_other_program_is_soon_recognised_as_not_an_mcp_server(answer:
     assert methods in (["server/discover", "initialize"], ["server/discover", "initialize", "initialize"])
 
 
-async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages() -> None:
-    def endless(body: dict[str, Any], headers: dict[str, str]) -> Any:
+@pytest.mark.parametrize(("pages", "read"), [(MAX_PAGES - 1, MAX_PAGES - 1), (1000, MAX_PAGES)])
+async def test_a_list_in_pages_is_read_to_its_end_or_to_a_limit_of_pages(pages: int, read: int) -> None:
+    def in_pages(body: dict[str, Any], headers: dict[str, str]) -> Any:
         if body["method"] != "tools/list":
-            return both_eras(body, headers)
+            return stateless_server(body, headers)
         page = int(body["params"].get("cursor", 0))
-        return result(body, tools=[{"name": f"tool{page}"}], nextCursor=str(page + 1))
+        following = {"nextCursor": str(page + 1)} if page + 1 < pages else {}
+        return result(body, tools=[{"name": f"tool{page}"}], **following)
 
-    memory, methods = await discovered(endless)
-    assert list(memory.tools or {}) == [f"tool{page}" for page in range(MAX_PAGES)]
-    assert methods.count("tools/list") == MAX_PAGES
+    memory, methods = await discovered(in_pages)
+    assert list(memory.tools or {}) == [f"tool{page}" for page in range(read)]
+    assert methods.count("tools/list") == read
 
 
 async def test_the_number_of_tools_that_are_kept_from_many_pages_is_limited() -> None:
     def crowded(body: dict[str, Any], headers: dict[str, str]) -> Any:
         if body["method"] != "tools/list":
-            return both_eras(body, headers)
+            return stateless_server(body, headers)
         page = int(body["params"].get("cursor", 0))
         return result(body, tools=[{"name": f"tool{page}.{n}"} for n in range(40)], nextCursor=str(page + 1))
 
@@ -141,8 +143,10 @@ async def test_the_number_of_tools_that_are_kept_from_many_pages_is_limited() ->
 
 
 async def test_a_failure_leaves_open_what_the_agent_is() -> None:
+    memory = Memory()
     with pytest.raises(TimedOut):
-        await discovered(lambda body, _: TimedOut("no answer", connected=True))
+        await discovered(lambda body, _: TimedOut("no answer", connected=True), memory=memory)
+    assert memory.mcp is None
 
 
 async def test_all_requests_share_one_limit() -> None:
@@ -165,7 +169,7 @@ def test_findings_are_shared_with_the_next_caller() -> None:
     memory = Memory()
     memory.learn_from({}, stateless)
     assert memory.session == Session(version=STATELESS_VERSION)
-    # The server was replaced meanwhile: the next referee finds one with sessions.
+    # The server was replaced: what was told before does not change what is known, but a new finding does.
     memory.session = None
     memory.learn_from({}, stateless)
     assert memory.session is None

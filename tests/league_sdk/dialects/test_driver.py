@@ -17,8 +17,8 @@ from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, URL
 TOO_MANY = Reply(429, None, "", 0)
 
 
-class Line:
-    """An agent that gives one reply after the other, each after a second; an exception is raised."""
+class TimedAgent:
+    """An agent that gives one reply after the other, each after ``lasts_s`` seconds; an exception is raised."""
 
     def __init__(self, *replies: Reply | Exception) -> None:
         self.replies, self.seconds, self.turns = list(replies), 100.0, 0
@@ -50,16 +50,16 @@ def unknown() -> Reply:
 
 
 async def test_a_driver_sends_nothing_after_its_time_limit() -> None:
-    line = Line(*[unknown()] * 9)
-    driver = line.driver(limit_s=2.5)
+    agent = TimedAgent(*[unknown()] * 9)
+    driver = agent.driver(limit_s=2.5)
     steps = [step async for step in driver]
-    assert [limit_s for _, limit_s in line.sent] == [2.5, 1.5, 0.5]
-    assert (len(steps), line.turns, driver.elapsed_s, driver.left_s) == (3, 2, 3.0, -0.5)
+    assert [limit_s for _, limit_s in agent.sent] == [2.5, 1.5, 0.5]
+    assert (len(steps), agent.turns, driver.elapsed_s, driver.left_s) == (3, 2, 3.0, -0.5)
 
 
 async def test_a_driver_keeps_what_it_sent_for_the_transcript() -> None:
-    line = Line(unknown(), OSError("gone"))
-    driver = line.driver()
+    agent = TimedAgent(unknown(), OSError("gone"))
+    driver = agent.driver()
     await anext(driver)
     failed = await anext(driver)
     assert isinstance(failed, Failed) and str(failed.error) == "gone"
@@ -74,31 +74,31 @@ async def test_a_driver_keeps_what_it_sent_for_the_transcript() -> None:
 
 
 async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up() -> None:
-    line = Line(OSError("broken"), unknown())
-    driver = line.driver()
+    agent = TimedAgent(OSError("broken"), unknown())
+    driver = agent.driver()
     first = await anext(driver)
     assert isinstance(first, Failed)
     driver.hunt.give_up(first.proposal)
     await anext(driver)
-    assert [method for method, _ in line.sent] == ["handle_game_invitation", "GAME_INVITATION"]
+    assert [method for method, _ in agent.sent] == ["handle_game_invitation", "GAME_INVITATION"]
 
 
 @pytest.mark.parametrize(("later_s", "search_may_be_cause"), [(0.0, True), (SEARCH_COUNTS_S + 1, False)])
 async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_caused_it(
     later_s: float, search_may_be_cause: bool
 ) -> None:
-    line, memory = Line(unknown(), TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY), Memory()
-    driver = line.driver(memory=memory)
+    agent, memory = TimedAgent(unknown(), TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY), Memory()
+    driver = agent.driver(memory=memory)
     assert not driver.has_overasked
     assert len([step async for step in driver]) == 3
     assert driver.has_overasked
-    line.seconds += later_s
-    again = line.driver(memory=memory)
+    agent.seconds += later_s
+    again = agent.driver(memory=memory)
     assert (len([step async for step in again]), again.has_overasked) == (2, search_may_be_cause)
 
 
 async def test_a_rate_limit_at_the_first_request_is_not_caused_by_a_search() -> None:
-    driver = Line(TOO_MANY, TOO_MANY).driver()
+    driver = TimedAgent(TOO_MANY, TOO_MANY).driver()
     assert (len([step async for step in driver]), driver.has_overasked) == (2, False)
 
 
@@ -107,8 +107,8 @@ def error(message: str, code: int = -32603) -> Reply:
 
 
 async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method() -> None:
-    line = Line(unknown(), error("KeyError: 'deadline'"), error("another"), OSError("no answer in time"))
-    driver = line.driver()
+    agent = TimedAgent(unknown(), error("KeyError: 'deadline'"), error("another"), OSError("no answer in time"))
+    driver = agent.driver()
     texts = []
     async for step in driver:
         texts.append(driver.own_words)
@@ -118,8 +118,8 @@ async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method(
 
 
 async def test_an_answer_is_not_kept_as_the_agents_words() -> None:
-    line = Line(Reply(200, {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "message": "hello"}}, "", 0))
-    driver = line.driver()
+    agent = TimedAgent(Reply(200, {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "message": "hello"}}, "", 0))
+    driver = agent.driver()
     await anext(driver)
     assert driver.own_words == ""
 
@@ -129,21 +129,21 @@ async def test_a_driver_waits_as_long_as_an_agent_wants_if_its_limit_allows_it(
     wanted_s: float | None, limit_s: float, requests: int
 ) -> None:
     body = {"error": {"code": -32000, "message": "Rate limit exceeded", "data": {"retry_after": wanted_s}}}
-    line = Line(Reply(200, body, "", 0), Reply(200, {"result": {"accept": True}}, "", 0))
-    async for step in line.driver(limit_s=limit_s):
+    agent = TimedAgent(Reply(200, body, "", 0), Reply(200, {"result": {"accept": True}}, "", 0))
+    async for step in agent.driver(limit_s=limit_s):
         if step.understanding is Understanding.ANSWERED:  # type: ignore[union-attr]
             break
-    assert len(line.sent) == requests
+    assert len(agent.sent) == requests
     pause = max(MIN_RATE_WAIT_S, RATE_WAIT_S if wanted_s is None else wanted_s)
-    assert line.seconds == (101.0 if requests == 1 else 102.0 + pause)
+    assert agent.seconds == (101.0 if requests == 1 else 102.0 + pause)
 
 
 async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_slower_afterwards() -> None:
-    line = Line(*[unknown()] * 30)
-    line.lasts_s = 0.001
-    driver, sent_at = line.driver(), []
+    agent = TimedAgent(*[unknown()] * 30)
+    agent.lasts_s = 0.001
+    driver, sent_at = agent.driver(), []
     async for _ in driver:
-        sent_at.append(line.seconds - 100.0)
+        sent_at.append(agent.seconds - 100.0)
     assert len([one for one in sent_at if one <= 1]) == BURST
     assert (
         min(later - earlier for earlier, later in zip(sent_at[BURST:], sent_at[BURST + 1 :], strict=False))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from league_sdk.dialects.answers import Understanding, read_answer
-from league_sdk.dialects.hunt import Memory, Proposal
+from league_sdk.dialects.hunt import PING, Hunt, Memory, Proposal
 from league_sdk.dialects.objections import PRINTED
 from league_sdk.dialects.tools import LIST_TOOLS
-from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, good, run
+from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, URL, good, run
 from tests.league_sdk.dialects.test_objections import extra as extra_field
 
 EXTENDED = INVITATION | {"opponent_id": "P02", "player_id": "P01", "deadline": "2025-01-15T10:15:05Z"}
@@ -52,6 +52,65 @@ def test_a_hunt_sends_a_string_id_if_the_agent_wants_one() -> None:
 
     sent, understanding, _ = run(INVITATION, agent)
     assert ([proposal.body["id"] for proposal in sent], understanding) == ([1001, "1002"], Understanding.ANSWERED)
+
+
+WANTS_PING = UNKNOWN | {"error": {"code": -32000, "message": "Send ping first."}}
+
+
+def test_a_hunt_pings_an_agent_that_says_so_and_asks_the_same_again() -> None:
+    seen: list[str] = []
+
+    def agent(proposal: Proposal) -> tuple[int, Any]:
+        seen.append(proposal.method)
+        if proposal.method == PING:
+            return 200, {"jsonrpc": "2.0", "id": proposal.rpc_id, "result": {"status": "pong"}}
+        return 200, good(proposal.body, "GAME_INVITATION") if PING in seen else WANTS_PING
+
+    memory = Memory()
+    sent, understanding, _ = run(INVITATION, agent, memory)
+    assert [(one.shape, one.method) for one in sent] == [
+        ("canonical", "handle_game_invitation"),
+        ("canonical", PING),
+        ("canonical", "handle_game_invitation"),
+    ]
+    assert sent[1].body == {"jsonrpc": "2.0", "method": "ping", "id": 1002}
+    assert (understanding, memory.refused) == (Understanding.ANSWERED, {})
+
+
+def test_a_hunt_pings_once_at_most() -> None:
+    sent, understanding, _ = run(INVITATION, lambda _: (200, WANTS_PING))
+    assert (understanding, [one.method for one in sent].count(PING)) == (None, 1)
+    assert [one.shape for one in sent][:4] == ["canonical"] * 3 + ["message_type"]
+
+
+def pinging() -> tuple[Hunt, Proposal]:
+    """A hunt whose agent has said that it wants a ping, and that ping."""
+    hunt = Hunt(INVITATION, url=URL, memory=Memory(), choice_field="parity_choice")
+    first = hunt.propose(1001)
+    assert first is not None
+    hunt.consider(first, status=200, body=WANTS_PING)
+    ping = hunt.propose(1002)
+    assert ping is not None
+    return hunt, ping
+
+
+def methods_after(hunt: Hunt) -> list[str]:
+    proposals = [hunt.propose(number) for number in (1003, 1004)]
+    return [one.method for one in proposals if one is not None]
+
+
+def test_a_ping_that_is_refused_for_a_rate_is_sent_again() -> None:
+    hunt, ping = pinging()
+    hunt.consider(ping, status=429, body=None)
+    assert hunt.rate_limited
+    hunt.ask_again()
+    assert methods_after(hunt) == [PING, "handle_game_invitation"]
+
+
+def test_a_ping_that_breaks_the_connection_costs_no_shape() -> None:
+    hunt, ping = pinging()
+    hunt.give_up(ping)
+    assert methods_after(hunt) == ["handle_game_invitation", "GAME_INVITATION"]
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,12 @@ PATH_OF_MESSAGE: dict[str, tuple[str, ...]] = {  # in the reply to each shape
     "message type": ("result",),
     "tools/call": ("result", "structuredContent"),
     "handle_message": ("result",),
+    "protocol/message": ("result",),
     "league.handle": ("result", "payload"),
+    "mcp_message": ("result",),
     "flat": (),
     "002": (),
+    "002 in JSON-RPC": ("result",),
 }
 
 

@@ -81,7 +81,7 @@ def test_a_memory_that_learns_from_another_repeats_the_same_arguments() -> None:
     inside = {"type": "object", "properties": {"playerId": annotated("Player")}}
     first, second = Memory(), Memory()
     first.tools = read_tools(listed(matchId=annotated("Match"), game=inside))
-    # Notes the tool for each message, which a memory shares.
+    # `assign_tools` notes which tool takes which message, and `shared` gives only tools that are noted.
     first.assign_tools()
     second.learn_from({}, json.loads(json.dumps(first.shared())))
     values = {"matchId": "R1M1", "game": {"playerId": "P01"}}

@@ -55,6 +55,25 @@ def test_refusals_for_other_reasons_name_no_fields_and_no_id(body: Any) -> None:
     assert not objections.wants_text_id(body)
 
 
+@pytest.mark.parametrize(
+    "why",
+    ["Handshake not completed, send ping first", "Ping required", "Waiting for a ping", {"error": "PING me first"}],
+)
+def test_wants_ping_recognises_agents_that_wait_for_one(why: Any) -> None:
+    assert objections.wants_ping(error(why))
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        *("Unknown method. Known: ping, choose_parity", "Method not found: ping", "A mapping is needed first"),
+        *("pinged", "Send one of: ping, choose_parity", "supported: ping, list_tools (first)", "'ping' field required"),
+    ],
+)
+def test_a_refusal_that_only_mentions_ping_wants_none(why: str) -> None:
+    assert not objections.wants_ping(error(why))
+
+
 @pytest.mark.parametrize("kind", ["string_type", "type_error.str"])
 def test_wants_text_id_recognises_validators_of_the_id(kind: str) -> None:
     wrong = {"type": kind, "loc": ["body", "id"], "msg": "Input should be a valid string"}
@@ -62,7 +81,7 @@ def test_wants_text_id_recognises_validators_of_the_id(kind: str) -> None:
     assert not objections.wants_text_id(detail(wrong | {"loc": ["body", "params", "round_id"]}))
 
 
-def test_without_keeps_printed_fields_and_what_identifies_the_match() -> None:
+def test_without_keeps_the_fields_of_the_documents_and_what_identifies_the_match() -> None:
     printed = {"protocol": "league.v2", "message_type": "GAME_INVITATION", "match_id": "R1M1", "opponent_id": "P02"}
     invitation = printed | {"player_id": "P01", "league_token": "t"}
     assert objections.without(invitation, frozenset()) == printed
@@ -70,6 +89,6 @@ def test_without_keeps_printed_fields_and_what_identifies_the_match() -> None:
     assert objections.without(invitation, frozenset({"opponent_id", "match_id", "message_type"})) == printed
 
 
-def test_without_drops_only_rejected_fields_of_a_message_that_is_in_no_table() -> None:
+def test_without_drops_only_rejected_fields_of_a_message_that_the_documents_do_not_list() -> None:
     trimmed = objections.without({"message_type": "PING", "a": 1, "b": 2}, frozenset({"a"}))
     assert trimmed == {"message_type": "PING", "b": 2}

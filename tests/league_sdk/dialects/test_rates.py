@@ -70,8 +70,8 @@ def test_a_hunt_stops_at_a_rate_limit_and_blames_no_shape() -> None:
     unknown = proposal(hunt)
     hunt.consider(unknown, status=200, body=UNKNOWN)
     limited = proposal(hunt)
-    answer, _ = hunt.consider(limited, status=429, body=None)
-    assert (answer, hunt.rate_limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
+    understanding, _ = hunt.consider(limited, status=429, body=None)
+    assert (understanding, hunt.rate_limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
     assert memory.refused == {"GAME_INVITATION": {unknown.shape}}
     assert str(hunt.notes[-1]) == f"{limited.method} was one request too many (HTTP 429)"
 

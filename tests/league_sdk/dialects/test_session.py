@@ -37,7 +37,7 @@ def error(code: int, message: Any) -> dict[str, Any]:
         (400, error(-32022, "Unsupported protocol version")),
     ],
 )
-def test_is_wanted_recognises_refusals_for_a_missing_session(status: int, body: Any) -> None:
+def test_is_wanted_recognises_refusals_for_a_missing_session_or_version(status: int, body: Any) -> None:
     assert session.is_wanted(status, body)
 
 

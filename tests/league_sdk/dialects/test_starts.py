@@ -1,4 +1,4 @@
-"""The ways of starting a match at a student's referee, and its replies (ruling, section 10). Pure."""
+"""The ways of starting a match at a student's referee, and its replies (ruling, section 10)."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_message_type_of_ignores_other_names(name: object) -> None:
 
 
 def test_message_type_of_confuses_no_two_names() -> None:
-    """Names are compared by their letters only; no two names have the same letters."""
+    """Names are compared without case and separators; two names that are then equal mean the same message."""
     assert {name: message_type_of(name) for name in words._BY_NAME} == words._BY_NAME
 
 

@@ -119,7 +119,7 @@ async def play(
     """Play R1M1 between P01, which does harm, and P02, which does not.
 
     Args:
-        behaviour: what P01 does.
+        behaviour: what P01 does; None: it behaves like P02.
         host: under which name P01 is called.
         canary: the referee's; None for the real one.
         agent: the kind of P01.

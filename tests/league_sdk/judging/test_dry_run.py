@@ -1,4 +1,4 @@
-"""A referee's rehearsal: scripted matches in the process, no network (003 section 7)."""
+"""A referee's dry run: scripted matches in the process, no network (003 section 7)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from league_sdk.judging import dry_run
 from league_sdk.rules.registry import games
 
 
-async def rehearse() -> tuple[int, str]:
+async def run_dry() -> tuple[int, str]:
     lines: list[str] = []
     code = await dry_run.run(lines.append)
     return code, "".join(lines)
 
 
 async def test_a_dry_run_plays_every_game_and_one_absent_player() -> None:
-    code, text = await rehearse()
+    code, text = await run_dry()
     assert code == 0
     titles = re.findall(r"^== (.*)$", text, re.MULTILINE)
     assert titles == [*(game.display_name for game in games().values()), "Even/Odd, P02 is silent"]
@@ -42,6 +42,6 @@ async def test_a_dry_run_fails_over_a_message_that_violates_the_protocol(monkeyp
         return invitation(*args, **kwargs) | {"role_in_match": "REFEREE"}
 
     monkeypatch.setattr(match_messages, "invitation", odd)
-    code, text = await rehearse()
+    code, text = await run_dry()
     assert code == 1
     assert 'WRONG GAME_INVITATION.role_in_match: "REFEREE", expected' in text

@@ -1,4 +1,4 @@
-"""A referee's log: each message of its matches, at once, without choices and secrets, by one writer."""
+"""A referee's log: each message of its matches, without choices and secrets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ PATH = Path("agents", "REF01.log.jsonl")
 
 
 @pytest.fixture
-def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[logging.Handler]]:
-    """The handlers of log records that a test has added."""
+def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Remove the handlers of log records that a test adds."""
     monkeypatch.delenv(log_files.LEVEL_VARIABLE, raising=False)
     root = logging.getLogger()
     before, level = list(root.handlers), root.level
-    yield (added := [])
-    added += [one for one in root.handlers if one not in before]
-    for one in added:
+    yield
+    for one in [one for one in root.handlers if one not in before]:
         root.removeHandler(one)
         one.close()
     root.setLevel(level)

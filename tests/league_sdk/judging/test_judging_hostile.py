@@ -76,7 +76,7 @@ LOST: dict[str, tuple[str, str, str]] = {
     "flood_of_100_continue": ("E009", "CONNECT", BROKEN),
     "chunks_of_one_byte": ("E009", "CONNECT", BROKEN),
     "chunk_with_endless_extension": ("E009", "CONNECT", BROKEN),
-    "stream_of_a_thousand_events": ("E001", "DEADLINE", ""),
+    "stream_of_seven_thousand_events": ("E001", "DEADLINE", ""),
     "length_too_short": ("E009", "CONNECT", NO_HTTP),
     "length_below_nothing": ("E009", "CONNECT", NO_HTTP),
     "two_lengths": ("E009", "CONNECT", NO_HTTP),
@@ -99,10 +99,10 @@ TOLERATED: dict[str, tuple[str, ...]] = {
     "utf_16": ("the answer is utf-16 text, expected utf-8",),
     "unheard_of_charset": ("the answer says that it is utf-7 text, and was taken for utf-8",),
     "brotli_that_is_none": ("the answer says that it is packed, which was not asked for",),
-    "sixty_thousand_numbers": ("the answer has 65530 bytes",),
+    "thirty_thousand_numbers": ("the answer has 65530 bytes",),
     "twenty_thousand_objects": ("the answer has 65529 bytes",),
     "thousands_of_fields": ("the answer has 64215 bytes",),
-    "sixty_thousand_tokens": ("the answer has 65527 bytes",),
+    "sixteen_thousand_token_prefixes": ("the answer has 65527 bytes",),
     "wrong_match": ("match_id was 'R9M9', expected R1M1",),
     "opponents_name": IN_THE_OTHERS_NAME,
     "opponents_token": ("auth_token was not its own",),
@@ -157,7 +157,7 @@ def test_every_hostile_behaviour_is_tested() -> None:
     assert [one.name for one in HOSTILE.values() if not one.says.endswith(".")] == []
 
 
-@pytest.mark.parametrize("name", sampled(sorted(LOST)))
+@pytest.mark.parametrize("name", sampled(sorted(LOST), every=8))
 async def test_a_hostile_behaviour_costs_its_agent_the_match(name: str) -> None:
     code, cause, detail = LOST[name]
     limits: dict[str, Any] = {}

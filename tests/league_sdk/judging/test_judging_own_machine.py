@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from league_sdk.asking import request
+from league_sdk.judging.match.side import MAX_EXCUSED_TRIES
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.lookups import LOOKUPS, Lookups
@@ -37,7 +38,7 @@ Dicts = list[dict[str, Any]]
 async def outcome(
     hosts: tuple[str, str], network_problem: str = "", lookups: Lookups = LOOKUPS
 ) -> tuple[Dicts, Dicts, Dicts]:
-    """What a referee reports as results of such a match, what it hands back, and which tries it excused.
+    """What a referee reports of a match of players at these hosts, what it hands back, and which tries it excused.
 
     Args:
         hosts: the hosts of the two players.
@@ -95,12 +96,16 @@ async def test_a_match_is_handed_back_when_our_own_probe_finds_no_network(
     make_connections_fail(monkeypatch, to_1=number, to_2=errno.ECONNREFUSED)
     reports, returned, excused = await outcome(("10.0.0.1", "10.0.0.2"), NO_NETWORK)
     assert (reports, returned) == ([], [{"match_id": "R1M1", "cause": "REFEREE", "why": NO_NETWORK}])
-    assert [(one["player_id"], one["evidence"], one["counted"]) for one in excused] == [("P01", NO_NETWORK, "no")] * 3
+    assert [(one["player_id"], one["evidence"], one["counted"]) for one in excused] == [
+        ("P01", NO_NETWORK, "no")
+    ] * MAX_EXCUSED_TRIES
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES])
-async def test_two_unreachable_addresses_are_no_excuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Otherwise two students who register such addresses would never lose a match."""
+async def test_connections_that_fail_to_both_players_are_no_excuse_if_our_probe_finds_a_network(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Otherwise two students who register unreachable addresses would never lose a match."""
     make_connections_fail(monkeypatch, to_1=number, to_2=number)
     (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
     assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
@@ -110,7 +115,7 @@ async def test_two_unreachable_addresses_are_no_excuse(monkeypatch: pytest.Monke
     }
 
 
-async def test_two_unknown_host_names_are_no_excuse() -> None:
+async def test_two_host_names_that_cannot_be_looked_up_are_no_excuse() -> None:
     lookups = FakeLookups(socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"))
     (report,), returned, excused = await outcome(("a.example", "b.example"), lookups=lookups)
     assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)

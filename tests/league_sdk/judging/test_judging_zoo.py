@@ -8,36 +8,36 @@ from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import mixtures
 from tests.bots.zoo.registering import Chapter8
-from tests.league_sdk.judging.zoo_match import House, meet, ready
+from tests.league_sdk.judging.zoo_match import Arena, meet, ready
 from tests.sizes import sampled
 
 ALL = BOTS | mixtures()
 ROUNDS = 3
 
 
-async def played(kind: type[Bot]) -> tuple[House, Bot, list[str]]:
+async def played(kind: type[Bot]) -> tuple[Arena, Bot, list[str]]:
     """Some matches against an agent of chapter 8; the faults of the bot."""
-    house, (bot, other) = meet(kind, Chapter8)
+    arena, (bot, other) = meet(kind, Chapter8)
     lost = []
     for number in range(1, ROUNDS + 1):
-        verdict, _ = await house.play(
-            house.seat(bot, "PLAYER_A", **ready(bot)), house.seat(other, "PLAYER_B"), number=number
+        verdict, _ = await arena.play(
+            arena.seat(bot, "PLAYER_A", **ready(bot)), arena.seat(other, "PLAYER_B"), number=number
         )
         lost += [f"{one.error_code} {one.message_type} {one.detail}" for one in verdict.faults]
-    return house, bot, lost
+    return arena, bot, lost
 
 
-def understood(house: House, bot: Bot) -> str:
+def understood(arena: Arena, bot: Bot) -> str:
     """What the bot was asked and how it understood it, for the error message."""
     lines = [
         f"{str(one.body)[:200]}\n   {one.reply.verdict} -> {str(one.reply.body)[:160]}"
-        for one in house.messages_to(bot)
+        for one in arena.messages_to(bot)
     ]
     return f"{bot.__doc__}\n" + "\n".join(lines[:30])
 
 
 @pytest.mark.parametrize("name", sampled(ALL))
 async def test_a_bot_is_played_without_a_fault_and_is_told_the_end(name: str) -> None:
-    house, bot, lost = await played(ALL[name])
-    assert lost == [], understood(house, bot)
-    assert len(house.messages_to(bot, "GAME_OVER")) == ROUNDS, understood(house, bot)
+    arena, bot, lost = await played(ALL[name])
+    assert lost == [], understood(arena, bot)
+    assert len(arena.messages_to(bot, "GAME_OVER")) == ROUNDS, understood(arena, bot)

@@ -35,7 +35,7 @@ REFEREE_PORT = 8001
 
 @dataclass(frozen=True)
 class Taken:
-    """One request that reached a bot: at which port and when, its body, and the bot's reply."""
+    """A request that reached a bot, or a callback that the referee refused: port, time, body, and the reply."""
 
     port: int
     at: float
@@ -44,11 +44,11 @@ class Taken:
 
 
 @dataclass
-class House:
+class Arena:
     """A referee and its bots, match after match.
 
     Attributes:
-        taken: every request that reached a bot.
+        taken: every request that reached a bot, and every callback that the referee refused.
         seconds: for how long a bot thinks about each.
     """
 
@@ -155,10 +155,10 @@ def dialect_of(bot: Bot) -> str:
     return inbound.outbound_shape(inbound.read(post.body, register=post.at == "register"))
 
 
-def meet(*kinds: type[Bot]) -> tuple[House, list[Bot]]:
-    """A house with a bot of each kind."""
-    house = House()
-    return house, [house.enter(kind(LEAGUE, 8100 + n), n) for n, kind in enumerate(kinds, 1)]
+def meet(*kinds: type[Bot]) -> tuple[Arena, list[Bot]]:
+    """An arena with a bot of each kind."""
+    arena = Arena()
+    return arena, [arena.enter(kind(LEAGUE, 8100 + n), n) for n, kind in enumerate(kinds, 1)]
 
 
 def ready(bot: Bot) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The table of ``docs/dialects.md``: which shape answers how many agents of the zoo, and how soon it is found.
+"""The table of ``docs/dialects.md``: how many agents of the zoo understand each shape, and how soon it is found.
 
 ``python -m tests.league_sdk.judging.zoo_table`` prints it.
 """
@@ -23,7 +23,8 @@ class Counts:
 
     Attributes:
         answered: for each shape and message type, how many agents understood the message in this shape.
-        requests: for each number of requests, how many agents needed that many until they understood the invitation.
+        requests: for each number of requests, how many agents needed that many until they understood the invitation;
+            0 counts those that never did.
     """
 
     answered: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -34,12 +35,13 @@ async def count() -> Counts:
     """Play one match with each agent of the zoo."""
     counts = Counts()
     for kind in BOTS.values():
-        house, (bot, other) = meet(kind, Chapter8)
-        seat = house.seat(bot, "PLAYER_A", **ready(bot))
-        await house.play(seat, house.seat(other, "PLAYER_B"))
-        spoken = house.line.spoken(seat) or {"GAME_INVITATION": "canonical"}
+        arena, (bot, other) = meet(kind, Chapter8)
+        seat = arena.seat(bot, "PLAYER_A", **ready(bot))
+        await arena.play(seat, arena.seat(other, "PLAYER_B"))
+        spoken = arena.line.spoken(seat)
         counts.answered.update((spoken[kind], kind) for kind in ASKED if kind in spoken)
-        invited = [n for n, one in enumerate(house.messages_to(bot), 1) if one.reply.kind == ASKED[0]]
+        # ``reply.kind`` is what the bot took the request for.
+        invited = [n for n, one in enumerate(arena.messages_to(bot), 1) if one.reply.kind == ASKED[0]]
         counts.requests[invited[0] if invited else 0] += 1
     return counts
 

@@ -24,7 +24,7 @@ VALUES = st.recursive(
 AT = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
 
 
-def test_canonical_json_has_sorted_keys_no_spaces_and_no_escapes() -> None:
+def test_canonical_json_has_sorted_keys_no_spaces_and_only_the_escapes_that_json_requires() -> None:
     assert canonical({"b": [1, None, True], "a": 'é"\n'}) == '{"a":"é\\"\\n","b":[1,null,true]}'.encode()
     assert sha256_of({}) == hashlib.sha256(b"{}").hexdigest()
 
@@ -118,7 +118,7 @@ def test_walk_names_the_first_wrong_event_after_any_change(place: int, change: s
     assert f"event {expected} (round_opened)" in str(broken.value)
 
 
-def test_walk_refuses_a_chain_whose_end_is_missing() -> None:
+def test_walk_refuses_a_chain_without_its_end_or_of_another_league() -> None:
     whole = events(3)
     with pytest.raises(Broken, match="the head after event 2"):
         walk(whole[:2], league_id="fall", head=whole[2].digest)

@@ -77,7 +77,7 @@ def test_natural_can_compare_any_ids(ids: list[str]) -> None:
     [
         # points first (P02 and P03: a win and a draw; P01 and P04: nothing)
         ([won("P02", "P01"), drew("P02", "P03"), won("P03", "P04")], ["P02", "P03", "P01", "P04"]),
-        # equal points: more wins first (P04: one win; P01: three draws against others)
+        # equal points: more wins first (P04: one win; P01 and P02: three draws)
         (
             [won("P04", "P03"), drew("P01", "P02"), drew("P01", "P02"), drew("P01", "P02")],
             ["P04", "P01", "P02", "P03"],
@@ -91,7 +91,7 @@ def test_the_table_is_sorted_by_points_then_wins_then_id(results: list[Result], 
 
 
 def test_more_draws_rank_higher_at_equal_points_and_wins() -> None:
-    """Such a table is possible only if a draw gives no points."""
+    """Here a draw gives no points: else P02 would have more points than P01."""
     rows = table(ALPHA, [won("P01", "P03"), won("P02", "P04"), drew("P02", "P03")], Scoring(win=3, draw=0))
     assert [line(row) for row in rows] == [
         ("P02", 2, 1, 1, 0, 0, 3),
@@ -200,7 +200,7 @@ def test_players_whom_only_the_id_tells_apart_share_a_place() -> None:
     assert places(after)[:3] == [("P01", "=1", 1), ("P03", "=1", 1), ("P05", "=1", 1)]
 
 
-def test_technical_losers_do_not_lead_a_table_of_zeros() -> None:
+def test_nobody_leads_a_table_of_zeros_and_pages_list_technical_losers_last() -> None:
     rows = table(ALPHA, [absent("P01", "P02", None)], Scoring())
     assert [row.player_id for row in rows] == ["P01", "P02", "P03", "P04"]
     assert [row.player_id for row in for_people(rows)] == ["P03", "P04", "P01", "P02"]

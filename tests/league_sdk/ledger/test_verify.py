@@ -29,7 +29,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def finished(game: str, **changes: Any) -> dict[str, Any]:
-    """The event of a correct result, as the site stores it."""
+    """The data of a result's event, as the site stores it: correct but for the changes."""
     play, choices = changes.get("play", 1), CHOICES[game]
     texts = (str(choices["P01"]), str(choices["P02"]))
     number = draws.CommittedDraw(SEED, "fall", "R1M1", play, texts).randint(1, 10)
@@ -42,7 +42,7 @@ def finished(game: str, **changes: Any) -> dict[str, Any]:
         "players": ["P01", "P02"],
         "status": "WIN",
         "winner_id": winner,
-        "reason": "as it came",
+        "reason": "a reason",
         "details": {"drawn_number": drawn, "choices": choices},
         "faults": [],
         "attempt": 2,

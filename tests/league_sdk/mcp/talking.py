@@ -80,6 +80,7 @@ def registry() -> Registry:
             _read,
             {"id": lambda typed: [city for city in cities if city.startswith(typed)]},
         ),
+        Resource("test://still", "still", "Still", "For tests.", "text/plain", _read, reports_changes=False),
         Prompt("explain", "Explain", "For tests.", _prompt, [PromptArgument("topic", "What.", required=True)]),
     )
     return made
@@ -164,7 +165,7 @@ class Talk:
     async def session(self, **capabilities: Any) -> str:
         """A new session of the handshake era: its id."""
         params = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t"}}
-        answer = await self.send(handshake("initialize", **params))
+        answer = await self.send(handshake_body("initialize", **params))
         return answer.headers["mcp-session-id"]
 
 
@@ -181,7 +182,7 @@ def stateless(
     return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params | {"_meta": stamped}}, headers
 
 
-def handshake(method: str, *, rpc_id: Any = 7, **params: Any) -> dict[str, Any]:
+def handshake_body(method: str, *, rpc_id: Any = 7, **params: Any) -> dict[str, Any]:
     """The body of a request of the handshake era."""
     return {"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params}
 

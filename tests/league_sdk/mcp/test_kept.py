@@ -12,7 +12,7 @@ from league_sdk.mcp.context import Context
 from league_sdk.mcp.kept import Encoded
 from league_sdk.mcp.registry import Tool, ToolResult
 from league_sdk.mcp.requests import Unfinished, begin_at_once, run_at_once, takes_long
-from tests.league_sdk.mcp.talking import Talk, handshake, stateless
+from tests.league_sdk.mcp.talking import Talk, handshake_body, stateless
 
 
 async def test_the_list_of_tools_is_made_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,9 +28,10 @@ async def test_the_list_of_tools_is_made_once_for_all(monkeypatch: pytest.Monkey
     names = list(talk.server.registry.tools)
     body, headers = stateless("tools/list")
     for number in range(3):
+        # Two clients of the handshake era, one of which reads streams only, and one of the stateless era.
         answers = [
-            await talk.send(handshake("tools/list", rpc_id=number)),
-            await talk.send(handshake("tools/list", rpc_id=number), accept="text/event-stream"),
+            await talk.send(handshake_body("tools/list", rpc_id=number)),
+            await talk.send(handshake_body("tools/list", rpc_id=number), accept="text/event-stream"),
             await talk.send(body | {"id": number}, **headers),
         ]
         for answer in answers:
@@ -42,10 +43,10 @@ async def test_the_list_of_tools_is_made_once_for_all(monkeypatch: pytest.Monkey
 
 async def test_a_tool_that_is_added_is_listed() -> None:
     talk = Talk()
-    await talk.send(handshake("tools/list"))
+    await talk.send(handshake_body("tools/list"))
     echo = talk.server.registry.tools["echo"]
     talk.server.registry.add(Tool("new", "New", "For tests.", echo.call))
-    answer = await talk.send(handshake("tools/list"))
+    answer = await talk.send(handshake_body("tools/list"))
     assert answer.result["tools"][-1]["name"] == "new"
 
 
@@ -58,10 +59,15 @@ async def test_an_object_that_is_json_already_is_put_into_the_answer_as_it_is() 
     talk = Talk()
     talk.server.registry.add(Tool("ready", "Ready", "For tests.", call))
     body, headers = stateless("tools/call", name="ready", arguments={})
-    for answer in (await talk.send(body, **headers), await talk.send(handshake("tools/call", name="ready"))):
+    stateless_era = await talk.send(body, **headers)
+    handshake_era = await talk.send(handshake_body("tools/call", name="ready"))
+    for answer in (stateless_era, handshake_era):
         assert answer.result["structuredContent"] == json.loads(odd)
         assert answer.result["content"] == [{"type": "text", "text": odd.decode()}]
-    assert answer.result["more"] == {}
+    reply = await talk.server.handle(talk.request(body, **headers))
+    assert isinstance(reply.body, bytes) and b'"structuredContent":' + odd in reply.body
+    # Extra fields are for clients of the handshake era.
+    assert ("more" in stateless_era.result, handshake_era.result["more"]) == (False, {})
 
 
 def test_work_that_takes_long_is_begun_at_once_and_finished_elsewhere() -> None:

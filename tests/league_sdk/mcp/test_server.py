@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from league_sdk.mcp.context import Context
+from league_sdk.mcp.registry import Tool, ToolResult
 from league_sdk.mcp.versions import Era, era_of, is_mcp
-from tests.league_sdk.mcp.talking import Talk, handshake, stateless
+from tests.league_sdk.mcp.talking import Talk, handshake_body, stateless
 
 
 @pytest.mark.parametrize(
@@ -58,20 +60,26 @@ async def test_other_methods_of_http_name_the_one_that_works(method: str) -> Non
         ("http://[", "[", 403),
     ],
 )
-async def test_a_page_may_call_the_server_that_gave_it_out(origin: str, host: str, status: int) -> None:
+async def test_a_page_may_call_only_the_server_that_gave_it_out(origin: str, host: str, status: int) -> None:
     body, headers = stateless("tools/call", name="echo")
     assert (await Talk().send(body, **headers | {"origin": origin, "host": host})).status == status
-    assert (await Talk().send(handshake("tools/list"), origin=origin, host=host)).status == status
+    assert (await Talk().send(handshake_body("tools/list"), origin=origin, host=host)).status == status
 
 
 async def test_a_tool_is_not_run_for_a_page_from_elsewhere() -> None:
     called: list[Any] = []
+
+    async def call(context: Context, arguments: dict[str, Any]) -> ToolResult:
+        called.append(arguments)
+        return ToolResult([])
+
     talk = Talk()
-    tool = talk.server.registry.tools["echo"]
-    object.__setattr__(tool, "call", called.append)
-    body, headers = stateless("tools/call", name="echo")
+    talk.server.registry.add(Tool("noted", "Noted", "For tests.", call))
+    body, headers = stateless("tools/call", name="noted")
     await talk.send(body, **headers | {"origin": "https://evil.example"})
     assert called == []
+    await talk.send(body, **headers | {"origin": "http://localhost"})
+    assert called == [{}]
 
 
 @pytest.mark.parametrize(
@@ -81,16 +89,16 @@ async def test_a_tool_is_not_run_for_a_page_from_elsewhere() -> None:
         ({"method": "list_tools"}, {}, None),
         ({"method": "LEAGUE_QUERY", "params": {"_meta": {}}}, {}, None),
         ([], {}, None),
-        (handshake("initialize"), {}, Era.HANDSHAKE),
-        (handshake("ping"), {}, Era.HANDSHAKE),
-        (handshake("tools/list"), {}, Era.HANDSHAKE),
-        (handshake("notifications/initialized"), {}, Era.HANDSHAKE),
+        (handshake_body("initialize"), {}, Era.HANDSHAKE),
+        (handshake_body("ping"), {}, Era.HANDSHAKE),
+        (handshake_body("tools/list"), {}, Era.HANDSHAKE),
+        (handshake_body("notifications/initialized"), {}, Era.HANDSHAKE),
         ({"method": "x"}, {"mcp-session-id": "s"}, Era.HANDSHAKE),
         ({"method": "x"}, {"mcp-protocol-version": "2025-06-18"}, Era.HANDSHAKE),
         ({"method": "x"}, {"mcp-protocol-version": "2026-07-28"}, Era.STATELESS),
         ({"method": "x"}, {"mcp-protocol-version": "soon"}, Era.STATELESS),
-        (handshake("tools/list"), {"mcp-method": "tools/list"}, Era.STATELESS),
-        (handshake("server/discover"), {}, Era.STATELESS),
+        (handshake_body("tools/list"), {"mcp-method": "tools/list"}, Era.STATELESS),
+        (handshake_body("server/discover"), {}, Era.STATELESS),
         (stateless("tools/list")[0], {}, Era.STATELESS),
         (stateless("tools/list")[0], {"mcp-protocol-version": "2025-06-18"}, Era.STATELESS),
     ],
@@ -101,22 +109,22 @@ def test_the_era_follows_from_method_params_and_headers(body: Any, headers: dict
 
 @pytest.mark.parametrize("method", ["tools/call", "ping"])
 def test_a_method_that_course_clients_use_too_is_mcp_only_with_a_header_or_meta_of_mcp(method: str) -> None:
-    assert not is_mcp(handshake(method), {})
-    assert is_mcp(handshake(method), {"mcp-session-id": "s"})
-    assert is_mcp(handshake(method), {"mcp-protocol-version": "2025-06-18"})
+    assert not is_mcp(handshake_body(method), {})
+    assert is_mcp(handshake_body(method), {"mcp-session-id": "s"})
+    assert is_mcp(handshake_body(method), {"mcp-protocol-version": "2025-06-18"})
     assert is_mcp(stateless(method)[0], {})
 
 
 @pytest.mark.parametrize(
     ("body", "headers", "mcp"),
     [
-        (handshake("initialize"), {}, True),
-        (handshake("tools/list"), {}, True),
-        (handshake("choose_parity"), {}, False),
-        (handshake("protocol/message"), {}, False),
+        (handshake_body("initialize"), {}, True),
+        (handshake_body("tools/list"), {}, True),
+        (handshake_body("choose_parity"), {}, False),
+        (handshake_body("protocol/message"), {}, False),
         (None, {}, False),
         (None, {"mcp-session-id": "s"}, True),
-        ([handshake("initialize")], {}, False),
+        ([handshake_body("initialize")], {}, False),
     ],
 )
 def test_other_requests_are_mcp_if_their_method_or_headers_are(body: Any, headers: dict[str, str], mcp: bool) -> None:

@@ -15,7 +15,7 @@ from league_sdk.mcp.errors import SessionGone
 from league_sdk.mcp.registry import MAX_URI_CHARS
 from league_sdk.mcp.requests import MAX_ID_CHARS, HttpRequest, run_at_once
 from league_sdk.mcp.sessions import Sessions
-from tests.league_sdk.mcp.talking import Talk, handshake, stateless
+from tests.league_sdk.mcp.talking import Talk, handshake_body, stateless
 
 LONG_URI = f"test://many/{'x' * MAX_URI_CHARS}/part"
 
@@ -23,8 +23,8 @@ LONG_URI = f"test://many/{'x' * MAX_URI_CHARS}/part"
 @pytest.mark.parametrize("rpc_id", ["x" * (MAX_ID_CHARS + 1), 10**MAX_ID_CHARS], ids=["text", "number"])
 async def test_a_long_id_is_refused_because_every_message_of_a_stream_would_repeat_it(rpc_id: Any) -> None:
     body, headers = stateless("subscriptions/listen", notifications={})
-    for sent, head in ((body | {"id": rpc_id}, headers), (handshake("ping", rpc_id=rpc_id), {})):
-        answer = await Talk().send(sent, **head)
+    for sent, sent_headers in ((body | {"id": rpc_id}, headers), (handshake_body("ping", rpc_id=rpc_id), {})):
+        answer = await Talk().send(sent, **sent_headers)
         assert (answer.status, answer.code) == (400, -32600)
 
 
@@ -32,7 +32,7 @@ async def test_no_session_and_no_stream_remembers_a_long_address() -> None:
     talk = Talk()
     session = await talk.session()
     for method in ("resources/subscribe", "resources/read"):
-        assert (await talk.send(handshake(method, uri=LONG_URI), mcp_session_id=session)).code == -32602
+        assert (await talk.send(handshake_body(method, uri=LONG_URI), mcp_session_id=session)).code == -32602
     body, headers = stateless("subscriptions/listen", notifications={"resourceSubscriptions": [LONG_URI]})
     reply = await talk.server.handle(talk.request(body, **headers))
     assert not isinstance(reply.body, bytes | None)
@@ -61,11 +61,11 @@ async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without
     streaming, oldest = await talk.session(), await talk.session()
     await _open_stream(talk, streaming)
     newer = [await talk.session() for _ in range(2)]
-    assert (await talk.send(handshake("ping"), mcp_session_id=oldest)).status == 404
+    assert (await talk.send(handshake_body("ping"), mcp_session_id=oldest)).status == 404
     talk.caller = "late"
     late = await talk.session()
     for session in (other, streaming, newer[1], late):
-        assert (await talk.send(handshake("ping"), mcp_session_id=session)).status == 200
+        assert (await talk.send(handshake_body("ping"), mcp_session_id=session)).status == 200
     talk.server.close()
 
 

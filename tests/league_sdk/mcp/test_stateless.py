@@ -278,7 +278,7 @@ async def test_a_stream_that_nobody_began_to_read_is_told_nothing_any_more() -> 
     body, headers = stateless("subscriptions/listen", notifications={"toolsListChanged": True})
     reply = await talk.server.handle(talk.request(body, **headers))
     assert len(talk.server.listeners) == 1
-    # A client that has gone before the head of the answer was sent.
+    # A client that has gone before the headers of the answer were sent.
     assert reply.body is not None and not isinstance(reply.body, bytes)
     await reply.body.aclose()
     assert len(talk.server.listeners) == 0

@@ -14,7 +14,7 @@ BOARDS = ("tic_tac_toe", "connect_four")
 
 
 def call_for(game: Game, state: State, player: str) -> dict[str, Any]:
-    """GAME_MOVE_CALL as the referee builds it."""
+    """GAME_MOVE_CALL as the referee builds it; it names P02 as the opponent of either player."""
     request = {
         "move_type": game.move_type,
         "valid_options": game.options(state, player),

@@ -51,6 +51,14 @@ def test_fields_that_are_empty_or_not_unique_are_left_out(folder: Path) -> None:
     assert options_of(folder, "P02") == {"name": "Agent Beta", "league": "http://127.0.0.1:8000/mcp"}
 
 
+@pytest.mark.parametrize("player", [None, "P01"])
+def test_a_file_without_players_is_refused(folder: Path, player: str | None) -> None:
+    path = change(folder)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"players": []}))
+    with pytest.raises(ValueError, match=r"field players is empty: it must have the player$"):
+        options_of(folder, player)
+
+
 @pytest.mark.parametrize(
     ("player", "fields", "expected"),
     [
@@ -66,7 +74,7 @@ def test_fields_that_are_empty_or_not_unique_are_left_out(folder: Path) -> None:
         ("P02", {"default_endpoint": "http://h:99999/"}, "and must be http://HOST:PORT/mcp"),
     ],
 )
-def test_a_mistake_names_file_and_field(
+def test_a_mistake_names_the_file_and_what_is_wrong(
     folder: Path, player: str | None, fields: dict[str, Any], expected: str
 ) -> None:
     path = change(folder, **fields)

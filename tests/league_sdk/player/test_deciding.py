@@ -113,6 +113,29 @@ async def test_the_last_result_of_a_match_counts_and_survives_a_restart(tmp_path
     assert again.memory.matches == player.memory.matches
 
 
+@pytest.mark.parametrize(
+    ("status", "winner", "result"),
+    [
+        ("WIN", "P01", "WIN"),
+        ("WIN", "P02", "LOSS"),
+        ("DRAW", None, "DRAW"),
+        ("TECHNICAL_LOSS", None, "LOSS"),
+        ("CANCELLED", None, "CANCELLED"),
+    ],
+)
+async def test_a_strategy_is_told_what_a_match_was_for_it(status: str, winner: str | None, result: str) -> None:
+    told = []
+
+    class Listener(AlwaysOdd):
+        def on_result(self, result: dict[str, Any]) -> None:
+            told.append(result["result"])
+
+    player = Player("Alpha", Listener())
+    player.accept(ACCEPTED)
+    await player.call("notify_match_result", game_over("R1M1", status, winner))
+    assert told == [result]
+
+
 class Endless(Strategy):
     """Never answers, in a thread that cannot be stopped."""
 

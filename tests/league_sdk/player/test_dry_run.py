@@ -12,12 +12,17 @@ import pytest
 
 from league_sdk.player import Memory, Player, Random, Strategy, run
 from league_sdk.player.dry_run import dry_run
+from league_sdk.player.journal import Journal
 from league_sdk.protocol.tokens import REDACTED
 from league_sdk.rules.registry import games
 
 
 def text_of(lines: list[str]) -> str:
     return "".join(lines)
+
+
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 async def rehearse(strategy: Strategy, **how: Any) -> tuple[int, str]:
@@ -103,8 +108,9 @@ async def test_a_dry_run_writes_no_file_and_opens_no_socket(tmp_path: Path, monk
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket.socket, "bind", refuse)
-    player = Player("Alpha", Random(), memory=Memory(tmp_path), game_types=("even_odd",))
-    assert (await dry_run(player, lambda _: None), player.memory.folder) == (0, None)
+    player = Player("Alpha", Random(), Memory(tmp_path), journal=Journal(tmp_path), game_types=("even_odd",))
+    assert await dry_run(player, lambda _: None) == 0
+    assert files_in(tmp_path) == []
 
 
 def test_a_students_program_has_a_dry_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,6 +134,10 @@ def test_a_dry_run_starts_from_the_command_line() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "every reply is a valid answer")
+
+
+def test_without_dry_run_the_command_line_has_to_name_a_league(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(None, ["--name", "Alpha"])
     assert ended.value.code == 2
+    assert "required: --league" in capsys.readouterr().err

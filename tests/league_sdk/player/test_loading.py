@@ -82,7 +82,7 @@ def test_the_names_of_the_command_line_are_strategies() -> None:
         ("def choose(options):\n    return 1\n", r"line 1: choose must take \(options, context\)"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_file_is_reported_with_its_line(text: str, sentence: str) -> None:
+def test_a_file_that_cannot_be_used_is_refused_with_the_reason(text: str, sentence: str) -> None:
     with pytest.raises(NotLoaded, match=sentence):
         load(write(text))
 

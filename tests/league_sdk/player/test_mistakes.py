@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from league_sdk.player.loading import load
 from league_sdk.player.mistakes import Mistake, describe, line_of
 
@@ -28,6 +30,16 @@ def test_an_exception_is_reported_with_the_line_in_the_students_code(tmp_path: P
 def test_the_line_is_the_students_and_not_a_librarys(tmp_path: Path) -> None:
     error = raised(tmp_path, "return json.loads('{')")
     assert isinstance(error, json.JSONDecodeError)
+    assert line_of(error) == "mine_of_mistakes.py, line 3"
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_an_installed_package_is_a_library(tmp_path: Path, folder: str) -> None:
+    """Debian's own Python has its packages in dist-packages."""
+    library = tmp_path / folder / "library_of_mistakes.py"
+    library.parent.mkdir()
+    library.write_text("def fail():\n    raise KeyError(1)\n", encoding="utf-8")
+    error = raised(tmp_path, f"import runpy; return runpy.run_path({str(library)!r})['fail']()")
     assert line_of(error) == "mine_of_mistakes.py, line 3"
 
 

@@ -23,8 +23,8 @@ from league_sdk.player import server as server_module
 from league_sdk.player.answers import SCHEMAS
 from league_sdk.player.offering import STATE
 from league_sdk.transport.client import CallFailed, Client, Reply
-from tests.league_sdk.mcp.holding import assert_fits
-from tests.league_sdk.mcp.talking import BOTH, handshake, stateless
+from tests.league_sdk.mcp.schema_checks import assert_fits
+from tests.league_sdk.mcp.talking import BOTH, handshake_body, stateless
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE_TOKEN, OVER, TOKEN
 
 PATIENCE_S = 60.0
@@ -68,7 +68,7 @@ class Host:
 
     async def session(self) -> dict[str, str]:
         """A session of the handshake era: the headers of its requests."""
-        body = handshake("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t"})
+        body = handshake_body("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t"})
         async with self.send(body) as reply:
             named = {"mcp_session_id": reply.headers["Mcp-Session-Id"], "mcp_protocol_version": "2025-11-25"}
         assert await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **named) == (202, None)
@@ -167,7 +167,9 @@ async def test_a_call_of_few_arguments_takes_no_part_in_a_match_under_way(host: 
     "name",
     ["notify_round", "update_standings", "notify_round_completed", "notify_league_completed", "notify_game_error"],
 )
-async def test_a_broadcast_is_heard_with_its_envelope_filled_in(host: Host, name: str) -> None:
+async def test_the_strategy_gets_a_message_that_asks_for_nothing_with_its_envelope_filled_in(
+    host: Host, name: str
+) -> None:
     messages: list[dict[str, Any]] = []
     host.player.strategy.on_message = messages.append  # type: ignore[method-assign]
     assert (await host.call(name, league_id="fall"))["structuredContent"] == {"status": "received"}
@@ -269,8 +271,8 @@ async def test_a_listener_is_told_of_a_result_and_of_the_end(host: Host) -> None
 
 async def test_a_client_of_the_handshake_era_has_a_session_that_ends_with_the_server(host: Host) -> None:
     session = await host.session()
-    assert await host.post(handshake("ping"), **session) == (200, {"jsonrpc": "2.0", "id": 7, "result": {}})
-    body = handshake("tools/call", name="choose_parity", arguments=IN_R1M1)
+    assert await host.post(handshake_body("ping"), **session) == (200, {"jsonrpc": "2.0", "id": 7, "result": {}})
+    body = handshake_body("tools/call", name="choose_parity", arguments=IN_R1M1)
     result = (await host.post(body, **session))[1]["result"]
     assert "resultType" not in result
     assert (result["isError"], result["structuredContent"]["parity_choice"], result["parity_choice"]) == (
@@ -278,7 +280,7 @@ async def test_a_client_of_the_handshake_era_has_a_session_that_ends_with_the_se
         "odd",
         "odd",
     )
-    assert (await host.post(handshake("ping"), **session | {"mcp_session_id": "gone"}))[0] == 404
+    assert (await host.post(handshake_body("ping"), **session | {"mcp_session_id": "gone"}))[0] == 404
     async with host.send(b"", method="GET", **session | {"accept": "text/event-stream"}) as stream:
         assert stream.headers["Content-Type"].startswith("text/event-stream")
         await host.server.stop()
@@ -324,7 +326,7 @@ async def test_what_cannot_be_read_is_refused_in_the_protocol_that_its_headers_n
 
 async def test_a_page_of_another_site_calls_no_tool(host: Host) -> None:
     body, headers = stateless("tools/call", name="notify_match_result", arguments=OVER)
-    handshake_body = handshake("tools/call", name="notify_match_result", arguments=OVER)
+    older_body = handshake_body("tools/call", name="notify_match_result", arguments=OVER)
     for origin, called in (
         ("https://evil.example", "127.0.0.1:1"),
         ("http://evil.example", "evil.example"),
@@ -333,9 +335,7 @@ async def test_a_page_of_another_site_calls_no_tool(host: Host) -> None:
     ):
         assert (await host.post(body, **headers, origin=origin, host=called))[0] == 403
         assert (await host.post(body, origin=origin, host=called))[0] == 403
-        assert (await host.post(handshake_body, mcp_protocol_version="2025-06-18", origin=origin, host=called))[
-            0
-        ] == 403
+        assert (await host.post(older_body, mcp_protocol_version="2025-06-18", origin=origin, host=called))[0] == 403
     assert host.player.memory.matches == []
     own = f"127.0.0.1:{host.server.port}"
     assert (await host.post(body, **headers, origin=f"http://{own}", host=own))[0] == 200

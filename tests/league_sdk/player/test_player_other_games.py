@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.player import AlwaysEven, History, Player, Strategy
+from league_sdk.player import History, Player, Strategy
 from league_sdk.player.registration import request_for
 from league_sdk.rules.registry import games
 from tests.league_sdk.player.positions import after, ask, call_for
@@ -38,6 +38,19 @@ class Watcher(Strategy):
 
     def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
         self.calls.append((options, state, context))
+        return options[-1]
+
+
+class Chooser(Strategy):
+    """Records the options of each call of ``choose``, and chooses the last."""
+
+    quick = True
+
+    def __init__(self) -> None:
+        self.asked: list[list[Any]] = []
+
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        self.asked.append(options)
         return options[-1]
 
 
@@ -86,11 +99,12 @@ async def test_a_player_replaces_an_illegal_move_of_its_strategy(answer: Any, ca
 
 async def test_a_generic_call_of_even_odd_calls_choose() -> None:
     """004 3.8.2 shows even_odd with GAME_MOVE_CALL, too."""
-    player = Player("Alpha", AlwaysEven())
+    player = Player("Alpha", strategy := Chooser())
     request = {"move_type": "choose_parity", "valid_options": ["even", "odd"], "context": {"state": {}}}
     params = message("GAME_MOVE_CALL", game_type="even_odd", move_request=request)
     for _ in range(2):
-        assert (await player.call("make_move", params))["move_data"]["choice"] == "even"
+        assert (await player.call("make_move", params))["move_data"]["choice"] == "odd"
+    assert strategy.asked == [["even", "odd"]]
 
 
 def test_the_example_wins_blocks_and_prefers_the_middle() -> None:

@@ -139,7 +139,7 @@ async def test_a_request_names_its_sender_and_uses_nothing_of_the_environment(
         (lambda: web.Response(body=b" " * (MAX_ANSWER_BYTES + 1)), "larger than 65536 bytes"),
     ],
 )
-async def test_an_answer_that_cannot_be_used_says_why(
+async def test_the_error_for_an_unusable_answer_says_why(
     league: tuple[str, list[Any], list[web.Response]], answer: Callable[[], web.Response], why: str
 ) -> None:
     url, requests, answers = league

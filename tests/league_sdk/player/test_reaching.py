@@ -89,8 +89,8 @@ def test_a_registration_without_address_names_the_delivery_and_has_the_token() -
 
 
 async def test_only_a_message_with_the_league_token_shows_that_the_league_can_call() -> None:
-    player = Player("Alpha", registering=True)
-    early = asyncio.create_task(player.note_call({"auth_token": "tok_league"}))
+    registering = Player("Alpha", registering=True)
+    early = asyncio.create_task(registering.note_call({"auth_token": "tok_league"}))
     await asyncio.sleep(0)
     for message in (
         {},
@@ -99,11 +99,11 @@ async def test_only_a_message_with_the_league_token_shows_that_the_league_can_ca
         {"auth_token": "tok_neighbour"},
         {"auth_token": "tok_own"},
     ):
-        stranger = Player("Beta", auth_token="tok_own", league_token="tok_league")
-        await stranger.note_call(message)
-        assert not stranger.called.is_set()
+        registered = Player("Beta", auth_token="tok_own", league_token="tok_league")
+        await registered.note_call(message)
+        assert not registered.called.is_set()
     # A call that comes before the answer to the registration counts, too, once the league token is known.
-    assert not player.called.is_set()
-    player.accept({"player_id": "P01", "auth_token": "tok_own", "league_token": "tok_league"})
+    assert not registering.called.is_set()
+    registering.accept({"player_id": "P01", "auth_token": "tok_own", "league_token": "tok_league"})
     await early
-    assert player.called.is_set()
+    assert registering.called.is_set()

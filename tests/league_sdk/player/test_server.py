@@ -106,7 +106,7 @@ async def test_a_generic_move_is_answered(host: Host, method: str) -> None:
         ("notify_game_error", "GAME_ERROR"),
     ],
 )
-async def test_broadcasts_are_received_by_method_and_by_message_type(
+async def test_messages_that_ask_for_nothing_are_received_by_method_and_by_message_type(
     host: Host, method: str, message_type: str
 ) -> None:
     for name in (method, message_type):
@@ -191,7 +191,15 @@ async def test_what_is_malformed_gets_a_json_rpc_error(host: Host, body: bytes, 
     assert "Traceback" not in json.dumps(reply)
 
 
-async def test_wrong_http_requests_are_refused(host: Host) -> None:
+async def test_a_game_over_that_is_refused_leaves_the_invitation_for_the_next(host: Host) -> None:
+    await host.call("handle_game_invitation", INVITATION)
+    assert "error" in await host.call("notify_match_result", OVER | {"game_result": None})
+    await host.call("notify_match_result", OVER | {"game_result": {"status": "DRAW", "winner_player_id": None}})
+    (row,) = host.player.memory.matches
+    assert (row["league_id"], row["round_id"], row["opponent_id"]) == ("league_2025_even_odd", 1, "P02")
+
+
+async def test_wrong_http_requests_are_refused_and_notifications_and_a_trailing_slash_are_not(host: Host) -> None:
     big = json.dumps({"jsonrpc": "2.0", "method": "ping", "id": 1, "params": {"x": "y" * 70_000}}).encode()
     assert (await host.post(big))[0] == 413
     assert (await host.post(b"{}", Content_Type="text/plain"))[1]["error"]["code"] == -32600

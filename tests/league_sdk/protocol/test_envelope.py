@@ -120,8 +120,9 @@ def test_an_envelope_has_its_fields_in_the_order_of_the_documents() -> None:
 
 
 def test_an_envelope_leaves_out_only_optional_fields_that_are_none() -> None:
-    optional = dict.fromkeys(("auth_token", "league_id", "round_id", "match_id", "reason"))
-    message = envelope("X", sender="s", conversation_id="c", now=HALF_PAST, **optional)
+    # The envelope has no field `reason`: it stays, although it is None.
+    fields = dict.fromkeys(("auth_token", "league_id", "round_id", "match_id", "reason"))
+    message = envelope("X", sender="s", conversation_id="c", now=HALF_PAST, **fields)
     assert message == {
         "protocol": "league.v2",
         "message_type": "X",

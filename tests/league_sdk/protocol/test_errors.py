@@ -41,6 +41,11 @@ def test_every_error_has_the_codes_drawn_in_the_tree() -> None:
     assert {kind.__name__ for kind in kinds} - set(drawn) == groups
 
 
+def test_a_refusal_without_a_code_of_its_own_has_the_json_rpc_code_of_rules() -> None:
+    refused = errors.RuleError("Only players answer referees.")
+    assert refused.rpc_code in errors.rpc_codes()[refused.error_code]
+
+
 @pytest.mark.parametrize("kind", list(tree(LeagueError)), ids=lambda kind: kind.__name__)
 def test_a_league_error_has_every_field_of_4_10_1(kind: type[LeagueError]) -> None:
     error = kind("No.", field="player_id", seen="P99", expected="a player_id", hint=1)

@@ -59,7 +59,7 @@ def test_the_cause_of_an_http_response_that_is_not_an_answer(status: int, readab
 
 @pytest.mark.parametrize("caller", [Cause.REFEREE, Cause.LEAGUE])
 @pytest.mark.parametrize(
-    ("number", "ours", "cut_off"),
+    ("number", "ours", "maybe_offline"),
     [
         (errno.ECONNREFUSED, False, False),
         (errno.EHOSTUNREACH, False, False),
@@ -73,9 +73,11 @@ def test_the_cause_of_an_http_response_that_is_not_an_answer(status: int, readab
         (errno.ENETDOWN, True, False),
     ],
 )
-def test_the_cause_of_a_failed_connection_attempt(number: int | None, ours: bool, cut_off: bool, caller: Cause) -> None:
+def test_the_cause_of_a_failed_connection_attempt(
+    number: int | None, ours: bool, maybe_offline: bool, caller: Cause
+) -> None:
     assert faults.of_connecting(number, caller=caller) == (caller if ours else "CONNECT")
-    assert faults.cut_off(number) is cut_off
+    assert faults.maybe_offline(number) is maybe_offline
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_settings_are_immutable() -> None:
         LeagueSettings().max_retries = 0  # type: ignore[misc]
 
 
-def test_for_referee_leaves_out_the_settings_of_the_league_manager() -> None:
+def test_for_referee_leaves_out_the_settings_of_registration() -> None:
     settings = LeagueSettings(registration_code="secret", move_timeout_s=0.5).for_referee()
     hidden = ("registration_code", "require_check", "min_players", "max_players")
     assert settings == {name: value for name, value in DEFAULTS.items() if name not in hidden} | {"move_timeout_s": 0.5}
@@ -82,7 +82,7 @@ def test_the_longest_match_counts_all_tries_and_waits(changes: dict[str, Any], s
 
 
 @pytest.mark.parametrize("name", sorted(name for name in DEFAULTS if DEFAULTS[name] is not False))
-def test_a_boolean_is_refused_for_a_numeric_setting(name: str) -> None:
+def test_a_boolean_is_refused_for_any_setting_that_is_not_boolean(name: str) -> None:
     for value in (True, False):
         with pytest.raises(ValidationError, match="must not be true or false"):
             LeagueSettings.model_validate({name: value})

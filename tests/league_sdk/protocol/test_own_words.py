@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from typing import Any
 
@@ -56,7 +55,7 @@ def test_the_words_are_found_in_every_kind_of_reply(body: Any, words: str) -> No
         ("", ""),
     ],
 )
-def test_words_of_an_error_page_or_stack_trace_are_its_exception(text: str, words: str) -> None:
+def test_the_words_of_a_reply_that_is_not_json_are_its_exception_or_else_its_text(text: str, words: str) -> None:
     assert words_of(None, text) == words
 
 
@@ -121,12 +120,10 @@ def test_the_words_of_any_reply_are_one_short_printable_line(body: Any, text: st
     words = words_of(body, text)
     assert len(words) <= MAX_WORDS_CHARS
     assert all(unicodedata.category(letter)[0] != "C" for letter in words)
-    json.dumps(words).encode()
-    assert clean_words(words) == words or len(clean_words(words)) <= len(words)
 
 
 @pytest.mark.parametrize(
     "part", ["<a ", "<title>", "<!--", "\x1b]", "\x1b[", "&#x3c;", "\n \t at", "a@", "<script>", " "]
 )
-def test_the_worst_text_is_cleaned_as_fast_as_any(part: str) -> None:
-    assert len(clean_words(part * 4000)) <= MAX_WORDS_CHARS
+def test_the_words_of_a_text_that_repeats_itself_are_short(part: str) -> None:
+    assert len(clean_words(part * 100_000)) <= MAX_WORDS_CHARS

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league_sdk.protocol import records
+from league_sdk.protocol import records, redaction
 
 PLANTED = "tok_" + "a1" * 16
 
@@ -43,7 +43,7 @@ def failed(made: logging.LogRecord, text: str) -> logging.LogRecord:
 
 
 @pytest.fixture(autouse=True)
-def of_the_tests() -> Iterator[None]:
+def from_the_web_process() -> Iterator[None]:
     """The records of these tests are from the web process."""
     before = dict(records._process)
     records.identify(component="web", agent_id="league_manager:LM01")
@@ -145,3 +145,10 @@ def test_a_plain_line_marks_every_line_of_a_traceback() -> None:
     first, *rest = records.PlainLine().format(made).split("\n")
     assert first.endswith("ERROR web league.tests: a call failed")
     assert len(rest) >= 4 and all(line.startswith("  | ") for line in rest)
+
+
+def test_a_secret_that_is_registered_late_is_removed_from_a_message_that_was_logged_before() -> None:
+    line = "the site uses c4f3-blossom-19 as its key"
+    assert written(record(line))["message"] == line
+    redaction.hide("c4f3-blossom-19")
+    assert written(record(line))["message"] == "the site uses … as its key"

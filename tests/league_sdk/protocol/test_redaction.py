@@ -1,4 +1,4 @@
-"""Secrets are removed from log lines, tracebacks, dicts and URLs."""
+"""Secrets are removed from texts, URLs and nested values."""
 
 from __future__ import annotations
 
@@ -60,8 +60,15 @@ def test_redact_works_inside_nested_structures() -> None:
 
 
 def test_redact_text_removes_registered_values() -> None:
+    # "abc" is too short to be registered.
     redaction.hide(SITE_KEY, "abc", "")
     assert redact_text(f"<{SITE_KEY}> abc") == "<…> abc"
+
+
+def test_of_a_registered_value_that_contains_another_nothing_is_left() -> None:
+    long, short = "battery-staple-of-the-tests", "staple-of"
+    redaction.hide(short, long)
+    assert redact_text(f"<{long}> <{short}>") == "<…> <…>"
 
 
 @given(st.text(), st.text())

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from league_sdk.judging.match.brief import Seat
 from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import NAMES
 from league_sdk.protocol.messages import METHODS, MessageType
-from tests.league_sdk.protocol.wire_messages import MESSAGES, OURS, changed, fields
+from tests.league_sdk.protocol.wire_messages import MESSAGES, OURS, changed, fields_with_problems
 
 REJECTED = {
     "status": "REJECTED",
@@ -58,7 +59,7 @@ def test_every_message_has_a_model_and_a_sample() -> None:
     assert sorted(MESSAGES) == sorted(schemas.MODELS)
 
 
-def test_every_message_has_its_method_and_a_known_answer() -> None:
+def test_every_request_has_its_method_and_every_answer_is_a_known_message() -> None:
     methods = {name: model.method for name, model in schemas.MODELS.items() if model.method}
     assert methods == {str(kind): method for kind, method in METHODS.items()} | {
         "START_MATCH": "start_match",
@@ -91,6 +92,18 @@ def test_every_schema_is_valid_and_every_field_cites_a_section(name: str) -> Non
     assert {
         ref for ref in re.findall(r'"\$ref": "([^"]+)"', json.dumps(schema)) if not ref.startswith("#/$defs/")
     } == set()
+
+
+def test_the_schema_of_a_seat_has_the_fields_that_a_referee_reads() -> None:
+    read = {str(field.validation_alias or name) for name, field in Seat.__pydantic_fields__.items()}
+    made_by_the_referee = {"role", "path_secret"}
+    assert set(schemas.json_schema("START_MATCH")["$defs"]["Seat"]["properties"]) == read - made_by_the_referee
+
+
+def test_the_schema_of_a_report_has_what_was_found_out_and_nothing_of_an_inbox() -> None:
+    fields_of_report = set(schemas.json_schema("MATCH_RESULT_REPORT")["properties"])
+    assert {"spoken", "learned", "registrations", "found_at", "proofs"} <= fields_of_report
+    assert fields_of_report.isdisjoint({"inbox_key", "dials_out", "connect_grace_s"})
 
 
 def test_changing_a_returned_schema_does_not_change_the_next() -> None:
@@ -151,7 +164,10 @@ def test_the_fields_shown_in_chapter_8_are_sufficient_and_required(name: str) ->
     names = [*ENVELOPE, *CHAPTER_8[name].split()]
     message = {field: MESSAGES[name][field] for field in names}
     assert schemas.problems(name, message) == []
-    missing = {field: fields(name, {key: value for key, value in message.items() if key != field}) for field in names}
+    missing = {
+        field: fields_with_problems(name, {key: value for key, value in message.items() if key != field})
+        for field in names
+    }
     # One of the two names of the same count is enough; if both are missing, the problem names the first.
     other = {"matches_played": ["matches_completed"]}
     assert missing == {field: other.get(field, [field]) for field in names}

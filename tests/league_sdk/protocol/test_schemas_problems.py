@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from league_sdk.protocol import schemas
 from league_sdk.protocol.schemas import Problem
-from tests.league_sdk.protocol.wire_messages import DEMANDS, MESSAGES, TOKEN, changed, fields, replaced
+from tests.league_sdk.protocol.wire_messages import DEMANDS, MESSAGES, TOKEN, changed, fields_with_problems, replaced
 from tests.sizes import examples
 
 
@@ -25,7 +25,8 @@ def test_a_missing_required_field_is_a_problem(name: str, path: str) -> None:
     assert not Draft202012Validator(schemas.json_schema(name)).is_valid(message)
 
 
-@pytest.mark.parametrize(("name", "path"), [one for one in DEMANDS if not one[1].endswith((".choice", "retryable"))])
+# The choice in a move may be of any type.
+@pytest.mark.parametrize(("name", "path"), [one for one in DEMANDS if not one[1].endswith(".choice")])
 def test_a_required_field_of_a_wrong_type_is_a_problem(name: str, path: str) -> None:
     message = replaced(MESSAGES[name], path, 0.5)
     seen = "(float, not shown)" if path.endswith(("auth_token", "league_token", "sha256")) else "0.5"
@@ -81,8 +82,8 @@ def test_one_of_two_alternative_fields_is_required() -> None:
 def test_a_result_of_even_odd_requires_number_and_choices(kind: str, holder: str, names: list[str]) -> None:
     for name in names:
         message = replaced(MESSAGES[kind], f"{holder}.{name}", remove=True)
-        assert fields(kind, message) == [f"{holder}.{name}"]
-        assert fields(kind, message | {"game_type": "chess"}) == []
+        assert fields_with_problems(kind, message) == [f"{holder}.{name}"]
+        assert fields_with_problems(kind, message | {"game_type": "chess"}) == []
 
 
 @pytest.mark.parametrize(
@@ -99,14 +100,14 @@ def test_only_an_agent_that_fetches_its_messages_may_leave_its_address_out(
     message = replaced(MESSAGES[kind], path, remove=True)
     message = message if delivery == "absent" else replaced(message, delivery_path, delivery)
     for one in (message, replaced(message, path, None)):
-        assert (path in fields(kind, one)) is listens
+        assert (path in fields_with_problems(kind, one)) is listens
         valid = Draft202012Validator(schemas.json_schema(kind)).is_valid(one)
         assert valid is (schemas.problems(kind, one) == [])
     # An agent that fetches its messages may give an address, too, but only a valid one.
-    assert fields(kind, replaced(message, path, "http://localhost:8101/mcp")) == (
+    assert fields_with_problems(kind, replaced(message, path, "http://localhost:8101/mcp")) == (
         [delivery_path] if delivery == ["poll"] else []
     )
-    assert fields(kind, replaced(message, path, "localhost"))[:1] == [path]
+    assert fields_with_problems(kind, replaced(message, path, "localhost"))[:1] == [path]
 
 
 @pytest.mark.parametrize("message", [None, [], "GAME_JOIN_ACK", 1, True])
@@ -162,7 +163,10 @@ def test_problems_accepts_deeply_nested_json() -> None:
     assert [one.seen for one in schemas.problems("GAME_JOIN_ACK", changed("GAME_JOIN_ACK", accept=deep, x=deep))] == [
         "a list"
     ]
-    assert fields("GAME_MOVE_RESPONSE", replaced(MESSAGES["GAME_MOVE_RESPONSE"], "move_data.choice", deep)) == []
+    assert (
+        fields_with_problems("GAME_MOVE_RESPONSE", replaced(MESSAGES["GAME_MOVE_RESPONSE"], "move_data.choice", deep))
+        == []
+    )
 
 
 def paths(value: Any, path: str = "") -> Iterator[str]:

@@ -49,7 +49,7 @@ def test_quotations_are_cleaned_wherever_they_stand() -> None:
     assert str(words.cleaned(lambda text: text.replace("x", "y"))) == "y y id was y, expected 7 5"
 
 
-def test_facts_without_a_place_are_left_out() -> None:
+def test_facts_without_a_placeholder_are_left_out() -> None:
     assert say("{a}", a=1, b="secret").used() == say("{a}", a=1)
 
 

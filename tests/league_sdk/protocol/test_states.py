@@ -13,6 +13,6 @@ def test_the_transitions_of_a_league() -> None:
     }
 
 
-def test_the_states_of_a_match_in_play_follow_004_3_3() -> None:
+def test_the_states_of_a_match_in_play_are_in_their_order() -> None:
     names = ["ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"]
     assert [str(state) for state in IN_PLAY] == names

@@ -84,5 +84,5 @@ def test_redact_removes_only_tokens_and_also_cut_ones() -> None:
         ("", True),
     ],
 )
-def test_short_secrets_are_guessable(secret: str, guessable: bool) -> None:
+def test_short_secrets_and_long_numbers_are_guessable(secret: str, guessable: bool) -> None:
     assert tokens.is_guessable(secret) is guessable

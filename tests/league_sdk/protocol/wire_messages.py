@@ -63,6 +63,7 @@ MESSAGES: dict[str, Any] = {
 
 
 def changed(name: str, **fields: Any) -> dict[str, Any]:
+    """The message with other values of these fields."""
     return MESSAGES[name] | fields
 
 
@@ -90,6 +91,7 @@ DEMANDS = [
 
 
 def replaced(message: Any, path: str, value: Any = None, *, remove: bool = False) -> Any:
+    """The message with another value at a dotted path, or without that field."""
     made = copy.deepcopy(message)
     *holders, last = path.split(".")
     holder = made
@@ -102,5 +104,5 @@ def replaced(message: Any, path: str, value: Any = None, *, remove: bool = False
     return made
 
 
-def fields(name: str, message: Any) -> list[str]:
+def fields_with_problems(name: str, message: Any) -> list[str]:
     return [one.field for one in schemas.problems(name, message)]

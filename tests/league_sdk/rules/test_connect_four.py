@@ -51,8 +51,8 @@ def test_four_in_a_row_win_in_every_direction(moves: str, winner: str, cells: li
 
 
 def test_a_line_does_not_continue_at_the_opposite_edge() -> None:
-    assert GAME.outcome(after("4050616")) is None
-    assert drawn(after("4050616"))[-1] == "OO..XXX"
+    assert GAME.outcome(after("1155660")) is None
+    assert drawn(after("1155660"))[-1] == "XX...XX"
 
 
 def test_a_full_board_without_a_line_is_a_draw() -> None:

@@ -108,7 +108,7 @@ def test_the_second_block_appends_one_and_the_third_two() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 0), (5, 3), (0, 256), (1, 10**6)])
-def test_a_range_of_more_than_256_numbers_is_refused(low: int, high: int) -> None:
+def test_a_range_of_no_or_more_than_256_numbers_is_refused(low: int, high: int) -> None:
     chance = CommittedDraw(ZEROS, "L", "R1M1", 1, ("even", "odd"))
     with pytest.raises(ValueError, match="1 to 256 numbers"):
         chance.randint(low, high)

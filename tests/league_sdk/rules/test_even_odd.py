@@ -62,8 +62,7 @@ def test_a_choice_is_exactly_even_or_odd(choice: Any) -> None:
     assert (caught.value.context["field"], caught.value.context["expected"]) == ("parity_choice", '"even" or "odd"')
 
 
-def test_the_draw_is_uniform_from_1_to_10() -> None:
-    """The game uses each number of the random source as it is."""
+def test_the_number_drawn_is_what_the_random_source_gives_from_1_to_10() -> None:
     script = Script(*range(1, 11))
     assert [draw_number(script) for _ in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert script.ranges == [(1, 10)] * 10

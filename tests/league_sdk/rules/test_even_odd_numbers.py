@@ -43,7 +43,7 @@ def test_the_parity_of_the_sum_decides_the_winner(a: int, b: int, number: int, w
 
 
 @given(a=st.integers(1, 5), b=st.integers(1, 5), number=st.integers(1, 10))
-def test_every_sum_has_a_winner_and_the_next_sum_has_the_other(a: int, b: int, number: int) -> None:
+def test_every_number_has_a_winner_and_the_next_number_has_the_other(a: int, b: int, number: int) -> None:
     outcome, next_outcome = played(a, b, number), played(a, b, number % 10 + 1)
     assert outcome is not None and next_outcome is not None
     assert {outcome.winner, next_outcome.winner} == set(PLAYERS)

@@ -6,7 +6,7 @@ from league_sdk.protocol.errors import IllegalMove
 from league_sdk.rules.registry import get_game
 from tests.contracts.game import PLAYERS
 
-NO_NUMBERS = (1.0, True, False, "", "x", " 1", "1\n", "+1", "-1", "1.0", "１", "01", "00", None, [1], {"n": 1}, -1)
+NEVER_LEGAL = (1.0, True, False, "", "x", " 1", "1\n", "+1", "-1", "1.0", "１", "01", "00", None, [1], {"n": 1}, -1)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_a_numeric_move_is_an_integer_in_range_or_its_digits(
     for number in range(lowest, highest + 1):
         assert game.apply(state, first, str(number)) == game.apply(state, first, number)
     expected = f"an integer from {lowest} to {highest}"
-    for move in (*NO_NUMBERS, lowest - 1, highest + 1, str(highest + 1)):
+    for move in (*NEVER_LEGAL, lowest - 1, highest + 1, str(highest + 1)):
         with pytest.raises(IllegalMove) as caught:
             game.apply(state, first, move)
         assert caught.value.message == f"move_data.choice must be {what}: {expected}."

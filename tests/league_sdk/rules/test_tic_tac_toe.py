@@ -32,7 +32,8 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 @pytest.mark.parametrize("line", LINES)
 def test_three_in_a_row_win_for_either_player(line: tuple[int, int, int]) -> None:
     free = [cell for cell in range(9) if cell not in line]
-    others = next(pair for pair in ((free[0], free[1], free[3]), (free[0], free[2], free[5])) if pair not in LINES)
+    candidates = ((free[0], free[1], free[3]), (free[0], free[2], free[5]))
+    others = next(cells for cells in candidates if cells not in LINES)
     x, y, z = line
     won = after(x, others[0], y, others[1], z)
     outcome = GAME.outcome(won)

@@ -1,14 +1,12 @@
-"""What a game says, in the languages that it has brought along."""
+"""The sentences of a game in the languages into which its package translates them."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 
 from league_sdk.rules import wording
 
-BROUGHT = [
+TRANSLATIONS = [
     {"%(player)s reached %(total)s.": "%(player)s הגיע ל־%(total)s", "%(a)s, %(a)s": "%(a)s"},
     {"Done": "די 100%s"},
 ]
@@ -27,16 +25,15 @@ BROUGHT = [
         ("P01 reached %(total)s", None),
     ],
 )
-def test_a_sentence_is_told_as_the_game_has_brought_it(text: str, expected: str | None) -> None:
-    assert wording.translated(text, BROUGHT, "[{}]".format) == expected
+def test_a_sentence_is_translated_as_a_game_says(text: str, expected: str | None) -> None:
+    assert wording.translated(text, TRANSLATIONS, "[{}]".format) == expected
 
 
-def test_no_text_takes_long_to_read() -> None:
+def test_a_long_text_is_compared_with_patterns_of_several_parts() -> None:
     translations = [{"%(a)s%(b)s%(c)s!": "x"}]
-    begun = time.process_time()
+    # If the time grew with the number of ways to divide the text, this would run into the time limit of a test.
     assert wording.translated("a" * 499, translations) is None
     assert wording.translated("a b" * 10_000, translations) is None
-    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from league_sdk.player import Careful
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import get_game
+from league_sdk.strategies.careful import nearest_to_the_middle
 from tests.league_sdk.player.positions import BOARDS, PLAYERS, after, ask
 from tests.sizes import examples
 
@@ -65,9 +66,10 @@ def loses_next(game: Game, state: State) -> bool:
 def test_careful_plays_at_random_when_it_cannot_replay_the_game(state: dict[str, Any]) -> None:
     strategy = Careful(random.Random(1))
     for game_type in ("connect_four", "even_odd_numbers", "chess", None):
-        assert strategy.move([5], state, {"game_type": game_type}) == 5
+        assert {strategy.move([1, 3, 5], state, {"game_type": game_type}) for _ in range(50)} == {1, 3, 5}
 
 
-def test_careful_plays_moves_that_are_words_by_its_rules_only() -> None:
-    """A game whose moves have no middle: hidden ones, and those that packages add."""
+def test_careful_can_choose_among_words() -> None:
+    """Words, as in even_odd and in some games that packages add, have no middle."""
     assert Careful(random.Random(1)).choose(["even"], {}) == "even"
+    assert nearest_to_the_middle(["hold", "raise", "fold"], ["hold", "fold"]) == ["hold", "fold"]

@@ -240,12 +240,19 @@ def test_settings_are_read_from_the_environment() -> None:
                 "http://",
                 "http://[::1",
                 "http://x:99999/v1",
+                "http://x:0/v1",
                 "http://a\tb",
             )
         ),
         *(
             ({"LEAGUE_MODEL_URL": url}, "LEAGUE_MODEL_URL must have no password")
-            for url in (f"http://me:{KEY}@x/v1", f"http://x/v1?key={KEY}", f"http://x/v1#{KEY}")
+            for url in (
+                f"http://me:{KEY}@x/v1",
+                f"http://x/v1?key={KEY}",
+                f"http://x/v1#{KEY}",
+                "http://x/v1?",
+                "http://x/v1#",
+            )
         ),
         *(
             ({"LEAGUE_MODEL_KEY": key}, "LEAGUE_MODEL_KEY has a space")

@@ -74,7 +74,7 @@ async def test_a_player_with_a_log_has_prompts_and_answers_in_it(
     assert [record.levelname for record in caplog.records if record.name == "league_sdk.player"] == ["WARNING"]
 
 
-async def test_the_model_is_asked_for_every_move_of_a_board(model: Model) -> None:
+async def test_the_model_is_asked_for_a_move_on_a_board(model: Model) -> None:
     model.reply = says("Cell 8, to keep 5 and 2 for later? No: 7")
     player = Player("Alpha", strategy_of(model))
     move = (await player.call("make_move", call_for(*after("tic_tac_toe", "40"), "P01")))["move_data"]
@@ -97,7 +97,7 @@ async def test_a_plain_strategy_decides_when_the_model_does_not(
     model: Model, reply: Reply, cause: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     model.reply = reply
-    strategy = strategy_of(model, budget_s=0.3 if "time" in cause else 60.0)
+    strategy = strategy_of(model, budget_s=0.1 if "time" in cause else 60.0)
     game, state = after("tic_tac_toe", "014")
     # The careful one blocks the diagonal; each cause is said once.
     for _ in range(2):

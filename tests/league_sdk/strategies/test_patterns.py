@@ -33,7 +33,7 @@ def test_without_a_pattern_the_more_frequent_parity_is_chosen() -> None:
 
 
 def test_a_longer_pattern_counts_for_more_than_a_shorter_one() -> None:
-    """After "even odd" came "odd" each time, though after "odd" alone it was mostly "even"."""
+    """After "even odd" came "odd" each time, though after "odd" alone "odd" and "even" came equally often."""
     drawn = [parity(number) for number in (2, 1, 1, 2, 2, 1, 1, 2, 1)]
     assert followers(drawn, 2) == ["odd", "odd"]
     assert followers(drawn, 1) == ["odd", "even", "odd", "even"]

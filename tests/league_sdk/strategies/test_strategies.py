@@ -16,7 +16,7 @@ from tests.league_sdk.player.samples import CHOICE
 
 
 @pytest.fixture(autouse=True)
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def unreachable_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model is set up, but nobody listens there."""
     monkeypatch.setenv("LEAGUE_MODEL_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LEAGUE_MODEL_NAME", "nobody")
@@ -32,7 +32,7 @@ def made(name: str) -> Strategy:
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
 @pytest.mark.parametrize("game_type", [name for name in games() if name != "even_odd"])
-async def test_every_strategy_plays_every_game_to_its_end(
+async def test_every_strategy_plays_every_game_of_make_move_to_its_end(
     name: str, game_type: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     game, rng = get_game(game_type), random.Random(5)

@@ -97,8 +97,8 @@ async def test_a_client_deletes_what_its_headers_name(client: Client) -> None:
 
 
 async def test_a_delete_that_fails_raises_no_error(client: Client) -> None:
-    async with raw_agent(b"") as cut_off, raw_agent(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000) as endless:
-        for url in (cut_off, endless, "http://127.0.0.1:1/mcp", "inbox:7", "file:///etc/passwd", "http://[::"):
+    async with raw_agent(b"") as cut_off, raw_agent(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000) as too_long:
+        for url in (cut_off, too_long, "http://127.0.0.1:1/mcp", "inbox:7", "file:///etc/passwd", "http://[::"):
             assert await client.delete(url, {}, limit_s=PATIENT_S) is None
 
 
@@ -317,18 +317,23 @@ async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
     Gives its address, and by connection how many requests came.
     """
     counts: list[int] = []
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = len(counts)
         counts.append(0)
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
+        writers.append(writer)
+        while counts[number] <= after:
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                # The client, or the end of the test, has closed the connection.
+                break
             await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
             counts[number] += 1
-            if counts[number] > after:
-                break
-            writer.write(b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}")
-            await writer.drain()
+            if counts[number] <= after:
+                writer.write(b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}")
+                await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
@@ -336,6 +341,8 @@ async def closing_agent(*, after: int) -> AsyncIterator[tuple[str, list[int]]]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp", counts
     finally:
         server.close()
+        for writer in writers:
+            writer.close()
         await server.wait_closed()
 
 

@@ -22,7 +22,7 @@ async def failure_of(client: Client, url: str, limit_s: float = PATIENT_S) -> tu
     with pytest.raises(CallFailed) as caught:
         await client.post(url, {}, limit_s=limit_s)
     error = caught.value
-    return error.error_code, error.cause, str(error.detail), error.connected, error.cut_off
+    return error.error_code, error.cause, str(error.detail), error.connected, error.maybe_offline
 
 
 def make_connections_fail(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
@@ -42,7 +42,7 @@ async def test_a_call_fails_with_connect_if_nobody_listens(client: Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("numbers", "cause", "detail", "cut_off"),
+    ("numbers", "cause", "detail", "maybe_offline"),
     [
         ([errno.EHOSTUNREACH], "CONNECT", "no way through the network to its address, as on guest Wi-Fi", False),
         ([errno.ENETUNREACH], "CONNECT", "no connection: Network is unreachable", True),
@@ -58,10 +58,10 @@ async def test_a_failed_connection_is_blamed_on_the_agent_or_this_machine(
     numbers: list[int],
     cause: str,
     detail: str,
-    cut_off: bool,
+    maybe_offline: bool,
 ) -> None:
     make_connections_fail(monkeypatch, *numbers)
-    assert await failure_of(client, "http://10.1.2.3:8101/mcp") == ("E009", cause, detail, False, cut_off)
+    assert await failure_of(client, "http://10.1.2.3:8101/mcp") == ("E009", cause, detail, False, maybe_offline)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.league_sdk.transport.test_client import PATIENT_S, returning
 
 
 async def sent(make: Make, headers: dict[str, str]) -> tuple[list[bytes], int]:
-    """What a client sends, header by header, and how many reads of the socket it takes."""
+    """What a client sends, as sorted lines, and how many reads of the socket it takes."""
     reads: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,7 +40,7 @@ async def sent(make: Make, headers: dict[str, str]) -> tuple[list[bytes], int]:
     return [first, *sorted(rest.split(b"\r\n"))], len(reads)
 
 
-async def test_both_clients_send_the_same_bytes_at_once() -> None:
+async def test_both_clients_send_the_same_headers_and_body_in_one_piece() -> None:
     headers = {"mcp-session-id": "s1", "Authorization": "Bearer x"}
     by_aiohttp, by_httpx = await sent(Client, headers), await sent(HttpxClient, headers)
     assert by_httpx == by_aiohttp

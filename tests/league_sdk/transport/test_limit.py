@@ -1,4 +1,4 @@
-"""The time limit of a call allows no extra time, and reads a reply that arrived in time."""
+"""The time limit of a call: a reply that arrived in time is read even if this process was late; no other is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Silent name servers: they delay names of their own zone only, and not the end of the process."""
+"""Silent name servers: how far they delay the names of other zones, and that they do not delay the process' end."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def failed(client: Client, url: str) -> tuple[str, str, str]:
 
 
 async def fill_lookups(client: Client) -> None:
-    """Look up as many names as may run at a time, each in a zone of its own, none of which answers."""
+    """Look up more new names than may be looked up at a time, each in a zone of its own, none of which answers."""
     urls = (f"http://agent.zone{number}.example:8101/mcp" for number in range(MAX_LOOKUPS))
     await asyncio.gather(*(failed(client, url) for url in urls))
 
@@ -234,6 +234,7 @@ def test_a_process_ends_while_a_name_is_being_looked_up() -> None:
     assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["NAME_LOOKUP", "agent.my-zone.example"], "")
 
 
+# The first lookup of a process imports the codec of host names, which needs a file; ``lookups`` has imported it before.
 FIRST_LOOKUP_WITHOUT_FILES = """
 import socket, sys
 from league_sdk.transport import lookups
@@ -247,7 +248,7 @@ print(socket.getaddrinfo("127.0.0.1", 80)[0][4])
 """
 
 
-def test_the_first_lookup_of_a_process_that_is_out_of_files_reads_none() -> None:
+def test_the_first_lookup_of_a_process_imports_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_LOOKUP_WITHOUT_FILES], capture_output=True, text=True, check=False, timeout=60
     )

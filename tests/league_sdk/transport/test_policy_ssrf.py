@@ -36,7 +36,6 @@ REFUSED = [
     ("hex", "http://0x7f.1:8000/mcp", OWN_PORT),
     ("hex, whole", "http://0x7F000001:8000/mcp", OWN_PORT),
     ("hex of metadata", "http://0xa9.0xfe.0xa9.0xfe/", METADATA),
-    ("hex without digits", "http://1.2.3.0xg/", None),
     ("short form", "http://127.1:8000/mcp", OWN_PORT),
     ("shorter form", "http://127.0.1:8000/mcp", OWN_PORT),
     ("zero", "http://0/", "addresses in 0.0.0.0/8 are not called"),
@@ -170,6 +169,8 @@ CALLED = [
     ("the longest label", f"http://{'a' * 63}.example/", f"http://{'a' * 63}.example/"),
     ("an at sign in the path", "http://10.1.2.3:8101/@169.254.169.254/", "http://10.1.2.3:8101/@169.254.169.254/"),
     ("a URL in the query", "http://10.1.2.3/?u=http://x@y/", "http://10.1.2.3/?u=http://x@y/"),
+    # An ordinary name: no resolver takes it for an IP address.
+    ("hex without digits", "http://1.2.3.0xg/", "http://1.2.3.0xg/"),
     ("an encoded path", "http://10.1.2.3/%2e%2e/%0d%0a", "http://10.1.2.3/%2e%2e/%0d%0a"),
 ]
 
@@ -180,11 +181,7 @@ def _loopback_only(own_addresses: set[str]) -> None:
 
 
 @pytest.mark.parametrize(("url", "sentence"), [pytest.param(*more, id=name) for name, *more in REFUSED])
-def test_check_url_refuses_disguised_addresses(url: str, sentence: str | None) -> None:
-    if sentence is None:
-        # An ordinary name: no resolver takes it for an IP address.
-        assert read_target(url).ip is None
-        return
+def test_check_url_refuses_disguised_addresses(url: str, sentence: str) -> None:
     with pytest.raises(Forbidden) as caught:
         POLICY.check_url(url)
     assert str(caught.value) == sentence

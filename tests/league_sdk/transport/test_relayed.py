@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.inbox import Way
 from league_sdk.transport.client import Broken, NotReached
 from league_sdk.transport.relayed import reply_of
 
@@ -76,6 +77,7 @@ async def test_a_server_that_did_not_reply_is_reported(sent: Any, kind: type[Exc
         {"status": 200, "headers": {"\ud800": "x"}},
     ],
 )
-async def test_what_cannot_be_read_is_a_broken_reply(http: dict[str, Any]) -> None:
-    with pytest.raises(Broken):
+async def test_what_cannot_be_read_is_a_broken_reply_of_the_bridge(http: dict[str, Any]) -> None:
+    with pytest.raises(Broken) as caught:
         await reply_of({"id": 7, "http": http}, 0)
+    assert caught.value.way == Way.BRIDGE

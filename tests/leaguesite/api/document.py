@@ -23,7 +23,7 @@ def _is_moment(value: object) -> bool:
 
 @cache
 def strict() -> dict[str, Any]:
-    """The document, made strict: an answer fits no schema that does not name all its fields, unless it allows more."""
+    """The document, made strict: a schema allows only the fields that it names, unless it says otherwise."""
     document: dict[str, Any] = copy.deepcopy(dict(api.get_openapi_schema()))
     for schema in document["components"]["schemas"].values():
         if "properties" in schema:

@@ -1,4 +1,4 @@
-"""What the HTTP API refuses: one shape, a sentence that says what to do, the field that is wrong."""
+"""What the HTTP API refuses: one shape, a sentence that says why or what to do, the field that is wrong."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.test import Client
 from matches.models import League
 from tests import factories as make
 from tests.leaguesite.script import ACTIONS, READS, Script
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -51,16 +52,22 @@ def test_reading_releasing_or_cancelling_an_unknown_match_is_404(script: Script)
 
 @pytest.mark.parametrize(
     ("path", "sentence"),
-    [
-        ("/close", "The schedule of Fall is made already: start the next round."),
-        ("/start", "Round 1 is still running (2 matches open): wait until it has ended."),
-        ("/rounds/start", "Round 1 is still running (2 matches open): wait until it has ended."),
-        ("/resume", "Fall is not paused."),
-        ("/matches/R1M1/release", "R1M1 is not held: there is nothing to release."),
-        ("/matches/R2M1/cancel", "R2M1 is not open: only a match of the current round can be cancelled."),
-    ],
+    sampled(
+        [
+            ("/close", "The schedule of Fall is made already: start the next round."),
+            ("/start", "Round 1 is still running (2 matches open): wait until it has ended."),
+            ("/rounds/start", "Round 1 is still running (2 matches open): wait until it has ended."),
+            ("/resume", "Fall is not paused."),
+            ("/matches/R1M1/release", "R1M1 is not held: there is nothing to release."),
+            (
+                "/matches/R2M1/cancel",
+                "R2M1 is not open: only a match without a result, in a round that has begun, can be cancelled.",
+            ),
+        ],
+        every=2,
+    ),
 )
-def test_an_action_that_is_impossible_now_is_409_and_says_what_to_do(script: Script, path: str, sentence: str) -> None:
+def test_an_action_that_is_impossible_now_is_409_and_says_why(script: Script, path: str, sentence: str) -> None:
     make.playing()
     assert script.post(f"/leagues/fall{path}") == (409, {"error": sentence, "field": None})
 

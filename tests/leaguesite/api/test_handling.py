@@ -67,7 +67,7 @@ def test_a_start_is_planned_and_called_off(script: Script) -> None:
 
 
 @pytest.mark.parametrize("when", ["2001-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00", "2030-01-01T00:00:00", "soon"])
-def test_a_start_is_planned_for_a_time_to_come_with_its_zone(script: Script, when: str) -> None:
+def test_a_time_at_which_no_league_can_start_is_refused(script: Script, when: str) -> None:
     make.open_league("fall")
     status, refused = script.post("/leagues/fall/plan", {"when": when})
     assert (status, refused["field"]) == (422, "when")
@@ -171,7 +171,7 @@ def test_a_player_is_added_by_hand(script: Script) -> None:
     assert script.post("/leagues/fall/players", {"name": "Hand", "endpoint": "nowhere"})[0] == 422
 
 
-def test_a_notice_is_withdrawn_once(script: Script) -> None:
+def test_a_notice_is_withdrawn_once_and_a_huge_number_is_404(script: Script) -> None:
     make.open_league("fall")
     number = script.post("/leagues/fall/notices", {"text": "Hello"})[1]["id"]
     assert script.post(f"/leagues/fall/notices/{number}/withdraw")[0] == 200

@@ -68,7 +68,7 @@ def test_every_route_that_takes_the_key_refuses_a_caller_that_tries_too_many(cli
 
 
 @pytest.mark.django_db
-def test_no_undocumented_route_checks_the_key(client: Client, api_key: str) -> None:
+def test_no_route_takes_the_key_without_saying_so_in_the_document(client: Client, api_key: str) -> None:
     """The test above would miss such a route."""
     make.open_league("fall")
     every = {(method, path) for path, found in api.get_openapi_schema()["paths"].items() for method in found}

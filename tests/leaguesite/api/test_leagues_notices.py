@@ -1,4 +1,4 @@
-"""Notices of the instructor: those to the room are public, those to one student are shown to that student only."""
+"""Notices of the instructor: those to the room are public; of the class, only the student sees those to one student."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_notice_in_the_demo_league_is_refused() -> None:
         notices.say(league_id="demo", text="hello", by="ada")
 
 
-def test_a_frozen_board_shows_notices_and_a_replay_shows_none(client: Client) -> None:
+def test_a_frozen_board_shows_a_notice_and_the_replay_of_an_earlier_moment_does_not(client: Client) -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = place.league.frozen_seq

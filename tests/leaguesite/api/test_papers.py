@@ -44,7 +44,7 @@ def files(api_key: str) -> Files:
     return Files(api_key)
 
 
-def test_the_exports_are_those_of_the_desk_and_on_record(files: Files) -> None:
+def test_a_league_is_exported_whole_or_as_a_table_and_this_is_on_record(files: Files) -> None:
     rich.begun()
     status, kind, content = files.get("export/league.zip")
     assert (status, kind) == (200, "application/zip")
@@ -88,6 +88,11 @@ def test_a_league_is_imported_from_its_export(files: Files) -> None:
     assert League.objects.get(pk="winter").roles.filter(name=RoleName.INSTRUCTOR).count() == 0
     status, refused = files.import_file(b"{}")
     assert (status, refused["field"]) == (422, "file")
+
+
+def test_an_import_without_a_file_is_refused_by_the_name_of_the_field(api_key: str) -> None:
+    refused = Client().post("/api/import", headers={"Authorization": f"Bearer {api_key}"})
+    assert (refused.status_code, refused.json()) == (422, {"error": "file: Field required", "field": "file"})
 
 
 def test_nothing_is_imported_without_the_key() -> None:

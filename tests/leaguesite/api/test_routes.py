@@ -1,4 +1,4 @@
-"""The HTTP API: what an instructor's script does, what the public reads, and the shape of every refusal."""
+"""The HTTP API: what an instructor's script does, what the public reads, and the document of both."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def league_row(**changes: Any) -> dict[str, Any]:
         "league_id": "fall",
         "display_name": "Fall",
         "game_type": "even_odd",
+        "demo": False,
         "status": "REGISTRATION",
         "paused": False,
         "auto_advance": False,
@@ -115,7 +116,7 @@ def test_a_held_match_is_released_and_cancelled(script: Script) -> None:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
+def test_the_public_reads_standings_matches_and_rounds(public: Script) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
     status, rows = public.get("/leagues/fall/standings")
@@ -224,7 +225,7 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     assert documented == sorted(expected)
 
 
-def test_the_docs_page_needs_no_address_but_this_one(client: Client) -> None:
+def test_the_docs_page_loads_nothing_from_other_hosts(client: Client) -> None:
     page = client.get("/api/docs").content.decode()
     assert re.findall(r"(?:src|href)=\"((?:https?:)?//[^\"]*)", page) == []
     for address in re.findall(r"(?:src|href)=\"(/static/[^\"]+)", page):

@@ -136,7 +136,7 @@ def test_every_page_is_there_without_a_built_site_and_links_lead_to_pages(client
 
 
 @pytest.mark.usefixtures("no_site")
-def test_the_list_of_pages_is_that_of_the_top_page(client: Client) -> None:
+def test_the_list_of_pages_has_each_page_once_but_no_decision(client: Client) -> None:
     html = client.get("/docs/").content.decode()
     [listed] = re.findall(r'<nav class="docs-pages".*?</nav>', html, re.DOTALL)
     names = re.findall(r'href="/docs/([^"]*)"', listed)
@@ -147,10 +147,16 @@ def test_the_list_of_pages_is_that_of_the_top_page(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("no_site")
-def test_html_in_markdown_is_text_and_the_policy_is_the_usual_one(client: Client) -> None:
-    response = client.get("/docs/protocol/")
+def test_html_in_markdown_is_text_and_the_policy_is_the_usual_one(
+    client: Client, tmp_path: Path, settings: LazySettings
+) -> None:
+    settings.LEAGUE_DOCS_DIR = tmp_path / "docs"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / sources.INDEX).write_text("# Docs\n\n<script>alert(1)</script>\n", encoding="utf-8")
+    response = client.get("/docs/")
     assert policy(response) == policy(client.get("/check"))
-    assert b"<script>" not in response.content
+    assert b"&lt;script&gt;alert(1)&lt;/script&gt;" in response.content
+    assert b"<script>alert" not in response.content
 
 
 @pytest.mark.usefixtures("no_site")

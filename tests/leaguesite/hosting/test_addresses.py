@@ -1,11 +1,11 @@
-"""The public URL: what may be given, and whether it is this machine's."""
+"""The public URL: what may be given, and whether it is this machine's; the search for a free port."""
 
 from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from leaguesite.hosting.addresses import UnusableUrl, is_elsewhere, lan_address, public_url
+from leaguesite.hosting.addresses import MAX_PORT, UnusableUrl, is_elsewhere, lan_address, next_free, public_url
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_any_other_public_url_is_refused_with_what_is_expected(setting: str) -> 
 def test_the_host_command_refuses_an_unusable_public_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_PUBLIC_URL", "league.example.org")
     with pytest.raises(CommandError, match=r"^The public URL league\.example\.org cannot be used"):
-        call_command("host", port=0)
+        call_command("host", port=8000)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,8 @@ def test_the_host_command_refuses_an_unusable_public_url(monkeypatch: pytest.Mon
 )
 def test_an_address_is_this_machines_or_anothers(url: str, elsewhere: bool) -> None:
     assert is_elsewhere(url) is elsewhere
+
+
+def test_no_free_port_is_looked_for_above_the_highest() -> None:
+    with pytest.raises(OSError, match=rf"^no free port from {MAX_PORT} to {MAX_PORT}$"):
+        next_free("127.0.0.1", MAX_PORT, {MAX_PORT})

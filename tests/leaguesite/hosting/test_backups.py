@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from leaguesite.hosting.backups import BackupFailed, back_up, without_secrets
+from leaguesite.hosting.backups import BackupFailed, back_up, libpq_variables, without_secrets
+from storage.databases import database
+from tests.archives import unpack
 
 
 @pytest.fixture
@@ -104,8 +106,7 @@ def test_a_backup_of_sqlite_holds_no_secret_seed_and_no_secret_verdict(data: Pat
         database.commit()
     file = tmp_path / "site.tar.gz"
     back_up(file, database=settings_of(data), data=data)
-    with tarfile.open(file) as archive:
-        archive.extract("league.sqlite3", tmp_path / "out", filter="data")
+    unpack(file, tmp_path / "out")
     copy = tmp_path / "out" / "league.sqlite3"
     with closing(sqlite3.connect(copy)) as database:
         assert database.execute("SELECT * FROM matches_match ORDER BY rowid").fetchall() == [
@@ -170,6 +171,19 @@ def test_a_missing_or_damaged_database_is_named_and_leaves_no_file(
 def test_a_backup_into_a_missing_folder_says_so(data: Path, tmp_path: Path) -> None:
     with pytest.raises(BackupFailed, match="cannot be written: No such file or directory"):
         back_up(tmp_path / "nowhere" / "site.tar.gz", database=settings_of(data), data=data)
+
+
+def test_pg_dump_gets_the_keywords_of_the_database_s_url_in_its_environment() -> None:
+    url = "postgres://ada:secret@db:5433/league?sslmode=verify-full&sslrootcert=/ca.pem"
+    assert libpq_variables(database(url, Path())) == {
+        "PGHOST": "db",
+        "PGPORT": "5433",
+        "PGUSER": "ada",
+        "PGPASSWORD": "secret",
+        "PGDATABASE": "league",
+        "PGSSLMODE": "verify-full",
+        "PGSSLROOTCERT": "/ca.pem",
+    }
 
 
 def test_a_backup_without_pg_dump_says_what_to_install(

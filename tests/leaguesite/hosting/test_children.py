@@ -45,7 +45,7 @@ def test_a_child_gets_variables_that_the_operator_names() -> None:
 
 
 @pytest.mark.parametrize("has_work", [True, False])
-async def test_a_child_that_does_not_stop_is_killed_which_is_told_if_it_had_work(
+async def test_killing_a_child_that_does_not_stop_is_a_warning_only_if_it_had_work(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, has_work: bool
 ) -> None:
     ready = tmp_path / "ready"

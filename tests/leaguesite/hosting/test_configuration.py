@@ -192,6 +192,7 @@ def test_a_file_that_is_not_an_object_is_named(folder: Path, text: str) -> None:
     (folder / SYSTEM).write_text(text, errors="surrogateescape")
     with pytest.raises(UnusableConfig) as refused:
         configuration.read(folder)
+    assert str(refused.value).startswith(str(folder / SYSTEM))
     assert "\n" not in str(refused.value)
 
 
@@ -209,7 +210,9 @@ def test_a_folder_that_the_site_writes_is_refused_as_configuration(folder: Path,
     configuration.read(folder)
 
 
-def test_without_the_option_nothing_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_option_an_environment_variable_names_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(configuration.VARIABLE, raising=False)
     assert configuration.use(None) == Configuration()
     monkeypatch.setenv(configuration.VARIABLE, str(folder))

@@ -35,6 +35,14 @@ def test_web_refuses_a_port_that_is_in_use(settings: Any) -> None:
             call_command("web", port=port)
 
 
+def test_a_number_that_no_port_has_is_refused() -> None:
+    with pytest.raises(CommandError, match=r"^--port 65536 cannot be used: choose a port from 1 to 65535\.$"):
+        call_command("host", port=65536)
+    # Port 0 would be a free port that neither the public address nor a referee knows.
+    with pytest.raises(CommandError, match=r"^--port 0 cannot be used: choose a port from 1 to 65535\.$"):
+        place.require_port("127.0.0.1", 0)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_prepare_may_run_twice_and_opens_one_league(
     api_key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""Pages are rendered by the sidecar, a process beside this one, and by this process whenever the sidecar cannot."""
+"""Pages are rendered by the sidecar, a process beside this one, and by this process while no sidecar is ready."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ async def test_an_agent_that_was_accepted_a_moment_ago_is_answered_without_djang
         scope(method="DELETE"),
     ],
 )
-async def test_a_call_that_differs_in_anything_from_the_accepted_one_goes_to_django(visits: Visits, other: Any) -> None:
+async def test_a_call_of_another_caller_or_another_kind_goes_to_django(visits: Visits, other: Any) -> None:
     assert await answered_by(visits, other) == "django"
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from agents_registry.models import Kind
 from league_sdk.protocol import rpc, tokens
-from leaguesite.inbox.admission import Seats
-from leaguesite.inbox.socket import MAX_WRONG_FRAMES, NOT_A_RESPONSE, TRY_LATER, Inbox
+from league_sdk.protocol.errors import LeagueError, TokenInvalid, TooOften
+from leaguesite.inbox.admission import LineCounts
+from leaguesite.inbox.socket import MAX_WRONG_FRAMES, NOT_A_RESPONSE, NOT_ALLOWED, TAKEN_OVER, TRY_LATER, Inbox
 from leaguesite.serving.known_tokens import Bearer, known_tokens
 from matches.inbox.hub import hub
 
@@ -27,7 +29,7 @@ class Agents(Inbox):
 class Socket:
     """One socket from the address of a school."""
 
-    def __init__(self, site: Agents, token: str = "") -> None:
+    def __init__(self, site: Inbox, token: str = "") -> None:
         headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
         self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.received: list[dict[str, Any]] = []
@@ -54,8 +56,8 @@ async def let_tasks_run() -> None:
 
 @pytest.fixture
 def site() -> Agents:
-    """Two agents have a seat, and two strangers wait to be known."""
-    return Agents(seats=Seats(max_lines=2), doorstep=Seats(max_lines=2))
+    """Room for two lines of agents, and for two sockets whose token is not checked yet."""
+    return Agents(lines=LineCounts(max_lines=2), unknown=LineCounts(max_lines=2))
 
 
 def know_the_token_of_ada() -> None:
@@ -75,16 +77,18 @@ async def test_strangers_that_say_nothing_keep_no_agent_out(site: Agents) -> Non
     await asyncio.gather(*(one.task for one in (*strangers[:2], agent)))
 
 
-async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep(site: Agents) -> None:
-    agents = [Socket(site) for _ in range(2)]
-    for one in agents:
-        one.say({"auth_token": TOKEN})
-        await let_tasks_run()
-    newest = Socket(site, TOKEN)
+async def test_a_socket_whose_token_was_checked_makes_room_for_another() -> None:
+    site = Agents(lines=LineCounts(max_lines=2), unknown=LineCounts(max_lines=1))
+    older = Socket(site)
+    older.say({"auth_token": TOKEN})
     await let_tasks_run()
-    assert [one.task.done() for one in (*agents, newest)] == [True, True, False]
-    newest.sent.put_nowait({"type": "websocket.disconnect"})
-    await newest.task
+    newer = Socket(site)
+    newer.say({"auth_token": TOKEN})
+    await let_tasks_run()
+    assert [one.task.done() for one in (older, newer)] == [True, False]
+    assert await older.code() == TAKEN_OVER
+    newer.sent.put_nowait({"type": "websocket.disconnect"})
+    await newer.task
 
 
 async def test_a_socket_with_more_frames_than_calls_are_allowed_is_closed(site: Agents, settings: Any) -> None:
@@ -93,6 +97,24 @@ async def test_a_socket_with_more_frames_than_calls_are_allowed_is_closed(site: 
     for number in range(6):
         agent.say({"id": number, "result": {}})
     assert await agent.code() == TRY_LATER
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TooOften("Too many calls with this token.", retry_after_s=5), TRY_LATER),
+        (TokenInvalid("This auth_token is not valid.", field="auth_token", expected="a valid one"), NOT_ALLOWED),
+    ],
+    ids=["too often", "nobody's token"],
+)
+async def test_only_an_agent_whose_token_is_nobodys_is_told_that_it_is_not_allowed(
+    error: LeagueError, code: int
+) -> None:
+    def refuse(token: str, address: str) -> Any:
+        raise error
+
+    with ThreadPoolExecutor(1) as executor:
+        assert await Socket(Inbox(executor, find_owner=refuse), TOKEN).code() == code
 
 
 async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(site: Agents) -> None:

@@ -21,6 +21,7 @@ from tests import factories as make
 from tests import wire
 from tests.leaguesite.serving.asgi import Answer, answer_of, begin, send
 from tests.matches.agent_server import Agents
+from tests.matches.inbox.stalling import stalled_site
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JSON = "application/json"
@@ -120,8 +121,18 @@ async def test_the_referee_is_told_that_nobody_took_its_message(here: Agents) ->
     assert (response.status, response.all(OUTCOME_HEADER.lower())) == (504, ["not_connected"])
 
 
+async def test_a_referee_hears_of_no_outcome_while_a_process_of_the_site_stands_still(
+    here: Agents,
+) -> None:
+    _, headers = await seat(here, **{GRACE_HEADER: "0.01"})
+    with stalled_site():
+        response = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
+    assert (response.status, response.all(OUTCOME_HEADER.lower()), response.all("retry-after")) == (503, [], ["1"])
+    assert "stands still" in response.json["error"]
+
+
 async def test_the_referee_is_told_that_its_message_was_taken_and_not_answered(here: Agents) -> None:
-    token, headers = await seat(here, **{LIMIT_HEADER: "3"})
+    token, headers = await seat(here, **{LIMIT_HEADER: "1"})
     line = await waiting(token)
     response = await send("POST", "/inbox/deliver", json.dumps(CHOOSE).encode(), **headers)
     assert (response.status, response.all(OUTCOME_HEADER.lower())) == (504, ["silent"])
@@ -147,7 +158,7 @@ async def test_a_caller_that_breaks_off_ends_its_line(here: Agents) -> None:
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer tok_of_nobody", "Basic x"])
-async def test_nobody_fetches_without_a_token(here: Agents, authorization: str) -> None:
+async def test_nobody_fetches_without_a_valid_token(here: Agents, authorization: str) -> None:
     await registered(here)
     answer = await send("GET", "/inbox?wait=0", authorization=authorization)
     assert (answer.status, answer.json["error"]["data"]["error_code"]) == (401, "E012")
@@ -187,7 +198,7 @@ async def test_polls_beyond_the_limit_are_refused_with_retry_after(here: Agents)
     token = (await registered(here))["auth_token"]
     with ExitStack() as lines:
         for number in range(admission.MAX_LINES):
-            lines.enter_context(admission.SEATS.taken(f"198.51.{number // 250}.{number % 250}"))
+            lines.enter_context(admission.OPEN_LINES.taken(f"198.51.{number // 250}.{number % 250}"))
         answer = await poll(token)
     assert (answer.status, answer.all("retry-after")) == (429, ["5"])
     assert hub.lines() == []

@@ -74,7 +74,7 @@ def test_a_429_says_how_long_to_wait(client: Client, clock: Clock) -> None:
     assert (data["message_type"], data["error_code"], data["retryable"]) == ("LEAGUE_ERROR", "E009", True)
     assert wire.context_of(data) == {
         "field": "auth_token",
-        "expected": "at most 20 the same wrong value in 60 s",
+        "expected": "at most 20 tries of one wrong value in 60 s",
         "retry_after_s": 50,
     }
     # The same value from elsewhere is checked, and so is any other value from the school.
@@ -103,7 +103,7 @@ def test_an_agent_in_an_endless_loop_is_429_and_others_are_not(client: Client, c
     assert standings(client, first.token).status_code == 200
 
 
-def test_the_sites_own_referee_reports_as_often_as_it_has_to(client: Client, settings: Any) -> None:
+def test_the_limit_per_token_does_not_apply_to_the_sites_own_referee(client: Client, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_TOKEN = "2 per 5 second"
     place = make.playing()
     Agent.objects.filter(pk=place.referees[0].agent.pk).update(site_key=True)
@@ -149,7 +149,7 @@ def test_no_other_call_uses_up_the_registrations_of_the_class_behind_an_address(
 
 
 @pytest.mark.parametrize("wrong", [{"league_id": "nowhere"}, {"protocol": "league.v9"}, {"timestamp": "noon"}])
-def test_a_call_that_fails_before_its_token_is_checked_counts_as_without_token(
+def test_a_made_up_token_counts_as_none_also_in_a_call_that_fails_before_the_check(
     client: Client, settings: Any, wrong: dict[str, str]
 ) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"

@@ -1,4 +1,4 @@
-"""Whatever somebody behind the same address sends, the others there can register."""
+"""One caller that sends the wrong code, or registers without end, keeps nobody else at its address out."""
 
 from __future__ import annotations
 

@@ -12,13 +12,14 @@ from asgiref.testing import ApplicationCommunicator
 from agents_registry.models import Agent
 from agents_registry.registering import credentials
 from leaguesite.inbox import answering
-from leaguesite.inbox.admission import Seats
+from leaguesite.inbox.admission import LineCounts
 from matches.inbox.hub import hub
 from tests import factories as make
-from tests.league_sdk.mcp.talking import handshake, stateless
+from tests.league_sdk.mcp.talking import handshake_body, stateless
 from tests.leaguesite.inbox.test_views import CHOOSE, JSON, registered, seat, waiting
 from tests.leaguesite.serving.asgi import Answer, answer_of, begin, send
 from tests.matches.agent_server import Agents
+from tests.matches.observing.test_metrics import metric_value
 
 pytestmark = pytest.mark.django_db(transaction=True)
 EVEN = {"parity_choice": "even"}
@@ -32,10 +33,10 @@ def here() -> Agents:
 def tool(name: str, token: str, **arguments: Any) -> tuple[str, str, bytes, dict[str, str]]:
     """The arguments of ``send()`` for a tool call without a session, as in the newer versions of MCP."""
     body, headers = stateless("tools/call", name=name, arguments=arguments)
-    return "POST", "/mcp", json.dumps(body).encode(), headers | _head(token)
+    return "POST", "/mcp", json.dumps(body).encode(), headers | _headers(token)
 
 
-def _head(token: str) -> dict[str, str]:
+def _headers(token: str) -> dict[str, str]:
     return {"content_type": JSON} | ({"authorization": f"Bearer {token}"} if token else {})
 
 
@@ -127,6 +128,41 @@ async def test_a_caller_that_breaks_off_ends_its_line_and_loses_nothing(here: Ag
     assert (await referee).json["result"] == EVEN
 
 
+async def counted(here: Agents, outcome: str) -> float:
+    """How many calls of ``next_message`` were answered so."""
+    labels = {"message_type": "next_message", "outcome": outcome}
+    return await here.in_db(lambda: metric_value("league_agent_calls_total", **labels))
+
+
+@pytest.mark.parametrize("protocol", ["MCP", "league.v2"])
+async def test_a_refusal_while_the_answer_waits_is_counted_and_logged(
+    here: Agents, caplog: pytest.LogCaptureFixture, protocol: str
+) -> None:
+    token = (await registered(here))["auth_token"]
+    caplog.set_level("INFO", "leaguesite.mcp.telemetry")
+    caplog.clear()
+    answered, refused = await counted(here, "ok"), await counted(here, "E002")
+    if protocol == "MCP":
+        await refusal("next_message", token, wait_s=-1)
+    else:
+        params = {"auth_token": token, "wait_s": -1}
+        body = {"jsonrpc": "2.0", "method": "next_message", "params": params, "id": 3}
+        await send("POST", "/mcp", json.dumps(body).encode(), content_type=JSON)
+    assert (await counted(here, "ok"), await counted(here, "E002")) == (answered, refused + 1)
+    assert [record.getMessage() for record in caplog.records] == ["next_message was refused"]
+
+
+async def test_a_call_whose_caller_breaks_off_is_not_counted(here: Agents) -> None:
+    token = (await registered(here))["auth_token"]
+    before = await counted(here, "ok")
+    talk = await waiting_tool(token)
+    await talk.send_input({"type": "http.disconnect"})
+    await talk.wait()
+    assert await counted(here, "ok") == before
+    await call("next_message", token, wait_s=0)
+    assert await counted(here, "ok") == before + 1
+
+
 async def test_a_waiting_call_occupies_no_thread(here: Agents) -> None:
     token = (await registered(here))["auth_token"]
     talk = await waiting_tool(token)
@@ -164,7 +200,7 @@ async def test_an_answer_to_anothers_message_counts_for_nobody(here: Agents) -> 
 
 @pytest.mark.parametrize("name", ["next_message", "submit_response"])
 @pytest.mark.parametrize(("token", "code"), [("", "E011"), ("tok_" + "0" * 32, "E012")])
-async def test_nobody_reads_an_inbox_without_a_token(here: Agents, name: str, token: str, code: str) -> None:
+async def test_nobody_reads_an_inbox_without_a_valid_token(here: Agents, name: str, token: str, code: str) -> None:
     await registered(here)
     data = await refusal(name, token, response={"id": 1}, wait_s=0)
     assert data["error_code"] == code
@@ -180,13 +216,23 @@ async def test_a_token_that_was_revoked_reads_nothing(here: Agents) -> None:
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
-        ({"wait_s": -1}, "wait_s"), ({"wait_s": True}, "wait_s"), ({"wait_s": []}, "wait_s"),
-        ({"wait_s": "soon"}, "wait_s"),
-        ({"after": 7}, "after"), ({"after": ["0"]}, "after"),
-        ({"responses": 5}, "responses"), ({"responses": [5]}, "responses"), ({"responses": [{}]}, "responses"),
+        ({"wait_s": -1}, "wait_s"),
+        ({"wait_s": True}, "wait_s"),
+        ({"after": 7}, "after"),
+        ({"responses": [{}]}, "responses"),
         ({"responses": [{"id": 1}] * 65}, "responses"),
+        *(
+            pytest.param({field: value}, field, marks=pytest.mark.exhaustive)
+            for field, value in (
+                ("wait_s", []),
+                ("wait_s", "soon"),
+                ("after", ["0"]),
+                ("responses", 5),
+                ("responses", [5]),
+            )
+        ),
     ],
-)  # fmt: skip
+)
 async def test_invalid_arguments_are_refused_and_take_over_no_line(
     here: Agents, arguments: dict[str, Any], field: str
 ) -> None:
@@ -211,7 +257,7 @@ async def test_a_call_without_a_free_line_takes_no_response(here: Agents, monkey
     referee = asking(headers)
     [message] = (await call("next_message", token))["messages"]
     with monkeypatch.context() as full:
-        full.setattr(answering, "SEATS", Seats(max_lines=0))
+        full.setattr(answering, "OPEN_LINES", LineCounts(max_lines=0))
         data = await refusal("next_message", token, responses=[response(message)])
     assert (data["error_code"], data["context"]["retry_after_s"]) == ("E009", 5)
     assert (await call("submit_response", token, response=response(message)))["accepted"] == 1
@@ -228,17 +274,17 @@ async def test_a_waiting_call_ends_when_the_process_ends(here: Agents) -> None:
 async def test_clients_of_the_handshake_era_and_of_the_course_fetch_messages_too(here: Agents) -> None:
     token, headers = await seat(here)
     params = {"name": "next_message", "arguments": {"auth_token": token, "wait_s": 0}}
-    era = {"mcp_protocol_version": "2025-11-25", "content_type": JSON}
-    answer = await send("POST", "/mcp", json.dumps(handshake("tools/call", **params)).encode(), **era)
+    version = {"mcp_protocol_version": "2025-11-25", "content_type": JSON}
+    answer = await send("POST", "/mcp", json.dumps(handshake_body("tools/call", **params)).encode(), **version)
     assert answer.json["result"]["messages"] == answer.json["result"]["structuredContent"]["messages"] == []
     referee = asking(headers)
     body = {"jsonrpc": "2.0", "method": "next_message", "params": {"auth_token": token}, "id": 3}
     [message] = (await send("POST", "/mcp", json.dumps(body).encode(), content_type=JSON)).json["result"]["messages"]
     body = {"jsonrpc": "2.0", "method": "submit_response", "params": {"response": response(message)}, "id": 4}
-    receipt = await send("POST", "/mcp", json.dumps(body).encode(), **_head(token))
+    receipt = await send("POST", "/mcp", json.dumps(body).encode(), **_headers(token))
     assert receipt.json["result"] == {"accepted": 1, "not_awaited": []}
     assert (await referee).json["result"] == EVEN
-    refused = await send("POST", "/mcp", json.dumps(body | {"params": {"response": {}}}).encode(), **_head(token))
+    refused = await send("POST", "/mcp", json.dumps(body | {"params": {"response": {}}}).encode(), **_headers(token))
     assert refused.json["error"]["data"]["error_code"] == "E002"
 
 

@@ -1,8 +1,9 @@
-"""Registration in every shape, answered in the same; the handshake of MCP; callbacks that reach us (DIALECTS)."""
+"""Registration in every shape, answered in the same; the handshake of MCP; callbacks that reach us."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -30,8 +31,10 @@ def token_of(reply: Any) -> str:
     return str(body.get("payload", body).get("auth_token") or body["auth_token"])
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/leagues/fall/mcp", "/leagues/fall/mcp/"])
-@pytest.mark.parametrize("name", sampled(REGISTRATIONS))
+@pytest.mark.parametrize(
+    ("name", "path"),
+    sampled(product(REGISTRATIONS, ["/mcp", "/mcp/", "/leagues/fall/mcp", "/leagues/fall/mcp/"]), every=9),
+)
 def test_every_shape_registers_and_is_answered_alike(client: Client, name: str, path: str) -> None:
     make.open_league("fall")
     body, shape = REGISTRATIONS[name]
@@ -44,15 +47,19 @@ def test_every_shape_registers_and_is_answered_alike(client: Client, name: str, 
 
 
 @pytest.mark.parametrize(
-    "path", ["/register", "/register/", "/leagues/fall/register", "/register_player", "/api/register"]
-)
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"name": "Alpha", "endpoint": "http://localhost:8101/mcp"},
-        {"display_name": "Alpha", "callback_url": "http://localhost:8101"},
-        {"request_id": "r-1", "data": {"player_name": "Alpha", "endpoint_url": "http://localhost:8101/mcp"}},
-    ],
+    ("body", "path"),
+    # Every third of them has each path once.
+    sampled(
+        product(
+            [
+                {"name": "Alpha", "endpoint": "http://localhost:8101/mcp"},
+                {"display_name": "Alpha", "callback_url": "http://localhost:8101"},
+                {"request_id": "r-1", "data": {"player_name": "Alpha", "endpoint_url": "http://localhost:8101/mcp"}},
+            ],
+            ["/register", "/register/", "/leagues/fall/register", "/register_player", "/api/register"],
+        ),
+        every=3,
+    ),
 )
 def test_register_takes_a_small_body(client: Client, body: dict[str, Any], path: str) -> None:
     make.open_league("fall")
@@ -156,8 +163,8 @@ def test_an_answer_sent_to_the_league_manager_needs_the_auth_token(
 
 def test_an_answer_to_an_unknown_match_is_refused(client: Client) -> None:
     world = make.playing(players=2)
-    late = {"match_id": "R9M9", "accept": True, "auth_token": world.players[0].token}
-    assert (wire.refused(client, "GAME_JOIN_ACK", late)["error_code"], relayed()) == ("E001", [])
+    answer = {"match_id": "R9M9", "accept": True, "auth_token": world.players[0].token}
+    assert (wire.refused(client, "GAME_JOIN_ACK", answer)["error_code"], relayed()) == ("E001", [])
 
 
 # Where else agents knock ----------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_a_delivered_answer_makes_room_and_is_deleted(client: Client) -> None:
     assert rows() == 1
 
 
-def test_an_answer_that_is_too_long_to_be_passed_on(client: Client) -> None:
+def test_an_answer_that_is_too_long_to_be_passed_on_is_refused(client: Client) -> None:
     world = make.playing(players=2)
     long = PICK | {"auth_token": world.players[0].token, "why": "x" * 20_000}
     refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", long)

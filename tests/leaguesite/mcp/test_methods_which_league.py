@@ -66,7 +66,7 @@ def test_a_registration_goes_to_the_only_open_league_when_the_default_is_closed(
 
 
 def home_of_new(client: Client, **changes: Any) -> tuple[str, str | None]:
-    """The league or lobby that a new player without a league's name enters."""
+    """Register a player that names no league; the league in the answer, and the one it is in (None: the lobby)."""
     answer = register(client, name="Newcomer", port=8109, **changes)
     return answer["league_id"], Agent.objects.get(name="Newcomer").league_id
 
@@ -83,7 +83,7 @@ def test_the_lobby_promises_the_next_id_when_the_default_is_taken(client: Client
     assert home_of_new(client) == (f"{DEFAULT}_2", None)
 
 
-def test_the_demo_is_never_open(client: Client) -> None:
+def test_the_demo_is_open_only_to_its_sample_players(client: Client) -> None:
     demo.open_demo()
     assert home_of_new(client) == (DEFAULT, None)
     named = register(client, port=8110, league_id=settings.LEAGUE_DEMO_ID)
@@ -113,7 +113,7 @@ def test_the_demo_is_never_open(client: Client) -> None:
     ],
     ids=["closed", "full", "wrong game", "registration_code"],
 )
-def test_a_named_league_that_is_closed_or_full_rejects_with_the_reason(
+def test_a_named_league_that_cannot_take_an_agent_rejects_it_with_the_reason(
     client: Client, rules: dict[str, Any], changes: dict[str, Any], reason: str, code: str
 ) -> None:
     make.open_league("fall", **rules)

@@ -15,8 +15,8 @@ from league_sdk.mcp.versions import META
 from leaguesite.mcp import mounting
 from tests import factories as make
 from tests import wire
-from tests.league_sdk.mcp.talking import handshake, stateless
-from tests.leaguesite.mcp.holding import assert_fits
+from tests.league_sdk.mcp.talking import handshake_body, stateless
+from tests.leaguesite.mcp.schema_checks import assert_fits
 
 pytestmark = pytest.mark.django_db
 ADA = {"display_name": "Ada", "contact_endpoint": "http://127.0.0.1:8101/mcp"}
@@ -64,7 +64,7 @@ def test_an_agent_registers_with_a_name_and_an_address(client: Client) -> None:
     assert (agent.display_name, agent.endpoint) == ("Ada", ADA["contact_endpoint"])
 
 
-def test_a_query_needs_its_type_and_a_token_in_the_authorization_header(client: Client) -> None:
+def test_a_query_needs_only_its_type_and_a_token_in_the_authorization_header(client: Client) -> None:
     place = make.setting(players=2)
     token = place.players[0].token
     answer = call(client, "league_query", token, query_type="GET_STANDINGS")
@@ -104,7 +104,7 @@ def test_a_registration_with_wrong_or_unsupported_headers_changes_nothing(client
 @pytest.mark.parametrize("headers", [{}, stateless("tools/call")[1], {"mcp_protocol_version": "2025-06-18"}])
 def test_a_call_from_a_page_of_another_site_is_403_and_changes_nothing(client: Client, headers: dict[str, str]) -> None:
     make.open_league("fall")
-    body = handshake("tools/call", name="register_player", arguments=ADA)
+    body = handshake_body("tools/call", name="register_player", arguments=ADA)
     answer = post(client, body, **headers, origin="https://evil.example")
     assert answer.status_code == 403
     assert not Agent.objects.exists()
@@ -194,17 +194,19 @@ def test_every_prompt_names_the_resource_or_page_to_read(client: Client) -> None
 
 def test_a_client_of_the_handshake_era_has_a_session_and_the_answers_of_its_era(client: Client) -> None:
     make.open_league("fall")
-    hello = post(client, handshake("initialize", protocolVersion="2025-11-25", capabilities={}))
+    hello = post(client, handshake_body("initialize", protocolVersion="2025-11-25", capabilities={}))
     session = {"mcp_session_id": hello.headers["Mcp-Session-Id"], "mcp_protocol_version": "2025-11-25"}
     ready = post(client, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
     assert (ready.status_code, ready.content) == (202, b"")
-    assert post(client, handshake("ping"), **session).json()["result"] == {}
-    answer = post(client, handshake("tools/call", name="register_player", arguments=ADA), **session).json()["result"]
+    assert post(client, handshake_body("ping"), **session).json()["result"] == {}
+    answer = post(client, handshake_body("tools/call", name="register_player", arguments=ADA), **session).json()[
+        "result"
+    ]
     assert "resultType" not in answer
     assert (answer["isError"], answer["structuredContent"]["player_id"]) == (False, "P01")
-    unknown = post(client, handshake("tools/call", name="no_such_tool"), **session)
+    unknown = post(client, handshake_body("tools/call", name="no_such_tool"), **session)
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (200, -32602)
-    reply = post(client, handshake("ping"), **session | {"mcp_session_id": "gone"})
+    reply = post(client, handshake_body("ping"), **session | {"mcp_session_id": "gone"})
     assert reply.status_code == 404
 
 

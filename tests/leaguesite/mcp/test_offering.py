@@ -1,8 +1,10 @@
-"""A tool of MCP answers as the same call of league.v2 does, and takes the answer from the same cache."""
+"""A tool of MCP answers as the same call of league.v2 does, from the same cache, and is timed and counted like it."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,14 +12,19 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from league_sdk.protocol import rpc
+from leaguesite.mcp import dispatcher, offering
+from leaguesite.mcp.calls import Call, Deferred
 from leaguesite.serving import threads
+from matches.view import queries
 from tests import factories as make
 from tests import wire
-from tests.league_sdk.mcp.talking import handshake, stateless
-from tests.leaguesite.mcp.holding import assert_fits
+from tests.league_sdk.mcp.talking import handshake_body, stateless
+from tests.leaguesite.mcp.schema_checks import assert_fits
 from tests.leaguesite.mcp.test_mounting import post
 from tests.leaguesite.serving.asgi import Held, answer_of, begin
 from tests.matches.agent_server import Agents
+from tests.matches.observing.test_metrics import metric_value
+from tests.sizes import sampled
 
 HOSTILE = [
     'Ada "the first" \\" \\u2028 \\',
@@ -53,21 +60,22 @@ def result_of(client: Client, era: str, token: str, name: str, arguments: dict[s
     params: dict[str, Any] = {"name": name, "arguments": arguments}
     body, headers = stateless("tools/call", **params)
     if era == "handshake":
-        body, headers = handshake("tools/call", **params), {"mcp_protocol_version": "2025-11-25"}
+        body, headers = handshake_body("tools/call", **params), {"mcp_protocol_version": "2025-11-25"}
     result: dict[str, Any] = rpc.loads(post(client, body, token, **headers).content)["result"]
     assert result["isError"] is False, result
     return result
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(("name", "arguments"), QUERIES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "era"), sampled(((*query, era) for query, era in product(QUERIES, ERAS)), every=3)
+)
 def test_a_tool_answers_what_league_v2_answers(
     client: Client, place: make.Setting, era: str, name: str, arguments: dict[str, Any]
 ) -> None:
     who = place.players[0]
     kind = arguments.get("query_type", name.upper())
-    params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
+    params = make.message_from(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
     answer = wire.ask(client, "league_query", params)
     # The first answer is made, the second comes from the cache.
     for _ in range(2):
@@ -96,7 +104,7 @@ async def test_an_answer_from_the_cache_waits_for_no_other_query(monkeypatch: py
     place = await here.in_db(lambda: make.setting(players=2))
     body, headers = stateless("tools/call", name="get_standings", arguments={})
     if era == "handshake":
-        body, headers = handshake("tools/call", name="get_standings"), {"mcp_protocol_version": "2025-11-25"}
+        body, headers = handshake_body("tools/call", name="get_standings"), {"mcp_protocol_version": "2025-11-25"}
     headers |= {"content_type": "application/json", "authorization": f"Bearer {place.players[0].token}"}
 
     async def ask() -> Any:
@@ -115,3 +123,40 @@ async def test_an_answer_from_the_cache_waits_for_no_other_query(monkeypatch: py
         second = (await answer_of(await ask())).json["result"]["structuredContent"]
         held.end()
     assert second["standings"] == first["standings"] != []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("module", [offering, dispatcher])
+def test_the_time_of_a_call_is_that_of_all_its_steps(
+    client: Client, monkeypatch: pytest.MonkeyPatch, module: ModuleType
+) -> None:
+    now = [0.0]
+
+    def perform(call: Call) -> Deferred:
+        now[0] += 2
+
+        def make() -> dict[str, Any]:
+            now[0] += 3
+            return call.message("PONG")
+
+        return make
+
+    monkeypatch.setattr(module, "perform", perform)
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    before = metric_value("league_agent_call_seconds_sum", message_type="ping")
+    body, headers = stateless("tools/call", name="ping", arguments={})
+    if module is dispatcher:
+        body, headers = wire.request("ping", {}), {}
+    assert post(client, body, **headers).json()["result"]
+    assert metric_value("league_agent_call_seconds_sum", message_type="ping") == pytest.approx(before + 5)
+
+
+@pytest.mark.django_db
+def test_a_failure_of_ours_in_a_tool_is_counted_as_one(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    make.open_league("fall")
+    labels = {"message_type": "get_standings", "outcome": "E009"}
+    before = metric_value("league_agent_calls_total", **labels)
+    monkeypatch.setattr(queries, "standings_rows", lambda view: 1 / 0)
+    body, headers = stateless("tools/call", name="get_standings", arguments={"league_id": "fall"})
+    assert post(client, body, **headers).json()["error"]["code"] == -32603
+    assert metric_value("league_agent_calls_total", **labels) == before + 1

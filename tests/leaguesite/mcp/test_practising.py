@@ -12,10 +12,6 @@ from tests import factories as make
 from tests.leaguesite.mcp.test_mounting import ask, call
 
 pytestmark = pytest.mark.django_db
-STEP = {
-    "message_type": "GAME_INVITATION", "sent": {}, "came": {}, "elapsed_ms": 3, "http_status": 200, "problem": "",
-    "problem_words": "", "move": None,
-}  # fmt: skip
 
 
 def refusal(client: Client, token: str, **arguments: Any) -> dict[str, Any]:

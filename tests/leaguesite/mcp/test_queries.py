@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from league_sdk.rules.registry import describe
 from matches.league import lifecycle
 from tests import factories as make
 from tests import wire
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def place() -> make.Setting:
-    """Three players: R1M1 of P01 and P02 is won by P01, P03 has a bye; round 2 is announced."""
+    """Three players: R1M1 of P01 and P02 is won by P01, P03 has a bye; round 2 has not begun."""
     place = make.playing(players=3)
     bye = place.league.rounds.get(number=1).bye.code
     match = place.match("R1M1")
@@ -29,7 +31,7 @@ def place() -> make.Setting:
 
 def query(client: Client, who: make.Member, query_type: str, **changes: Any) -> dict[str, Any]:
     """The whole answer of a LEAGUE_QUERY, with ``<time>`` in place of its times."""
-    params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=query_type) | changes
+    params = make.message_from(who, "LEAGUE_QUERY", league_id="fall", query_type=query_type) | changes
     return wire.plain(wire.ask(client, "league_query", params))
 
 
@@ -51,7 +53,7 @@ def answer(query_type: str, data: dict[str, Any]) -> dict[str, Any]:
 def row(rank: int, player: int, played: int, wins: int, losses: int, points: int) -> dict[str, Any]:
     return {
         "rank": rank,
-        # The third player differs from the second by its id only.
+        # The second and the third are tied: only their ids decide who is listed first.
         "tied_rank": min(rank, 2),
         "player_id": f"P0{player}",
         "display_name": f"Player {player}",
@@ -154,12 +156,20 @@ def test_a_tool_answers_as_the_query_does(client: Client, place: make.Setting, t
     assert wire.plain(wire.ask(client, tool, params)) == answer
 
 
-@pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])
-@pytest.mark.parametrize("query_params", [{"player_id": "P99"}, {"player_id": "REF01"}, {"player_id": "Player 1"}])
+@pytest.mark.parametrize(
+    ("query_params", "query_type"),
+    sampled(
+        product(
+            [{"player_id": "P99"}, {"player_id": "REF01"}, {"player_id": "Player 1"}],
+            ["GET_NEXT_MATCH", "GET_PLAYER_STATS"],
+        ),
+        every=3,
+    ),
+)
 def test_an_unknown_player_is_e005(
     client: Client, place: make.Setting, query_type: str, query_params: dict[str, Any]
 ) -> None:
-    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type=query_type, query_params=query_params)
+    params = make.message_from(place.players[0], "LEAGUE_QUERY", query_type=query_type, query_params=query_params)
     data = wire.refused(client, "league_query", params)
     assert (data["error_code"], data["error_name"]) == ("E005", "PLAYER_NOT_REGISTERED")
     assert data["context"] == {
@@ -171,7 +181,7 @@ def test_an_unknown_player_is_e005(
 
 def test_a_referee_must_say_which_player(client: Client, place: make.Setting) -> None:
     judge = place.referees[0]
-    params = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+    params = make.message_from(judge, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
     data = wire.refused(client, "league_query", params)
     assert (data["error_code"], data["context"]["field"]) == ("E003", "query_params.player_id")
 
@@ -185,7 +195,7 @@ def test_a_query_that_names_no_league_means_the_tokens_league_or_the_default(
     client: Client, place: make.Setting
 ) -> None:
     make.open_league(settings.LEAGUE_DEFAULT_ID)
-    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_STANDINGS")
+    params = make.message_from(place.players[0], "LEAGUE_QUERY", query_type="GET_STANDINGS")
     assert wire.ask(client, "league_query", params)["league_id"] == "fall"
     assert wire.ask(client, "get_standings", {})["league_id"] == settings.LEAGUE_DEFAULT_ID
 
@@ -206,7 +216,9 @@ def test_get_games_needs_no_league(client: Client) -> None:
 
 
 def test_an_unknown_query_type_is_refused_with_the_known_ones(client: Client, place: make.Setting) -> None:
-    data = wire.refused(client, "league_query", make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_CAKE"))
+    data = wire.refused(
+        client, "league_query", make.message_from(place.players[0], "LEAGUE_QUERY", query_type="GET_CAKE")
+    )
     assert (data["error_code"], data["context"]) == (
         "E002",
         {

@@ -43,12 +43,12 @@ def spans(no_tracers: None) -> Iterator[Any]:
 @pytest.mark.django_db
 def test_a_call_has_spans_with_its_league_and_sender_and_no_token(client: Client, spans: Any) -> None:
     place = make.playing(players=2)
-    query = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
+    query = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED, "conversation_id": PLANTED}))
-    # The first span is of the way that all calls take; the second is of the query, which runs on a thread of its own.
-    (_, outer), (name, attributes), (_, refused) = spans()
-    assert (name, outer["league.message_type"]) == ("agent call", "LEAGUE_QUERY")
+    # The first span is of the steps that all calls take; the second, after it, of the query on a thread of its own.
+    (_, common), (name, attributes), (_, refused) = spans()
+    assert (name, common["league.message_type"]) == ("agent call", "LEAGUE_QUERY")
     assert attributes.pop("league.duration_ms") > 0
     assert attributes == {
         "league.league_id": "fall",

@@ -12,15 +12,16 @@ from league_sdk.judging.door import tools as of_a_referee
 from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.player import tools as of_a_player
 from leaguesite.mcp import tools as of_the_league_manager
+from tests.sizes import sampled
 
 SERVERS = {"league manager": of_the_league_manager, "referee": of_a_referee, "player": of_a_player}
-TOOLS = [pytest.param(tool, id=f"{name}: {tool.name}") for name, module in SERVERS.items() for tool in module.TOOLS]
+TOOLS = {f"{name}: {tool.name}": tool for name, module in SERVERS.items() for tool in module.TOOLS}
 KEYS_OF_TYPES = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
 """Each part of a schema must have one of these keys."""
 
 
 def parts(schema: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A schema and every schema within it, each with its path."""
+    """A schema and those of the values within it, each with its path; ``allOf`` only adds conditions."""
     if not isinstance(schema, dict):
         return
     yield where, schema
@@ -34,7 +35,7 @@ def parts(schema: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(part, f"{where}.{word}")
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", sampled(TOOLS.values()), ids=TOOLS)
 def test_every_part_of_a_schema_says_which_values_it_takes(tool: DeclaredTool) -> None:
     for schema in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(schema)

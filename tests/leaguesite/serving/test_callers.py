@@ -42,6 +42,7 @@ def behind_proxy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ("192.0.2.7, unknown", ""),
         ("192.0.2.7, ", ""),
         ("", ""),
+        # Our own proxies only: the leftmost of them is the caller.
         ("10.0.0.9, 10.0.0.3", "10.0.0.9"),
     ],
 )

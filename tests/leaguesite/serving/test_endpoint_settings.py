@@ -20,12 +20,12 @@ def test_every_variable_becomes_part_of_the_policy() -> None:
         "LEAGUE_ENDPOINT_REFUSED_NETWORKS": "10.9.0.0/16",
         "LEAGUE_ENDPOINT_PORTS": "443, 8000-8999",
         "LEAGUE_ENDPOINT_SCHEMES": "HTTPS",
-        "LEAGUE_OWN_HOSTS": "League.example.org,192.0.2.1,172.30.57.0/24",
+        "LEAGUE_OWN_HOSTS": "League.example.org,192.0.2.1,2001:DB8:0::1,172.30.57.0/24",
         "DATABASE_URL": "postgres://league:secret@db/league",
         "REDIS_URL": "redis://cache:6380/0",
     }
     assert EndpointPolicy.from_params(read(environ)) == EndpointPolicy(
-        own_hosts=("league.example.org", "192.0.2.1", "172.30.57.0/24"),
+        own_hosts=("league.example.org", "192.0.2.1", "2001:db8::1", "172.30.57.0/24"),
         closed_ports=(5432, 6380),
         networks=("10.0.0.0/8", "127.0.0.0/8", "::1/128"),
         refused_networks=("10.9.0.0/16",),
@@ -45,7 +45,7 @@ def test_every_variable_becomes_part_of_the_policy() -> None:
         ("LEAGUE_ENDPOINT_PORTS", "0", "'0' is neither a port nor a range"),
         ("LEAGUE_ENDPOINT_PORTS", "1-65536", "'1-65536' is neither a port nor a range"),
         ("LEAGUE_ENDPOINT_PORTS", "٨٠", "'٨٠' is neither a port nor a range"),
-        ("LEAGUE_ENDPOINT_SCHEMES", "http,ftp", "'ftp' is not called"),
+        ("LEAGUE_ENDPOINT_SCHEMES", "http,ftp", "'ftp' is no scheme of agents' addresses"),
         ("LEAGUE_OWN_HOSTS", "web,172.30.57/24", "expected addresses and networks such as"),
         ("DATABASE_URL", "postgres://db:port/x", "its port cannot be read"),
     ],

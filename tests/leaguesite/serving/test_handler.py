@@ -27,6 +27,7 @@ from tests import wire
 from tests.league_sdk.mcp.talking import stateless
 from tests.leaguesite.serving.asgi import PATIENCE_S, begin, send
 from tests.matches.agent_server import Agents
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JSON = "application/json"
@@ -57,7 +58,7 @@ async def test_a_notification_has_no_body() -> None:
     assert (answer.status, answer.body) == (204, b"")
 
 
-@pytest.mark.parametrize("path", ["/leagues/fall/", "/admin/login/", "/api/leagues"])
+@pytest.mark.parametrize("path", sampled(["/leagues/fall/", "/admin/login/", "/api/leagues"], every=2))
 async def test_no_request_waits_for_the_rendering_of_live_pages(here: Agents, path: str) -> None:
     rendering, go_on = threading.Event(), threading.Event()
 

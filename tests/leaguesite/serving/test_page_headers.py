@@ -53,7 +53,7 @@ def test_every_kind_of_page_has_its_policy(client: Client, path: str, changes: d
     assert answer.get("X-Frame-Options") == (None if path.endswith("embed/") else "DENY")
 
 
-def test_agents_get_no_headers_for_browsers(client: Client) -> None:
+def test_answers_to_agents_have_no_content_security_or_permissions_policy(client: Client) -> None:
     answer = client.post("/mcp", wire.request("ping", {}), content_type="application/json")
     assert [name for name in ("Content-Security-Policy", "Permissions-Policy") if name in answer] == []
 

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def here() -> Agents:
+def agents() -> Agents:
+    """No agent yet; its ``in_db`` runs a function in a thread with a database connection."""
     return Agents()
 
 
@@ -52,15 +53,15 @@ async def result_of(talk: ApplicationCommunicator) -> Any:
 
 
 async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
-    params = make.signed(referee, "report_progress", matches=[])
+    params = make.message_from(referee, "report_progress", matches=[])
     return await call(params, "report_progress", bearer=referee.token if bearer else "")
 
 
 @pytest.mark.parametrize("bearer", [True, False])
 async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents(
-    here: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
+    agents: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
 ) -> None:
-    referee = await here.in_db(lambda: make.hire("Referee"))
+    referee = await agents.in_db(lambda: make.hire("Referee"))
     assert referee.agent.site_key
     # From its first call the site learns whose token this is.
     assert await result_of(await heartbeat(referee)) == {"matches": []}
@@ -74,17 +75,17 @@ async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents
     assert await result_of(waiting[0]) == {"status": "ok"}
 
 
-async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
-    referee = await here.in_db(lambda: make.hire("Referee"))
+async def test_a_token_that_is_revoked_is_forgotten(agents: Agents) -> None:
+    referee = await agents.in_db(lambda: make.hire("Referee"))
     await answer_of(await heartbeat(referee))
     assert known_tokens.owner(referee.token) is not None
-    await here.in_db(lambda: referee.agent.tokens.all().delete())
+    await agents.in_db(lambda: referee.agent.tokens.all().delete())
     assert (await answer_of(await heartbeat(referee))).json["error"]["data"]["error_code"] == "E012"
     assert known_tokens.owner(referee.token) is None
 
 
 async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_referees(
-    here: Agents, held: Held
+    agents: Agents, held: Held
 ) -> None:
     def make_both() -> list[make.Member]:
         make.open_league("fall")
@@ -92,7 +93,7 @@ async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_
         registration.trust(agent_ids=[foreign.agent.pk], trusted=True)
         return [make.join("Student", "fall"), foreign]
 
-    members = await here.in_db(make_both)
+    members = await agents.in_db(make_both)
     for one in members:
         known_tokens.learn(one.token, one.agent)
     talks = [await call({}, "ping", bearer=one.token) for one in members]
@@ -101,7 +102,7 @@ async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_
     assert [await status_of(talk) for talk in talks] == [200, 200]
 
 
-async def test_a_caller_with_many_calls_delays_another_by_one_call(here: Agents, held: Held) -> None:
+async def test_a_caller_with_many_calls_delays_another_by_one_call(held: Held) -> None:
     order: list[str] = []
 
     def note(scope: Any, **_: Any) -> None:
@@ -119,10 +120,10 @@ async def test_a_caller_with_many_calls_delays_another_by_one_call(here: Agents,
 
 
 async def test_more_calls_of_one_token_or_address_than_may_wait_are_429(
-    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+    agents: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await here.in_db(lambda: make.open_league("fall"))
-    student = await here.in_db(lambda: make.join("Student", "fall"))
+    await agents.in_db(lambda: make.open_league("fall"))
+    student = await agents.in_db(lambda: make.join("Student", "fall"))
     known_tokens.learn(student.token, student.agent)
     monkeypatch.setitem(queues.MAX_PER_OWNER, "player", 2)
     monkeypatch.setitem(queues.MAX_PER_ADDRESS, "agents", 3)
@@ -141,16 +142,20 @@ async def test_more_calls_of_one_token_or_address_than_may_wait_are_429(
     assert await status_of(await call({}, "ping", bearer=student.token)) == 200
 
 
-async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
-    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("thread", "path", "status"),
+    [("desk", "/admin/login/", 200), ("papers", "/api/leagues/none/evidence", 401)],
+)
+async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd(
+    held: Held, monkeypatch: pytest.MonkeyPatch, thread: str, path: str, status: int
 ) -> None:
     """The crowd may be behind the instructor's own address."""
-    monkeypatch.setitem(threads.THREADS, "desk", held.pool)
-    monkeypatch.setitem(queues.MAX_PER_ADDRESS, "desk", 3)
-    monkeypatch.setitem(queues.MAX_PER_OWNER, "desk", 1)
+    monkeypatch.setitem(threads.THREADS, thread, held.pool)
+    monkeypatch.setitem(queues.MAX_PER_ADDRESS, thread, 3)
+    monkeypatch.setitem(queues.MAX_PER_OWNER, thread, 1)
 
     async def get(cookie: str = "") -> ApplicationCommunicator:
-        return await begin("GET", "/admin/login/", cookie=cookie)
+        return await begin("GET", path, cookie=cookie)
 
     crowd = [await get() for _ in range(3)]
     await held.wait_for(*crowd)
@@ -161,10 +166,10 @@ async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
     # A copy of the cookie counts as the same browser, which may have one request in the queue.
     assert await status_of(await get(known)) == 429
     held.end()
-    assert [await status_of(talk) for talk in crowd] == [200] * 4
+    assert [await status_of(talk) for talk in crowd] == [status] * 4
 
 
-async def test_the_desk_does_not_wait_for_other_pages(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_desk_does_not_wait_for_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held()
     monkeypatch.setitem(threads.THREADS, "pages", held.pool)
 
@@ -186,7 +191,7 @@ async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicat
 async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_delay_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each name is new, so no login is refused as a repeated guess, and each password is checked."""
+    """The limit of wrong passwords counts by name, and refuses none of these logins: only the queues limit them."""
     guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
     held = Held()
     monkeypatch.setitem(threads.THREADS, "logins", held.pool)

@@ -1,4 +1,4 @@
-"""Requests that Django itself cannot read get a proper refusal: findings of the fuzz tests."""
+"""Requests that Django cannot read, and other odd ones, are refused as they should be: findings of the fuzz tests."""
 
 from __future__ import annotations
 

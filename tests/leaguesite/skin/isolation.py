@@ -1,7 +1,7 @@
 """Finds names in a page that can change the direction of the words beside them (Unicode's bidirectional algorithm).
 
 A name may be in Hebrew in an English sentence, or the reverse. It is safe if it is isolated: in ``<bdi>``, in an
-element with ``dir="auto"``, or between U+2068 and U+2069.
+element with ``dir="auto"`` or ``dir="ltr"``, or between U+2068 and U+2069.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def texts_of(html: str) -> list[str]:
 
 
 def times_without_zone(html: str) -> list[str]:
-    """The texts of a page with a time that neither a script writes in the reader's zone nor names a zone itself."""
+    """The texts of a page with a time that no script writes in the reader's zone, and that do not say UTC."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.django_db
 place = hebrew.place
 ISOLATES = re.compile("[\u2068\u2069]|\\\\u206[89]")
 
-
 SENTENCES = (
     "why",
     "sentence",
@@ -42,15 +41,15 @@ SENTENCES = (
     "found",
     "remark",
 )
+"""The variables of templates that hold sentences of ours."""
 AUTO = re.compile(rf'(?:<bdi>|dir="auto"[^>]*>)(?:{{% blocktrans|{{{{ (?:\w+\.)*(?:{"|".join(SENTENCES)})\b)')
-
-
-WRITTEN_BY_PEOPLE = (
+"""A sentence of ours in an element that takes its direction from its first letter."""
+NO_SENTENCES = (
     "Undone by <bdi>{{ by }}</bdi>: <bdi>{{ why",
     "</span> <bdi>{{ row.label",
     "<bdi>{% blocktranslate with ms=",
 )
-"""An instructor's reason, a player's name, a number with its unit."""
+"""What :data:`AUTO` would find although it is none: an instructor's reason, a player's name, a number with its unit."""
 
 
 def hebrew_script(api_key: str) -> Client:
@@ -144,10 +143,10 @@ def test_a_refusal_of_the_api_has_no_isolates_in_hebrew(api_key: str) -> None:
 
 
 def test_no_sentence_of_ours_takes_its_direction_from_its_first_word() -> None:
-    """A Hebrew sentence that begins with P02 would be laid out from left to right; only what people wrote may be."""
+    """A Hebrew sentence that begins with P02 would be laid out from left to right."""
     pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
-    for theirs in WRITTEN_BY_PEOPLE:
-        pages = {path: page.replace(theirs, "") for path, page in pages.items()}
+    for allowed in NO_SENTENCES:
+        pages = {path: page.replace(allowed, "") for path, page in pages.items()}
     found = [f"{path.name}: {match[0]}" for path, page in pages.items() for match in AUTO.finditer(page)]
     assert (len(pages) > 100, found) == (True, [])
 

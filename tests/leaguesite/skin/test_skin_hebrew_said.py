@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
+from itertools import product
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from tests import factories as make
 from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL, latin, texts_of
 from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, untranslated, written
 from tests.matches.correcting import make_correction
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 MATCH = ("match", ["fall", "R1M1"])
@@ -31,7 +34,7 @@ ACTS = ("withdraw", "disqualify", "shut")
 
 
 def page_of_the_match(place: make.Setting, *own: str) -> str:
-    """The page of R1M1 in Hebrew, which has no English in it."""
+    """The page of R1M1 in Hebrew, whose only English is quoted or allowed."""
     names = [*written(), *own, *(member.agent.display_name for member in place.players)]
     path = reverse(MATCH[0], args=MATCH[1])
     assert untranslated(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
@@ -41,8 +44,7 @@ def page_of_the_match(place: make.Setting, *own: str) -> str:
 # Matches whose players are both out ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first", ACTS)
-@pytest.mark.parametrize("second", ACTS)
+@pytest.mark.parametrize(("second", "first"), sampled(product(ACTS, repeat=2), every=2))
 def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(first: str, second: str) -> None:
     place = make.setting("fall", players=4, no_show="cancel")
     make.playing_on(place)
@@ -58,7 +60,11 @@ def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(fir
     names = [*written(), *(member.agent.display_name for member in place.players)]
     path = reverse("match", args=["fall", match.match_id])
     assert untranslated(reader(), names, "GET", path) == []
-    assert f"{match.player_a.code}" in reader().get(path).content.decode()
+    [why] = re.findall(r'<span class="why">(.*?)</span>', reader().get(path).content.decode())
+    acts = {match.player_a.code: first, match.player_b.code: second}
+    # Of a player that was shut down and one that was taken out, the page names the former.
+    named = [code for code, how in acts.items() if how == "shut"] or list(acts)
+    assert "לא נשלחה אלי" in why and [code for code in acts if code in why] == named
 
 
 # A game of another package --------------------------------------------------------------------------
@@ -67,7 +73,7 @@ REFUSAL, REASON = "the field is mined", "P01 reached 10 at last"
 
 
 class GameOfAPackage(TicTacToe):
-    """A game that another package has installed; it has no Hebrew texts."""
+    """A game that another package has installed; it brings no Hebrew translations."""
 
     game_type = "race_to_ten"
     display_name = "מרוץ לעשר"
@@ -136,7 +142,7 @@ def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacT
 
 
 @pytest.mark.parametrize("text", ["\u2069</span><b>now\u2069", "\u202eevil", "P02 gave up; P01\u2066"])
-def test_a_referees_own_reason_stays_in_its_quotation(text: str) -> None:
+def test_a_reason_that_is_no_sentence_of_ours_stays_in_its_quotation(text: str) -> None:
     place = make.playing("fall", players=2)
     make.look()
     results.cancel(league_id="fall", match_id="R1M1", why=text)
@@ -148,24 +154,28 @@ def test_a_referees_own_reason_stays_in_its_quotation(text: str) -> None:
 # What earlier versions have stored ------------------------------------------------------------------
 
 OLD_NOTES = (
-    'stayed in the lobby: in fall, The name "Dana" looks like "Dаna" (P03), who has registered already. Choose a name '
-    "that nobody takes for that one. If both are yours, send the auth_token of P03, or your personal code where the "
-    "league has a roster. Otherwise ask the instructor: one click on the desk lets this name in.",
-    "stayed in the lobby: fall has an agent of this id or name already",
-    "stayed in the lobby: Dana has registered at its address since",
-    "stayed in the lobby: its address is that of Dana",
-    "protocol was 'league.v1', expected league.v2",
-    "protocol was not a text, expected league.v2",
-    "sender was 'x', expected player:<name>",
-    "the address was given in parts, http://192.0.2.7:8101/mcp is used",
-    "asked for P07, which is taken; is P02",
-    "asked for P07, but was known before; is P02",
-    "something that nobody says any more",
+    (
+        'stayed in the lobby: in fall, The name "Dana" looks like "Dаna" (P03), who has registered already. Choose a '
+        "name that nobody takes for that one. If both are yours, send the auth_token of P03, or your personal code "
+        "where the league has a roster. Otherwise ask the instructor: one click on the desk lets this name in.",
+        "שכבר נרשם. כלשונו: “\u2068Choose a name",
+    ),
+    ("stayed in the lobby: fall has an agent of this id or name already", "כבר יש סוכן עם המזהה או השם הזה"),
+    ("stayed in the lobby: Dana has registered at its address since", "נרשם מאז בכתובת שלו"),
+    ("stayed in the lobby: its address is that of Dana", "הכתובת שלו היא הכתובת של \u2068Dana\u2069"),
+    ("protocol was 'league.v1', expected league.v2", "הערך של protocol היה"),
+    ("protocol was not a text, expected league.v2", "הערך של protocol לא היה טקסט"),
+    ("sender was 'x', expected player:<name>", "הערך של sender היה"),
+    ("the address was given in parts, http://192.0.2.7:8101/mcp is used", "הכתובת נמסרה בחלקים"),
+    ("asked for P07, which is taken; is P02", "ביקש את המזהה P07, שכבר תפוס"),
+    ("asked for P07, but was known before; is P02", "ביקש את המזהה P07, אבל כבר היה רשום"),
+    ("something that nobody says any more", "כלשונו: “\u2068something that nobody says any more\u2069”"),
 )
+"""Notes as earlier versions stored them, each with a part of what the pages show of it."""
 
 
-@pytest.mark.parametrize("note_text", OLD_NOTES)
-def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str) -> None:
+@pytest.mark.parametrize(("note_text", "shown"), sampled(OLD_NOTES))
+def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str, shown: str) -> None:
     place = make.setting("fall", players=1)
     Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[note_text])
     words = ALLOWED | PROTOCOL | {"name"}
@@ -174,20 +184,27 @@ def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str)
         "/admin/matches/league/fall/change/",
     ):
         assert untranslated(instructor(), written(), "GET", path, allowed=words) == []
+        assert shown in unescape(instructor().get(path).content.decode())
 
 
 @pytest.mark.parametrize(
     "why",
     [
-        "Fall has 1 of at least 2 players: wait until more have registered.",
         "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a registered one.",
         "Round 1 is still running (2 matches open): wait until it has ended.",
-        "Round 1 is still running (1 match open): wait until it has ended.",
-        "the site was not running at that time",
         "a refusal of another version",
+        *(
+            pytest.param(why, marks=pytest.mark.exhaustive)
+            for why in (
+                "Fall has 1 of at least 2 players: wait until more have registered.",
+                "Round 1 is still running (1 match open): wait until it has ended.",
+                "the site was not running at that time",
+                "the site was not running at that time, or no referee was there in the ten minutes after it",
+            )
+        ),
     ],
 )
-def test_why_a_planned_start_was_refused_is_told_in_hebrew(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.setting("fall", players=1)
     at = timezone.now() + timedelta(hours=1)
     planned.plan_start(league_id="fall", at=at, all_rounds=False, now=timezone.now())
@@ -199,17 +216,28 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew(why: str, monkeypatch
     planned.begin_due(at)
     assert place.events()[-1] == "start_failed"
     assert untranslated(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
+    page = instructor().get("/admin/matches/league/fall/change/").content.decode()
+    assert re.search("ההתחלה שתוכננה ל-.* לא בוצעה: [\\w:]", page)
 
 
-@pytest.mark.parametrize("state", ["SUSPENDED", "SHUTDOWN", "ACTIVE"])
-@pytest.mark.parametrize("problem", ["no answer in R1M1", str(note(Code.NOBODY_LISTENS)), "it says something else"])
-def test_why_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, problem: str) -> None:
+@pytest.mark.parametrize(
+    ("problem", "state"),
+    sampled(
+        product(
+            ["no answer in R1M1", str(note(Code.NOBODY_LISTENS)), "it says something else"],
+            ["SUSPENDED", "SHUTDOWN", "ACTIVE"],
+        ),
+        every=2,
+    ),
+)
+def test_that_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, problem: str) -> None:
     place = make.playing("fall", players=2)
     member = place.players[0]
     Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, check_wanted=False)
     owner = reader()
     owner.post("/leagues/fall/mine/", {"secret": member.token})
     assert untranslated(owner, written(), "GET", "/leagues/fall/mine/") == []
+    assert "הסוכן לא ענה" in owner.get("/leagues/fall/mine/").content.decode()
 
 
 # Refusals of forms ----------------------------------------------------------------------------------
@@ -233,9 +261,11 @@ def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]
     assert untranslated(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
 
 
-@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "http://127.0.0.1:1/", "http://127.0.0.1:8101\\x"])
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "gopher://127.0.0.1/", "http://127.0.0.1:8101\\x"])
 def test_an_address_that_cannot_be_checked_is_refused_in_hebrew(endpoint: str) -> None:
-    assert untranslated(reader(), [endpoint], "POST", "/check", {"endpoint": endpoint, "role": "player"}) == []
+    form = {"endpoint": endpoint, "role": "player"}
+    assert reader().post("/check", form).status_code == 422
+    assert untranslated(reader(), [*written(), endpoint], "POST", "/check", form) == []
 
 
 # Error pages ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The picture for previews: a PNG of the right size, and no text that the font cannot draw."""
+"""The picture for previews: a PNG of the right size, and no text that cannot be drawn."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_picture_is_a_png_of_the_size_of_previews(names: tuple[str, ...]) -> N
         "",
     ],
 )
-def test_a_name_that_the_font_lacks_is_replaced_by_the_id(name: str) -> None:
+def test_a_name_that_cannot_be_drawn_is_replaced_by_the_id(name: str) -> None:
     assert drawable(Text(name, "P07")) == "P07"
 
 

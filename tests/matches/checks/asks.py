@@ -28,7 +28,7 @@ def ask(endpoint: str = URL, caller: Caller = LOCAL, **how: Any) -> Check:
 
 
 def fill(number: int, *machines: str, asked_by: str = "192.0.2.99", now: datetime = NOW, **how: Any) -> None:
-    """Have so many checks wait, of other ports on these machines in turn."""
+    """Make so many checks of these machines in turn, each of another port from 20000 on; they wait by default."""
     places = itertools.islice(itertools.cycle(machines), number)
     checks = [
         Check(address=f"{machine}|{port}", asked_by=asked_by, due_at=now, created_at=now, **how)

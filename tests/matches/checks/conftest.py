@@ -1,4 +1,4 @@
-"""The database thread of a running event loop, for tests of the code that runs checks."""
+"""For tests of the code that runs checks: what host names lead to, and a database thread beside an event loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def db_thread(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     monkeypatch.setattr(notify, "push", push_and_wake)
     yield agents
     subscription = hubs.hub._subscription
-    # Redis's client may swallow a cancellation, sometimes each of them: wait at most eight seconds for its end.
+    # Redis's client may swallow one cancellation or all of them: cancel eight times, and wait a second after each.
     for _ in range(8):
         if subscription is None or subscription.done():
             break

@@ -1,4 +1,4 @@
-"""Who may have which agent checked, and the checks that a league demands."""
+"""Who may have which agent checked, and the check that is queued then."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ def test_localhost_of_a_remote_caller_is_replaced_with_a_note() -> None:
         ("http://198.51.100.4:8101/mcp", REMOTE),
         ("http://127.0.0.2:8101/mcp", LOCAL),
         ("http://example.org/mcp", REMOTE),
+        # Behind an unknown proxy all callers have the proxy's address.
         ("http://127.0.0.1:8101/mcp", Caller("127.0.0.1", direct=False)),
         ("http://192.0.2.7:8101/mcp", Caller("192.0.2.7", direct=False)),
     ],
 )
-def test_another_address_needs_a_token(endpoint: str, caller: Caller) -> None:
+def test_an_address_that_may_be_another_machines_needs_a_token(endpoint: str, caller: Caller) -> None:
     with pytest.raises(NotAllowed):
         ask(endpoint, caller)
     assert Check.objects.count() == 0
@@ -63,6 +64,14 @@ def test_a_token_allows_the_check_of_its_own_agent_only() -> None:
         with pytest.raises(NotAllowed, match=sentence):
             ask("http://198.51.100.5:8101/mcp", REMOTE, token=token)
     assert Check.objects.count() == 0
+    assert ask("http://198.51.100.4:8101/mcp", REMOTE, token=member.token).agent == member.agent
+
+
+def test_checks_that_the_instructor_asked_for_do_not_count_against_the_agents_student() -> None:
+    make.open_league("fall")
+    member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
+    fill(asking.MAX_CHECKS_PER_MINUTE, "198.51.100.4", asked_by="instructor", agent=member.agent, state="FAILED")
+    assert ask("", REMOTE, token=member.token).agent_id == member.agent.pk
 
 
 def test_a_league_token_does_not_allow_a_check() -> None:

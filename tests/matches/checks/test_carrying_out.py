@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.testing import WebsocketCommunicator
+from django.db import OperationalError
 from django.utils import timezone
 
 from agents_registry.addresses.callers import Caller
@@ -21,7 +23,7 @@ from league_sdk.transport.client import Client
 from leaguesite.asgi import application
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.checks import asking, taking, tending
+from matches.checks import asking, relaying, taking, tending
 from matches.checks.performing import OnClause
 from matches.checks.report import FRAGMENTS
 from matches.checks.taking import Job
@@ -100,7 +102,7 @@ async def test_a_registered_agent_is_checked_with_its_identity(db_thread: Agents
 
 
 @pytest.mark.parametrize("meanwhile", [None, "registers again", "dials out", "moves"])
-async def test_what_a_check_learned_is_stored_if_the_agent_is_still_called_there(
+async def test_what_a_check_learned_is_stored_unless_the_agent_has_changed_meanwhile(
     db_thread: Agents, meanwhile: str | None
 ) -> None:
     def change_agent() -> None:
@@ -110,7 +112,7 @@ async def test_what_a_check_learned_is_stored_if_the_agent_is_still_called_there
         elif meanwhile == "dials out":
             Agent.objects.filter(pk=player.pk).update(line="", line_seen_at=timezone.now() - timedelta(minutes=5))
         elif meanwhile == "moves":
-            Agent.objects.filter(pk=player.pk).update(endpoint_key="127.0.0.1|8199|/mcp")
+            Agent.objects.filter(pk=player.pk).update(endpoint_key="127.0.0.1|8199/mcp?")
 
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         await db_thread.in_db(change_agent)
@@ -230,6 +232,35 @@ async def test_a_failed_look_for_checks_is_retried(db_thread: Agents) -> None:
         await db_thread.until_in_db(lambda: state(check) == "DONE")
 
 
+async def test_a_look_that_fails_loses_no_answer_of_a_player_under_check(db_thread: Agents) -> None:
+    listening, received, fails = asyncio.Event(), list[str](), False
+
+    def receive(message_type: str, message: Any) -> None:
+        received.append(message_type)
+        db_thread.news.set()
+
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
+        job.on_posts(receive)
+        listening.set()
+        await asyncio.Event().wait()
+        raise AssertionError("never")
+
+    async def in_thread(work: Callable[[], Any]) -> Any:
+        if fails and work.__name__ == "jobs":
+            raise OperationalError("database is locked")
+        return await db_thread.in_db(work)
+
+    place = await db_thread.in_db(lambda: make.setting(players=2))
+    await db_thread.in_db(new_check)
+    message = {"match_id": "R123456M1", "accept": True}
+    async with checker_running(db_thread, runner, look_interval_s=0.01, in_thread=in_thread):
+        await listening.wait()
+        fails = True
+        answer = {"player": place.players[0].agent, "message_type": "GAME_JOIN_ACK", "match_id": message["match_id"]}
+        assert await db_thread.in_db(lambda: relaying.relay_answer(**answer, message=message))
+        await db_thread.until(lambda: received == ["GAME_JOIN_ACK"])
+
+
 async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(db_thread: Agents) -> None:
     """Only a check of a registration is interrupted: the agent ends the simulated match and plays the real one."""
     stopped: list[bool] = []
@@ -242,13 +273,13 @@ async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(db_
 
     place = await db_thread.in_db(lambda: make.setting(players=2))
 
-    def registered() -> Check:
+    def queue_check() -> Check:
         agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
         check = tending.after_registration(agent=agent, now=timezone.now() - timedelta(seconds=10))
         assert check is not None
         return check
 
-    check = await db_thread.in_db(registered)
+    check = await db_thread.in_db(queue_check)
     async with checker_running(db_thread, runner, look_interval_s=0.01):
         await db_thread.until_in_db(lambda: state(check) == "RUNNING")
         await db_thread.in_db(lambda: lifecycle.start_league(league_id="fall"))

@@ -9,7 +9,6 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from agents_registry.models import Agent, AgentToken, RosterEntry
-from agents_registry.rosters import roster
 from matches.checks import asking, practising, relaying, runs, taking
 from matches.league import lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid
@@ -224,7 +223,7 @@ def test_a_practice_match_that_gave_way_three_times_fails() -> None:
         assert claimed_ids() == [practice.pk]
         runs.yield_to_match(check_id=practice.pk, run=run)
     stored = Check.practices.get()
-    assert (stored.state, stored.problem) == ("FAILED", "What the league asks of the agent came first, three times.")
+    assert (stored.state, stored.problem) == ("FAILED", "A match or a check of the agent came first, three times.")
 
 
 def test_a_practice_match_gives_way_to_a_check_of_its_address_and_starts_after_it() -> None:
@@ -276,14 +275,14 @@ def test_at_an_address_that_two_agents_name_an_agent_has_to_show_its_token() -> 
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "COMPLETED"])
-def test_a_program_of_another_league_is_not_played_with_in_a_thiefs_name(state: str) -> None:
+def test_at_the_address_of_another_leagues_agent_an_agent_has_to_show_its_token(state: str) -> None:
     rival = make.setting(players=2).players[0].agent
     League.objects.filter(pk="fall").update(state=state)
     make.open_league("next")
     practise(make.join("Thief", "next", port=8101).agent)
     [job] = taking.take(now=NOW)
     assert (job.endpoint, job.league_id, len(job.shown_by)) == (rival.endpoint, "next", 1)
-    # No round is announced to that program either: there is none.
+    # So no round is announced to that program, whose own league may be running.
     assert job.in_play
 
 
@@ -327,4 +326,3 @@ def test_a_practice_match_changes_no_readiness_and_is_not_listed_among_checks() 
     assert readiness.readiness([agent]) == before
     assert not Check.objects.exists()
     assert not list(agent.checks.all())
-    assert roster.exists("fall") is False

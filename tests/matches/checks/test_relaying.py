@@ -95,7 +95,8 @@ def test_an_agent_that_only_names_an_address_has_to_name_the_match(client: Clien
     assert job.own_tokens == {tokens.digest(place.players[0].token)}
     post(client, place.players[0].token, match_id=None)
     assert answers_for(job) == [(job.check_id, "GAME_JOIN_ACK")]
-    # Readiness belongs to the address: the program there may be registered more than once.
+    # An answer that names its match counts with the token of any agent at the address: a program may be registered
+    # more than once.
     assert job.tokens == {tokens.digest(player.token) for player in place.players}
     for player in place.players:
         post(client, player.token)

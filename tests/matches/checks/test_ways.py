@@ -50,7 +50,7 @@ def test_an_agent_without_an_address_is_checked_over_its_line_even_if_none_is_op
     for seconds, way in ((0, "websocket"), (1, "inbox")):
         check = queue(ada.agent, seconds)
         if way == "inbox":
-            hub.forget(after_s=0.0)
+            hub.forget_old(after_s=0.0)
             [job] = take(seconds)
         else:
             with hub.line(ada.agent.pk, way, token="t"):
@@ -84,8 +84,8 @@ def test_an_agent_with_address_and_line_is_checked_by_the_way_that_its_league_wo
         [job] = take()
         assert (job.agent, job.pinned) == (ada.pk, ())
         # The process stops: the check waits again, and the line is gone.
-        runs.give_back([(job.check_id, job.run)])
-    hub.forget(after_s=0.0)
+        runs.return_to_queue([(job.check_id, job.run)])
+    hub.forget_old(after_s=0.0)
     [job] = take()
     check.refresh_from_db()
     assert (job.agent, job.endpoint, check.way, check.endpoint_key) == (None, ada.endpoint, "", ada.endpoint_key)
@@ -196,7 +196,7 @@ def test_a_match_comes_before_the_check_of_its_player() -> None:
     assert taking.overtaken([job]) == set()
     lifecycle.start_league(league_id="fall")
     assert taking.overtaken([job]) == {early.pk}
-    runs.give_back([(job.check_id, job.run)])
+    runs.return_to_queue([(job.check_id, job.run)])
     assert take(20) == []
 
 

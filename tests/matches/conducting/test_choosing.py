@@ -1,4 +1,4 @@
-"""Which matches may begin at the same time: an address at which no agent was found delays no other agent."""
+"""Which matches may begin at the same time: agents with lines do not share an address at which no agent was found."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_agents_without_a_line_are_called_at_their_address_one_at_a_time() -> No
     assert len(make.look().starts) == 1
 
 
-def test_an_agent_plays_one_match_at_a_time_over_its_line(lines: ExitStack) -> None:
+def test_players_of_one_league_at_one_address_play_at_the_same_time_over_their_lines(lines: ExitStack) -> None:
     make.hire(port=8001)
     make.open_league("fall")
     players = [make.join(f"P{number}", "fall", port=8101).agent for number in range(4)]

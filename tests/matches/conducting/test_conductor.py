@@ -117,10 +117,11 @@ async def test_start_match_for_a_referee_of_the_site_has_these_fields(agents: Ag
         "game_type": "even_odd",
         # A referee of the site seals verdicts, so it gets the seed of the draw; players get only the commitment.
         "seals": True,
+        # It grows when a correction has the match played again.
         "play": 1,
         "draw_seed": match.draw_seed,
         "draw_commitment": commitment(bytes.fromhex(match.draw_seed)),
-        # The whole policy, and without the ports at which referees of the site listen.
+        # The whole policy; it also refuses the ports at which referees of the site listen.
         "endpoint_policy": endpoint_policy([agents.port]).to_params(),
     }
     assert body["params"]["auth_token"] == credentials.league_token(league.referees[0].agent)
@@ -157,10 +158,12 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
     ("answer", "counted"),
     [
         ({"error": "Unknown method"}, 1),
-        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E001"}}}, 1),
+        pytest.param(
+            {"error": {"code": -32001, "message": "…", "data": {"error_code": "E001"}}}, 1, marks=pytest.mark.exhaustive
+        ),
         # E012: the referee has registered again meanwhile, so the match is not to blame.
         ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, 0),
-        ({"result": {"accepted": False}}, 0),
+        pytest.param({"result": {"accepted": False}}, 0, marks=pytest.mark.exhaustive),
         ("no port", 0),
     ],
 )
@@ -262,7 +265,7 @@ async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> 
         await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
         await agents.until(lambda: agents.types("P02")[-1:] == ["LEAGUE_COMPLETED"])
         for _ in range(5):
-            # Each look sees P01's messages still pending.
+            # Each look sees P01's messages still pending; ``news`` is also set when a look has ended.
             agents.news.clear()
             nudge()
             await agents.news.wait()
@@ -318,7 +321,7 @@ async def test_a_plan_from_before_a_long_stop_is_made_again(agents: Agents, monk
     assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
 
 
-async def test_an_agent_is_not_pinged_while_a_message_is_being_sent_to_it(
+async def test_an_agent_is_not_pinged_by_a_look_that_sends_it_a_message(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the end of the ping would free the agent while a broadcast is still being sent to it."""
@@ -329,7 +332,7 @@ async def test_an_agent_is_not_pinged_while_a_message_is_being_sent_to_it(
     assert (league.players[0].agent.pk in plan.parcels, plan.pings) == (True, [])
 
 
-async def test_the_next_look_inspect_what_a_failed_look_left_undone(
+async def test_the_next_look_does_what_a_failed_look_left_undone(
     agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_down, failures = Outcomes.write_down, []

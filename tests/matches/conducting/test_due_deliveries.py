@@ -1,7 +1,7 @@
 """Reports, acknowledgements and registrations in any order, any number of times: the league's state is the model's.
 
-Every message of an agent goes through the real endpoint, as bytes, and is kept: it may come again, byte for byte, at
-any later time. Between messages time passes, the conductor looks, and the instructor acts.
+Every message of an agent goes as bytes through the league manager's real dispatcher, and is kept: it may come again,
+byte for byte, at any later time. Between messages time passes, the conductor looks, and the instructor acts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.matches.deliveries.steps_referees import RefereesReport
 
 
 class Deliveries(AgentsCome, RefereesReport, InstructorActs):
-    """One league of at most five players, and the site's referees."""
+    """One league of at most five players, the lobby, and referees with and without the site's key."""
 
     @initialize(
         players=st.sampled_from([4, 2, 5, 3]),
@@ -54,7 +54,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         for number, name in enumerate(("Ada", "Bo", "Cy", "Di", "Eve")[:players], start=1):
             # The fourth has the address of the first: they are never in two matches at once.
             self.player(name, f"10.0.0.{1 if number == 4 else number}", None, None, None, "fall", 1)
-        # In one example of six registration stays open.
+        # In some examples registration stays open.
         if still_open != 5:
             self.start()
             self.pass_time(2)
@@ -63,7 +63,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
     @precondition(lambda self: self.sent)
     @rule(back=st.integers(1, 200), times=TIMES)
     def again(self, back: int, times: int) -> None:
-        """Any earlier message comes once more, byte for byte, however late."""
+        """Any earlier message comes again, byte for byte, however late, up to three times."""
         self.deliver(self.sent[-1 - back % len(self.sent)], times)
 
     @precondition(lambda self: self.world.outbox)
@@ -116,7 +116,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
 
     @rule(outcomes=st.lists(OUTCOMES, min_size=1, max_size=2))
     def a_round_goes_by(self, outcomes: list[str]) -> None:
-        """All that can be played now is played and reported, so that leagues end and players become silent."""
+        """Every match in play is reported, so that leagues end and players become silent."""
         self.go_on()
         for number in range(len(self.playing())):
             self.report_now(0, outcomes[number % len(outcomes)], 1)
@@ -143,5 +143,5 @@ def test_the_league_equals_its_model_after_messages_in_any_order() -> None:
 def test_the_league_equals_its_model_after_ten_thousand_messages(
     record_property: Callable[[str, object], None],
 ) -> None:
-    record_property("deliveries", sent := run_examples(long_count(220)))
+    record_property("deliveries", sent := run_examples(long_count(250)))
     assert sent >= long_count(10_000)

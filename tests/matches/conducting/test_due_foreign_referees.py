@@ -21,6 +21,7 @@ from tests.e2e.site import free_port
 from tests.matches.agent_server import OK, Agents
 from tests.matches.conftest import conducting
 from tests.matches.league.test_reporting import report_without_attempt
+from tests.sizes import sampled
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("hunts_without_pauses")]
 
@@ -59,7 +60,7 @@ def spoken(who: make.Member) -> dict[str, str]:
 # Starting -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", starts.METHODS)
+@pytest.mark.parametrize("method", sampled(starts.METHODS, every=3))
 async def test_every_spelling_of_the_start_is_tried_and_remembered(agents: Agents, method: str) -> None:
     agents.answers["REF01"] = understands("notify_round", method)
     league = await agents.in_db(lambda: make_league(agents, players=4, auto_advance=True))
@@ -81,7 +82,7 @@ async def test_every_spelling_of_the_start_is_tried_and_remembered(agents: Agent
     "otherwise",
     [
         UNKNOWN,
-        {"error": "Unknown method"},
+        pytest.param({"error": "Unknown method"}, marks=pytest.mark.exhaustive),
         404,
         *(
             pytest.param(variant, marks=pytest.mark.long)
@@ -201,7 +202,7 @@ async def test_a_referee_that_takes_only_the_announcement_is_started_by_it(agent
     assert methods_of(agents) == [*before, "notify_round"]
 
 
-async def test_a_match_that_another_referee_did_not_take_is_announced_by_itself(agents: Agents) -> None:
+async def test_a_match_that_another_referee_did_not_take_is_announced_alone(agents: Agents) -> None:
     agents.answers["REF01"] = understands("notify_round")
     league = await agents.in_db(lambda: make_league(agents, players=4, of_site=1))
     known = {"ROUND_ANNOUNCEMENT": "canonical", "START_MATCH": "announcement"}
@@ -228,7 +229,11 @@ async def test_a_match_that_another_referee_did_not_take_is_announced_by_itself(
     ("answer", "counted"),
     [
         (understands(), 1),
-        (lambda body: {"jsonrpc": "2.0", "error": {"code": -32001, "message": "no room"}, "id": 1}, 1),
+        pytest.param(
+            lambda body: {"jsonrpc": "2.0", "error": {"code": -32001, "message": "no room"}, "id": 1},
+            1,
+            marks=pytest.mark.exhaustive,
+        ),
         (lambda body: {"jsonrpc": "2.0", "result": {"accepted": False, "reason": "busy"}, "id": 1}, 0),
         ("no port", 0),
     ],
@@ -263,6 +268,18 @@ async def test_a_referee_that_answers_only_after_the_match_keeps_the_match() -> 
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True)
 
     tries = tuple(outgoing.Try(f"canonical:{method}", method.encode(), 1) for method in starts.METHODS)
-    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=tries, foreign=True)
+    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=tries, sends_progress=False)
     assert await sending.send_starts(Slow(), [start], limit_s=10) == [sending.StartResult()]
     assert bodies == [b"start_match"]
+
+
+async def test_a_referee_that_was_not_connected_to_in_time_has_not_taken_the_match() -> None:
+    class Unreachable:
+        async def post(self, url: str, message: bytes, *, limit_s: float) -> Any:
+            raise TimedOut("no connection within 1 s", connected=False)
+
+    start = outgoing.Start(
+        1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=(outgoing.Try("", b"", 1),), sends_progress=False
+    )
+    [result] = await sending.send_starts(Unreachable(), [start], limit_s=10)
+    assert (result.problem, result.refused) == ("no connection within 1 s", False)

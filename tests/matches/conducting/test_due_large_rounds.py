@@ -1,4 +1,4 @@
-"""Rounds of hundreds of matches: a look reads only some of the waiting matches, and nobody waits longer for that."""
+"""Rounds with more matches than a look reads at first, and what must stay cheap however many matches there are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
-from matches.conducting import choosing, due
-from matches.league import lifecycle, making
+from agents_registry.registering import registration
+from matches.conducting import choosing, due, outgoing
+from matches.league import lifecycle, making, outbox
 from matches.models import Delivery, Match
 from matches.view import queries, sight, summaries
 from tests import factories as make
@@ -129,3 +130,19 @@ def test_the_standings_that_a_player_is_told_of_itself_are_its_line_of_the_table
     assert {player: tuple(line[name] for name in ("wins", "losses", "draws")) for player, line in own.items()} == {
         player: lines[player] for player in ("P01", "P03")
     }
+
+
+@pytest.mark.parametrize(("site_key", "sends_progress", "calls"), [(True, True, 1), (True, False, 3), (False, True, 3)])
+def test_only_a_referee_of_the_site_that_sends_progress_takes_several_starts_in_one_call(
+    site_key: bool, sends_progress: bool, calls: int
+) -> None:
+    judge = make.hire("Judge", port=8001, room=4, trusted=site_key, progress=sends_progress).fresh()
+    registration.trust(agent_ids=[judge.pk], trusted=True)
+    assert (judge.site_key, judge.sends_progress) == (site_key, sends_progress)
+    make.open_league("fall")
+    make.crowd("fall", 6)
+    lifecycle.start_league(league_id="fall")
+    outbox.settle([(pk, "") for pk in Delivery.objects.values_list("pk", flat=True)])
+    make.open_current("fall")
+    starts = make.look().starts
+    assert (len(starts), len(outgoing.in_calls(starts))) == (3, calls)

@@ -9,6 +9,7 @@ import pytest
 
 from agents_registry.addresses.endpoints import endpoint_policy
 from agents_registry.models import Agent
+from agents_registry.registering import registration
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
@@ -22,6 +23,7 @@ from matches.models import Delivery, League
 from tests import factories as make
 from tests.matches.agent_server import OK, Agents
 from tests.matches.conftest import conducting, look_by
+from tests.matches.inbox.stalling import stalled_site
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,17 +78,17 @@ def is_settled() -> bool:
 
 async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a conductor waits for its second try, a newer table may be queued, or even sent by another conductor."""
-    failed, look = Counter[str](), due.look
+    tries, look = Counter[str](), due.look
 
     class Refusing(Client):
         async def post(self, url: str, *args: Any, **more: Any) -> Any:
-            failed[url] += 1
-            if failed[url] == 1:
+            tries[url] += 1
+            if tries[url] == 1:
                 raise NotReached("no connection", connected=False)
             return await super().post(url, *args, **more)
 
     def look_after_newer_table(**how: Any) -> due.Plan:
-        if failed and Delivery.objects.count() == 1:
+        if tries and Delivery.objects.count() == 1:
             queue_table("conv-new")
         return look(**how)
 
@@ -166,6 +168,41 @@ async def test_a_player_that_has_a_table_and_says_nothing_is_not_told_again(
     assert [state for state, _ in await agents.in_db(states)] == ["FAILED"]
 
 
+async def test_a_table_is_sent_again_for_as_long_as_a_process_of_the_site_stands_still(
+    agents: Agents, offers: Counter[int]
+) -> None:
+    player = await agents.in_db(dialling_player)
+    await agents.in_db(lambda: queue_table("conv-table"))
+    with stalled_site() as site:
+        async with conducting(patience=Patience(retry_s=0, line_s=0)):
+            await agents.until(lambda: offers[player.pk] > 4)
+            assert await agents.in_db(states) == [("PENDING", "")]
+            site.stalls, offers[player.pk] = False, 0
+            await agents.until_in_db(is_settled)
+    # The try that was going on then may be the first of the two that count.
+    assert offers[player.pk] <= 2
+    assert [state for state, _ in await agents.in_db(states)] == ["FAILED"]
+
+
+async def test_a_ping_says_nothing_of_an_agent_while_a_process_of_the_site_stands_still(
+    agents: Agents, offers: Counter[int]
+) -> None:
+    player = await agents.in_db(dialling_player)
+    await agents.in_db(lambda: registration.want_ping(agent_ids=[player.pk]))
+
+    def state() -> tuple[bool, str]:
+        now = Agent.objects.get(pk=player.pk)
+        return now.check_wanted, now.problem
+
+    with stalled_site() as site:
+        async with conducting(patience=Patience(ping_s=LIMIT_S)):
+            await agents.until(lambda: offers[player.pk] > 2)
+            assert await agents.in_db(state) == (True, "")
+            site.stalls = False
+            await agents.until_in_db(lambda: not state()[0])
+    assert (await agents.in_db(state))[1]
+
+
 @pytest.mark.parametrize(
     ("had_a_line", "patience_s"), [(False, Patience().line_s), (True, 0.0)], ids=["no line", "for too long"]
 )
@@ -193,7 +230,7 @@ async def test_the_lease_of_a_late_start_is_renewed_once() -> None:
         renewed.append(start.match_pk)
         return start, float("-inf")
 
-    starts = [Start(number, 1, 1, "http://127.0.0.1:9/mcp", 2.0, 8.0, b"{}", of_site=True) for number in (1, 2)]
+    starts = [Start(number, 1, 1, "http://127.0.0.1:9/mcp", 2.0, 8.0, b"{}", takes_several=True) for number in (1, 2)]
     sending = sender.Sender(Client(agent_type="league_manager", policy=endpoint_policy()), in_thread, Waker())
     sending.send(due.Plan(starts=starts, made_at=float("-inf")))
     await sending.finish(5.0)

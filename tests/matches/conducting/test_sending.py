@@ -1,8 +1,9 @@
-"""Messages that need more than one try until they are delivered (ruling, sections 3, 6 and 10)."""
+"""Starts and broadcasts: their tries, outcomes, headers and ids (ruling, sections 3, 6 and 10)."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from league_sdk.dialects.hunt import Hunt, Memory
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Broken, NotReached, Reply, TimedOut
+from league_sdk.transport.relayed import league_away
 from matches.conducting import outgoing, sending
-from matches.conducting.outgoing import Start
-from matches.conducting.parcels import Parcel
+from matches.conducting.outgoing import Start, Try
+from matches.conducting.parcels import Parcel, rpc_id_of
 
 URL = "http://127.0.0.1:8001/mcp"
 ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1, "matches": []}
@@ -77,6 +79,9 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
         (SILENT, False, True),
         # The referee may have too many connections at this moment.
         (TimedOut("no connection within 2 s", connected=False), False, True),
+        # Over its line, while a process of the site stood still.
+        (league_away(connected=False), False, True),
+        (league_away(connected=True), False, True),
         # A proxy may have passed the start on before it timed out.
         (Reply(504, "<html>Gateway Time-out</html>", "", 0.0), False, True),
         (Reply(200, None, "it is empty", 0.0), False, True),
@@ -86,12 +91,23 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
         (rpc_reply(result={"accepted": True}), True, False),
     ],
 )
-async def test_a_start_is_in_doubt_until_the_referee_has_answered(
+async def test_a_start_that_may_have_arrived_is_in_doubt_until_the_referee_has_answered(
     end: Exception | Reply, sent_before: bool, in_doubt: bool
 ) -> None:
     start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", sent_before=sent_before)
     [offered] = await sending.send_starts(Scripted(end), [start], limit_s=2.0)  # type: ignore[arg-type]
     assert offered.in_doubt == in_doubt
+
+
+@pytest.mark.parametrize(
+    ("end", "is_taken"), [(SILENT, True), (league_away(connected=True), True), (league_away(connected=False), False)]
+)
+async def test_a_referee_that_plays_before_it_answers_has_taken_its_start(end: Exception, is_taken: bool) -> None:
+    first = Try("start_match", b"{}", 1)
+    start = Start(1, 1, 1, URL, 2.0, 8.0, b"{}", sends_progress=False, tries=(first,))
+    [offered] = await sending.send_starts(Scripted(end), [start], limit_s=2.0)  # type: ignore[arg-type]
+    assert (offered.problem == "") is is_taken
+    assert not offered.in_doubt
 
 
 def starts(count: int = 3, **more: Any) -> list[Start]:
@@ -125,7 +141,7 @@ async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() 
 
 
 @pytest.mark.parametrize(("end", "in_doubt"), [(NOT_REACHED, False), (CUT_OFF, True), (SILENT, True)])
-async def test_if_a_call_with_several_starts_fails_each_of_them_is_in_doubt_or_not(
+async def test_if_a_call_with_several_starts_fails_all_of_them_are_in_doubt_or_none(
     end: Exception, in_doubt: bool
 ) -> None:
     offered = await sending.send_starts(Scripted(end), starts(), limit_s=2.0)  # type: ignore[arg-type]
@@ -152,11 +168,11 @@ async def test_without_an_answer_for_each_match_each_start_is_sent_alone(answer:
 
 
 def test_starts_go_in_one_call_by_referee_and_up_to_the_limit_of_a_body() -> None:
-    def start(number: int, referee: int, size: int = 10, *, limit_s: float = 2.0, of_site: bool = True) -> Start:
-        return Start(number, 1, referee, URL, limit_s, 8.0, b"x" * size, of_site=of_site)
+    def start(number: int, referee: int, size: int = 10, *, limit_s: float = 2.0, several: bool = True) -> Start:
+        return Start(number, 1, referee, URL, limit_s, 8.0, b"x" * size, takes_several=several)
 
     large = outgoing.MAX_STARTS_BYTES // 2 + 1
-    starts = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, of_site=False), start(5, 3, of_site=False)]
+    starts = [start(1, 1), start(2, 2), start(3, 1), start(4, 3, several=False), start(5, 3, several=False)]
     starts += [start(6, 2, large), start(7, 2, large), start(8, 2), start(9, 1, limit_s=0.05)]
     calls = [[one.match_pk for one in call] for call in outgoing.in_calls(starts)]
     assert calls == [[1, 3], [2, 6], [4], [5], [7, 8], [9]]
@@ -185,3 +201,11 @@ async def test_requests_to_referees_of_the_site_have_an_authorization_header(bea
     await sending.send_starts(client, [start], limit_s=2.0)  # type: ignore[arg-type]
     await sending.send_broadcast(client, Parcel(7, URL, b"", 10.0, bearer=bearer))  # type: ignore[arg-type]
     assert client.headers == [headers, headers]
+
+
+def test_the_ids_of_requests_do_not_tell_how_many_deliveries_lie_between_them() -> None:
+    """Behind a freeze they would tell that somebody gets no messages any more."""
+    ids = [rpc_id_of(number) for number in range(1, 101)]
+    assert ids == [rpc_id_of(number) for number in range(1, 101)]
+    assert len({later - earlier for earlier, later in pairwise(ids)}) > 90
+    assert all(one > 0 and one + 99 < 2**31 for one in ids)

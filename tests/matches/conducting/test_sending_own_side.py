@@ -1,4 +1,4 @@
-"""An attempt that fails on the referee's or the league's side is played again: every way to fail, and its reason."""
+"""Attempts that fail on the referee's or the league's side, and their reasons; matches of players shut down."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_match_that_fails_in_every_referee_is_held() -> None:
     assert results() == []
 
 
-def test_a_referee_that_hands_back_its_matches_and_leaves_loses_no_attempt() -> None:
+def test_matches_that_a_leaving_referee_hands_back_do_not_count_as_lost_attempts() -> None:
     place = make.playing(players=2)
     for _ in range(4):
         hand_back(place, why="")
@@ -98,10 +98,10 @@ def test_an_attempt_is_lost_if_its_referee_did_not_take_the_start(cause: Cause) 
     assert (place.states()["R1M1"], reasons_in_events()) == ("READY", [(cause, "no connection")])
 
 
-@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize("sends_progress", [False, True])
 @pytest.mark.parametrize("own_machine_failed", [False, True])
 async def test_a_start_that_fails_is_blamed_on_the_league_only_if_its_own_machine_failed(
-    foreign: bool, own_machine_failed: bool
+    sends_progress: bool, own_machine_failed: bool
 ) -> None:
     class Down:
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
@@ -110,7 +110,7 @@ async def test_a_start_that_fails_is_blamed_on_the_league_only_if_its_own_machin
             )
 
     tries = (Try("canonical:start_match", b"", 1),)
-    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", 1.0, 8.0, b"{}", tries, foreign=foreign)
+    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", 1.0, 8.0, b"{}", tries, sends_progress=sends_progress)
     [offered] = await sending.send_starts(Down(), [start], limit_s=1.0)  # type: ignore[arg-type]
     assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if own_machine_failed else "REFEREE")
 

@@ -9,6 +9,7 @@ import pytest
 
 from league_sdk.dialects.arguments import Argument
 from league_sdk.dialects.discovery import LIMIT_S
+from league_sdk.dialects.kept import IDLE_S
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.session import STATELESS_VERSION
 from league_sdk.dialects.tools import Tool
@@ -141,6 +142,35 @@ async def test_a_session_is_kept_for_the_next_broadcast_and_ended() -> None:
     assert player.deleted == ["s1"]
 
 
+class SlowPlayer(Player):
+    """A player that is an MCP server and takes, for a call of a tool, longer than a session may be idle."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda body: None)
+        self.answer = with_sessions(self)
+        self.seconds = 0.0
+        self.telling = Telling(self, now=lambda: self.seconds)  # type: ignore[arg-type]
+
+    async def post(self, url: str, body: Any, *, limit_s: float, headers: Any = None) -> Reply:
+        reply = await super().post(url, body, limit_s=limit_s, headers=headers)
+        if self.methods[-1] == "tools/call":
+            await self.pass_seconds(IDLE_S + 50)
+        return reply
+
+    async def pass_seconds(self, seconds: float) -> None:
+        self.seconds += seconds
+        await self.telling._sessions.end_idle()
+
+
+async def test_a_session_is_not_ended_during_a_broadcast_that_takes_long() -> None:
+    player = SlowPlayer()
+    found = await player.telling.tell(player, parcel(limit_s=IDLE_S + 200))
+    await player.telling.tell(player, parcel(found.learned, body=retold(Memory())[0], limit_s=IDLE_S + 200))
+    assert (player.methods[5:], player.deleted) == (["tools/call", "tools/call"], [])
+    await player.pass_seconds(IDLE_S)
+    assert player.deleted == ["s1"]
+
+
 async def test_a_server_that_loses_its_sessions_is_asked_for_its_tools_a_limited_number_of_times() -> None:
     player = Player(lambda body: None)
 
@@ -160,7 +190,7 @@ async def test_a_server_that_loses_its_sessions_is_asked_for_its_tools_a_limited
     assert player.methods == ["notify_round"]
 
 
-async def test_a_player_that_answers_discover_too_late_loses_this_broadcast_only() -> None:
+async def test_a_player_that_answers_discover_too_late_counts_as_no_mcp_server() -> None:
     def answer(body: dict[str, Any]) -> Any:
         return TimedOut("slow", connected=True) if body["method"] == "server/discover" else error(-32601, "no")
 

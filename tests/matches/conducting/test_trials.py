@@ -59,6 +59,7 @@ def agent(endpoint: str = "http://127.0.0.1:9/mcp", pk: int = 1, **how: Any) -> 
 
 
 def ask(of: Agent, message: dict[str, Any] | None = None, limit_s: float = 10) -> Trial:
+    """Ask for the first exchange of a match's first attempt to be sent again."""
     return trials.ask(
         agent=of, exchange="1.0", message=message or CALL, choice_field="parity_choice", limit_s=limit_s
     )  # fmt: skip
@@ -93,7 +94,7 @@ async def outcome(pk: int = 1) -> Trial:
     return trial
 
 
-def test_a_trial_has_new_ids_and_times_and_no_token() -> None:
+def test_a_trial_has_a_new_conversation_id_new_times_and_no_real_token() -> None:
     trial = ask(agent())
     message = dict(trial.message)
     assert message["conversation_id"].startswith("trial-") and message["conversation_id"] != CALL["conversation_id"]
@@ -293,6 +294,17 @@ def test_the_copy_that_another_version_of_the_site_stored_is_read(shared_cache: 
     shared_cache[name] = Json().dumps({**Json().loads(stored), "begun": 12.5})
     trials._trials.clear()
     assert trials.of(1) == trial
+
+
+@pytest.mark.parametrize("changes", [{"asked_at": "yesterday"}, {"state": "asleep"}, {"understanding": "guessed"}])
+def test_a_copy_that_this_version_cannot_read_is_no_trial(shared_cache: Cache, changes: dict[str, str]) -> None:
+    ask(agent())
+    [(name, stored)] = shared_cache.items()
+    shared_cache[name] = Json().dumps(Json().loads(stored) | changes)
+    trials._trials.clear()
+    assert trials.of(1) is None
+    shared_cache[name] = Json().dumps({})
+    assert trials.of(1) is None
 
 
 async def test_a_trial_goes_over_the_line_of_an_agent_that_dials_out() -> None:

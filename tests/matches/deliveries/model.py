@@ -1,6 +1,6 @@
 """A league as it should be after any messages in any order: who is who, which attempt is played, which result counts.
 
-The model is small and pure: it follows the ruling (sections 5, 7, 8, 10) and uses none of the league's code. Each base
+The model is small and pure: it follows the ruling (sections 5 to 10) and uses none of the league's code. Each base
 class has its subject.
 """
 

@@ -1,4 +1,4 @@
-"""The model: who comes into the league or the lobby, as whom, and which tokens are valid (ruling, section 5)."""
+"""The model: who comes into the league or the lobby, as whom, and which tokens are valid (ruling, sections 5, 8, 9)."""
 
 from __future__ import annotations
 

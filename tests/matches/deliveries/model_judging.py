@@ -122,13 +122,13 @@ class Judging(ModelState):
             game.lease = self.now + full_lease_s
         game.step = max(game.step, step)
 
-    def not_taken(self, match_id: str, attempt: int, *, answered: bool) -> None:
+    def not_taken(self, match_id: str, attempt: int, *, refused: bool) -> None:
         """A start_match failed: the referee refused it, or was not reached."""
         game = self.games[match_id]
         judge = self.referee(game.referee)
         if is_on(game) and game.attempt == attempt and judge is not None:
             judge.suspended = True
-            self.lose(game, counts=answered)
+            self.lose(game, counts=refused)
 
     def answer(self, token: str | None, match_id: str | None) -> str:
         """A player's answer that came to the league manager instead of its referee."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MAX_LOST, MAX_PLAYERS, MAX_TOKENS, MAX_RELAYED_ANSWERS, WAIT_S = 8, 16, 3, 5, 16, 4, 2
-"""Limits of the league; a referee that was silent for SILENT_S gets no match, and a round waits WAIT_S for its
-announcements to be delivered."""
+"""Limits of the league; a referee that reports progress and was silent for longer than SILENT_S gets no match, and a
+round waits WAIT_S for its announcements to be delivered."""
 SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
 """After so many silences in a row a player is suspended, or shut down."""
 CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
@@ -54,7 +54,12 @@ class Who:
 
 @dataclass
 class Game:
-    """One match; ``step`` is the last of :data:`STEPS` that was reported, ``held`` when it was held or corrected."""
+    """One match.
+
+    Attributes:
+        held: when it last lost an attempt or was corrected.
+        step: the last of :data:`STEPS` that was reported, as its index.
+    """
 
     players: tuple[str, str]
     round: int

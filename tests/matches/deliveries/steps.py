@@ -1,4 +1,4 @@
-"""What the steps share: messages through the real endpoint, and the comparison of the league with its model."""
+"""What the steps share: messages through the real dispatcher, and the comparison of the league with its model."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ CALLERS = st.none() | st.just("10.0.0.99")
 PICKS = st.integers(0, 50)
 TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
-"""The difference to the current attempt; None leaves the attempt out of the message."""
+"""The difference to the current attempt; None sends null as the attempt."""
 OUTCOMES = st.sampled_from(
-    ["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "nobody came", "B", "stranger"]
+    ["A", "B", "draw", "cancelled", "A, B unusable", "A, B silent", "both silent", "nobody came", "B", "stranger"]
 )
 SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
 STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
@@ -54,7 +54,11 @@ class Sent:
 
 
 class Compared(RolledBack):
-    """One league, and the model of it; ``count`` is the number of messages in all examples."""
+    """One league, and the model of it.
+
+    Attributes:
+        count: how many messages came in all examples, and how many deliveries and starts had an outcome.
+    """
 
     count = 0
     world: World
@@ -88,7 +92,8 @@ class Compared(RolledBack):
             expected, actual = sent.expect(), kind_of(reply)
             assert actual == expected
             if isinstance(actual, str) and actual.startswith(("REJECTED", "E0")):
-                # Before a player with too many undelivered answers is refused (E002), its delivered ones are deleted.
+                # A player's delivered answers are deleted before another is refused, as too many wait for delivery
+                # (E002): the refusal rolls that back.
                 assert not writes.seen or (actual, "DELETE") == ("E002", writes.seen[0][:6])
             if actual == "ACCEPTED" and "auth_token" in reply["result"]:
                 self.world.add_token(reply["result"]["auth_token"])
@@ -99,7 +104,7 @@ class Compared(RolledBack):
     def message(self, method: str, params: dict[str, Any], caller: str, expect: Callable[[], Any], times: int) -> None:
         self.deliver(Sent(json.dumps(wire.request(method, params)).encode(), caller, expect), times)
 
-    def signed(self, token: str | None, sender: str, message_type: str, **fields: Any) -> dict[str, Any]:
+    def message_from(self, token: str | None, sender: str, message_type: str, **fields: Any) -> dict[str, Any]:
         return {
             "protocol": "league.v2",
             "message_type": message_type,
@@ -161,7 +166,7 @@ class Compared(RolledBack):
 
     def matches_are_the_models(self) -> None:
         league = League.objects.get()
-        assert (league.state, league.paused) in [(self.world.state, self.world.paused), ("SCHEDULED", False)]
+        assert (league.state, league.paused) == (self.world.state, self.world.paused)
         rounds = list(Round.objects.order_by("number").values_list("state", flat=True))
         assert rounds == self.world.rounds
         actual = {
@@ -186,7 +191,10 @@ class Compared(RolledBack):
         assert Event.objects.filter(kind="match_finished").count() == self.world.counted
 
     def outbox_is_the_models(self) -> None:
-        """New rows are added to the model; rows no longer pending stay as they are; no message is sent twice."""
+        """New rows are added to the model; rows no longer pending stay as they are.
+
+        The end of a round is told once, and so is that of the league.
+        """
         rows = Delivery.objects.order_by("pk").values_list(
             "pk",
             "broadcast__message_type",
@@ -208,7 +216,7 @@ class Compared(RolledBack):
         assert ends == self.world.ends_told <= Event.objects.filter(kind="league_completed").count() <= 1
 
     @invariant()
-    def valid_tokens_are_the_models(self) -> None:
+    def each_agent_has_as_many_tokens_as_in_the_model(self) -> None:
         if hasattr(self, "world"):
             rows = Agent.objects.order_by("pk").prefetch_related("tokens")
             counts = sorted((agent.code, agent.tokens.count()) for agent in rows)

@@ -66,16 +66,16 @@ class InstructorActs(Compared):
     @precondition(lambda self: self.world.frozen is None)
     @rule(later=st.sampled_from([1, 1, 1, 2, 0, -1, None]))
     def freeze(self, later: int | None) -> None:
-        """Freeze from the next round or a later one; a round that has begun, or does not exist, must be refused."""
+        """Freeze from the next round or a later one, or call that off (None); another round must be refused."""
         begun = sum(one != words.PENDING for one in self.world.rounds)
         number = None if later is None else begun + later
         granted = self.world.freeze(number)
         self.act(lambda: freeze.plan(league_id="fall", from_round=number), granted=granted)
 
     @precondition(lambda self: self.world.frozen is not None)
-    @rule(verb=st.sampled_from(["freeze", "unveil", "unveil", "unveil", "lift"]))
+    @rule(verb=st.sampled_from(["call off", "unveil", "unveil", "unveil", "lift"]))
     def change_the_freeze(self, verb: str) -> None:
-        if verb == "freeze":
+        if verb == "call off":
             self.act(lambda: freeze.plan(league_id="fall", from_round=None), granted=self.world.freeze(None))
         elif verb == "unveil":
             self.act(lambda: freeze.unveil(league_id="fall"), granted=self.world.unveil())

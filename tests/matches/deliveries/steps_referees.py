@@ -24,7 +24,7 @@ class RefereesReport(Compared):
         match_id, league = ("R9M9" if wrong_name == 0 else match_id), ("nowhere" if wrong_name == 1 else "fall")
         attempt = None if offset is None else max(0, game.attempt + offset)
         a, b = game.players
-        winner = {"A": a, "B": b, "A alone": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
+        winner = {"A": a, "B": b, "A, B unusable": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
         status = {
             "draw": "DRAW",
             "cancelled": "CANCELLED",
@@ -44,7 +44,7 @@ class RefereesReport(Compared):
             "faults": [{"player_id": player, "error_code": "E001"} for player in silent],
             "transcript": [make.line(0, body=outcome)],
         }
-        params = self.signed(token, code, "MATCH_RESULT_REPORT", **fields)
+        params = self.message_from(token, code, "MATCH_RESULT_REPORT", **fields)
         self.message(
             "report_match_result",
             params,
@@ -57,6 +57,7 @@ class RefereesReport(Compared):
     @rule(pick=PICKS, outcome=OUTCOMES, times=TIMES)
     def report_now(self, pick: int, outcome: str, times: int) -> None:
         """The referee of a match that is being played reports its result."""
+        # `game` takes a match in play for a pick that three does not divide; 39 is no wrong name.
         self.report(3 * pick + 1, 0, outcome, "right", 39, times)
 
     @rule()
@@ -102,19 +103,19 @@ class RefereesReport(Compared):
             {"league_id": "fall", "match_id": match_id, "attempt": attempt, "state": state, "why": why}
             for match_id, attempt, state, why in reports
         ]
-        params = self.signed(token, code, "REPORT_PROGRESS", matches=fields, leaving=leaving)
+        params = self.message_from(token, code, "REPORT_PROGRESS", matches=fields, leaving=leaving)
         self.message(
             "report_progress", params, "10.0.1.1", lambda: self.world.progress(token, code, reports, leaving), times
         )
 
     @precondition(lambda self: self.world.games)
-    @rule(pick=PICKS, offset=st.integers(-1, 1), answered=st.booleans(), times=TIMES)
-    def start_not_taken(self, pick: int, offset: int, answered: bool, times: int) -> None:
+    @rule(pick=PICKS, offset=st.integers(-1, 1), refused=st.booleans(), times=TIMES)
+    def start_not_taken(self, pick: int, offset: int, refused: bool, times: int) -> None:
         """A start_match fails: the referee refuses it, or cannot be reached."""
         match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
         attempt, match = game.attempt + offset, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
-            losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no", answered))
-            self.world.not_taken(match_id, attempt, answered=answered)
+            losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no", refused))
+            self.world.not_taken(match_id, attempt, refused=refused)
         self.compare()

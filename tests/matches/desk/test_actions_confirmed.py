@@ -1,4 +1,4 @@
-"""An action that cannot be undone needs a second click, and says before it what it would do."""
+"""Which buttons of the desk may need a second click, and what they say before it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shown(desk: Client) -> str:
     return desk.get(DESK).content.decode()
 
 
-def test_the_actions_that_need_a_second_click() -> None:
+def test_the_actions_that_may_need_a_second_click() -> None:
     assert {f"{row.subject.name} {row.name}" for row in ROWS if row.click is not None and row.click.yes} == CONFIRMED
 
 

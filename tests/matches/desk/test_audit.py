@@ -141,7 +141,8 @@ def test_a_login_and_a_changed_account_are_logged_without_the_password() -> None
     )  # fmt: skip
     other.refresh_from_db()
     assert other.check_password("second-password-7")
-    assert "pbkdf2" not in whole_log()
+    passwords = ("first-password", "wrong-password", "second-password-7", other.password)
+    assert not any(secret in whole_log() for secret in passwords)
 
 
 def test_what_a_script_does_with_the_api_key_is_logged_and_what_it_reads_is_not(script: Script) -> None:
@@ -199,7 +200,7 @@ def test_the_log_is_not_in_the_public_feed(desk: Client) -> None:
     assert "dana" not in Client().get("/api/leagues/fall/events").content.decode()
 
 
-def test_the_page_has_the_same_number_of_queries_with_3_entries_and_with_90(desk: Client) -> None:
+def test_the_page_has_the_same_number_of_queries_with_3_entries_and_with_93(desk: Client) -> None:
     counts = []
     for number in (3, 90):
         AuditEntry.objects.bulk_create(

@@ -69,13 +69,15 @@ def abort_actions(monkeypatch: pytest.MonkeyPatch) -> Aborting:
 
 
 def press(desk: Client, abort_actions: Aborting, *errors: Exception) -> tuple[str, int, bool]:
-    """Pause with the button: the sentence, how often the verb was called, whether the league is paused."""
+    """Pause with the button: the sentence, how often the action was tried, whether the league is paused."""
     calls = abort_actions(*errors)
     return post(desk, "do/pause"), len(calls), League.objects.get(pk="fall").paused
 
 
 @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
-def test_a_button_is_retried_once_after_a_deadlock(desk: Client, abort_actions: Aborting, sqlstate: str) -> None:
+def test_a_button_is_retried_once_after_a_deadlock_or_a_serialization_failure(
+    desk: Client, abort_actions: Aborting, sqlstate: str
+) -> None:
     assert press(desk, abort_actions, aborted_with(sqlstate)) == (
         "Paused: matches in play finish, no other starts.",
         2,
@@ -90,7 +92,7 @@ def test_a_button_is_retried_only_once(desk: Client, abort_actions: Aborting) ->
 @pytest.mark.parametrize(
     "error", [aborted_with("57P01"), OperationalError("database is locked"), InterfaceError("closed")]
 )
-def test_a_button_is_not_retried_when_the_commit_may_have_arrived(
+def test_a_button_is_not_retried_after_any_other_error_of_the_database(
     desk: Client, abort_actions: Aborting, error: Exception
 ) -> None:
     """A connection may be lost after the commit; for a lock of SQLite the site has waited already."""

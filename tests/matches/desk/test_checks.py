@@ -48,7 +48,7 @@ def test_the_list_of_agents_shows_the_results_of_checks_and_links_to_reports(des
     )
 
 
-def test_the_list_of_agents_needs_as_many_queries_for_24_agents_as_for_3(desk: Client) -> None:
+def test_the_list_of_agents_needs_as_many_queries_for_27_agents_as_for_3(desk: Client) -> None:
     counts = []
     for league_id, players in (("few", 3), ("many", 24)):
         make.open_league(league_id)

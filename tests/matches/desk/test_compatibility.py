@@ -81,7 +81,7 @@ def test_any_query_is_answered(ada: Client, query: str) -> None:
     assert ada.get(FILE + query).status_code == 200
 
 
-def test_the_page_makes_as_many_queries_for_3_players_as_for_90(ada: Client) -> None:
+def test_the_page_makes_as_many_queries_for_3_players_as_for_93(ada: Client) -> None:
     before = query_count(ada, PAGE)
     make.crowd("fall", 90, letter="Q")
     assert query_count(ada, PAGE) == before

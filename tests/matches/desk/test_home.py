@@ -15,7 +15,7 @@ HOME = "/admin/"
 
 
 def home(client: Client) -> list[tuple[str, str | None, int]]:
-    """The leagues in detail: name, next step, number of problems."""
+    """The leagues in detail: id, next step, number of problems."""
     lines = client.get(HOME).context["leagues_now"]
     return [(one.league.pk, one.step and one.step.label, len(one.problems)) for one in lines]
 

@@ -46,7 +46,7 @@ def test_the_filters_of_matches_and_leagues_choose_by_value(desk: Client) -> Non
     assert leagues == [1, 0]
 
 
-def test_times_in_the_admin_are_in_the_readers_zone_with_utc_beside_them(desk: Client) -> None:
+def test_times_in_the_admin_are_in_utc_and_marked_for_the_script_that_adds_the_readers_zone(desk: Client) -> None:
     make.playing(players=2)
     notices.say(league_id="fall", text="We begin", by="x")
     agent = desk.get(AGENTS).context["cl"].queryset[0].pk

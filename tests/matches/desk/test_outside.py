@@ -24,7 +24,7 @@ STUDENT = "192.0.2.7"
 
 @pytest.fixture(autouse=True)
 def fresh(settings: Any) -> Iterator[Seen]:
-    """A process that has seen nobody yet, for a class at home."""
+    """A process that has seen nobody yet, of a site with a public address and an open league."""
     sightings.seen.latest = None
     settings.LEAGUE_PUBLIC_URL = "https://league.example.org"
     make.open_league()

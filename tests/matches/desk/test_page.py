@@ -1,4 +1,4 @@
-"""The desk of a league: next action, who would lose by a start, problems and remedies, freeze, planned start."""
+"""The desk of a league: next step, who would lose by a start, problems and remedies, freeze, planned start."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from agents_registry.registering import registration
 from league_sdk.protocol.states import AgentState
 from matches.desk import overview
 from matches.league import freeze, lifecycle, losses, opening, planned, play
-from matches.models import League, Match
+from matches.models import League, Match, Round
 from tests import factories as make
+from tests.matches.correcting import in_round_two, make_correction
 from tests.matches.desk.clicking import DESK, LEAGUES, NOW, count_queries, person, post, shown
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +43,7 @@ def note_silence(member: make.Member, problem: str = "no connection: Connection 
 # What comes next ------------------------------------------------------------------------------------
 
 
-def test_the_desk_highlights_one_next_step_in_every_state_of_a_league(desk: Client) -> None:
+def test_the_desk_highlights_one_next_step_from_registration_to_the_end_of_a_league(desk: Client) -> None:
     place = make.setting(players=2)
     seen = [next_steps(desk)]
     opening.close_registration(league_id="fall")
@@ -57,6 +59,16 @@ def test_the_desk_highlights_one_next_step_in_every_state_of_a_league(desk: Clie
     seen.append(next_steps(desk))
     assert seen == [["close"], ["start"], ["pause"], ["resume"], ["Export the league, print evidence sheets"]]
     assert place.league.state == "COMPLETED"
+
+
+def test_while_a_schedule_is_being_made_only_the_buttons_that_make_it_say_so(desk: Client) -> None:
+    place = make.setting(players=2)
+    # A league that is open for registration and has a round is one whose schedule is being made.
+    Round.objects.create(league=place.league, number=1)
+    assert post(desk, "do/start") == "Registration is closed: the schedule is being made."
+    assert post(desk, "do/check_all") == "The players are being checked: the results appear on this page."
+    assert post(desk, "do/pause") == "Paused: matches in play finish, no other starts."
+    assert post(desk, "do/resume") == "The league goes on."
 
 
 def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: Client) -> None:
@@ -85,13 +97,16 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
 
 @pytest.mark.parametrize(
     ("silent", "answering", "expected"),
-    [
-        (0, 0, "No player was called yet."),
-        (0, 2, "2 of 3 players answered when they were last called. 1 player was not called yet."),
-        (1, 1, "1 of 3 players answered when they were last called. 1 player was not called yet."),
-        (0, 1, "1 of 3 players answered when they were last called. 2 players were not called yet."),
-        (1, 2, "2 of 3 players answered when they were last called."),
-    ],
+    sampled(
+        [
+            (0, 0, "No player was called yet."),
+            (0, 2, "2 of 3 players answered when they were last called. 1 player was not called yet."),
+            (1, 1, "1 of 3 players answered when they were last called. 1 player was not called yet."),
+            (0, 1, "1 of 3 players answered when they were last called. 2 players were not called yet."),
+            (1, 2, "2 of 3 players answered when they were last called."),
+        ],
+        every=2,
+    ),
 )
 def test_the_desk_counts_who_answered_and_who_was_not_called(
     desk: Client, silent: int, answering: int, expected: str
@@ -193,9 +208,10 @@ def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
     assert [(match.row.match_id, sorted(match.buttons)) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
     assert post(desk, "match/R1M1/release") == "R1M1 is played again."
     assert place.states()["R1M1"] == "READY"
+    assert texts(desk) == []
 
 
-def test_an_attempt_that_is_not_excused_is_a_problem_with_its_evidence(desk: Client) -> None:
+def test_a_try_that_is_not_excused_is_a_problem_with_its_evidence(desk: Client) -> None:
     place = make.playing(players=2)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late for 2.0 s of 5 s"}
     tries = [late | {"counted": "no"}] * 3
@@ -209,7 +225,7 @@ def test_an_attempt_that_is_not_excused_is_a_problem_with_its_evidence(desk: Cli
     assert problem.remedies == []
 
 
-def test_a_match_with_an_unexcused_attempt_is_counted_once_and_links_to_the_replay_form(desk: Client) -> None:
+def test_a_match_with_two_unexcused_tries_is_counted_once_and_links_to_the_replay_form(desk: Client) -> None:
     place = make.playing(players=4)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late", "counted": "yes"}
     make.progress(place.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
@@ -232,6 +248,8 @@ def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
     (line,) = shown(desk)["open"]
     assert (line.buttons, line.telling) == ({}, True)
     assert "Its result is being told to its players." in desk.get(DESK).content.decode()
+    post(desk, "match/R1M1/cancel")
+    assert place.match("R1M1").status == ""
 
 
 def test_at_most_three_agents_on_the_same_machine_are_named(desk: Client) -> None:
@@ -241,7 +259,10 @@ def test_at_most_three_agents_on_the_same_machine_are_named(desk: Client) -> Non
     assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
 
 
-def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(desk: Client) -> None:
+def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
+    desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "MAX_AGENT_ROWS", 10)
     players = overview.MAX_AGENT_ROWS + 3
     place = make.setting(players=players)
     note_silence(place.players[-1])
@@ -258,8 +279,6 @@ def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(desk: 
 def test_a_suspended_referee_is_a_problem(desk: Client) -> None:
     place = make.setting(players=2, referees=2)
     registration.suspend_referee(agent_id=place.referees[0].agent.pk, problem="no sign of life")
-    registration.activate(agent_ids=[place.referees[0].agent.pk])
-    Agent.objects.filter(pk=place.referees[0].agent.pk).update(state=AgentState.SUSPENDED, problem="no sign of life")
     assert texts(desk) == ["These referees are given no match until they are heard of again: REF01."]
 
 
@@ -270,10 +289,10 @@ def test_a_stopped_league_has_no_problems(desk: Client) -> None:
     assert texts(desk) == []
 
 
-# Matches in flight ----------------------------------------------------------------------------------
+# Matches in play ------------------------------------------------------------------------------------
 
 
-def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> None:
+def test_a_match_in_play_is_cancelled_with_a_second_click(desk: Client) -> None:
     place = make.playing(players=4)
     page = desk.get(DESK).content.decode()
     [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-cancel-R1M1">(.*?)</details>', page, re.S)
@@ -286,6 +305,37 @@ def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> Non
     [left] = shown(desk)["open"]
     assert left.row.match_id == "R1M2"
     assert left.buttons["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
+
+
+def test_the_desk_says_what_ends_with_a_cancelled_match_also_beside_a_replay(desk: Client) -> None:
+    place = in_round_two()
+    make.finish_round(place)
+    make.playing_on(place)
+    make_correction("replay", match_id="R1M1")
+    make.report(place.match("R3M1"), None)
+    ends_round = "It is the last open match of its round: the round ends with it."
+    assert last_open_match_sentences(desk) == {"R1M1": [], "R3M2": [ends_round]}
+    make.report(place.match("R3M2"), None)
+    assert last_open_match_sentences(desk) == {"R1M1": ["It is the last open match: the league ends with it."]}
+    assert place.league.state == "RUNNING"
+    post(desk, "match/R1M1/cancel")
+    assert place.league.state == "COMPLETED"
+
+
+def test_the_desk_announces_no_end_with_a_cancelled_replay_of_a_league_that_is_over(desk: Client) -> None:
+    place = make.playing(players=2)
+    make.finish_round(place)
+    make_correction("replay", match_id="R1M1")
+    assert place.league.state == "COMPLETED"
+    assert last_open_match_sentences(desk) == {"R1M1": []}
+
+
+def last_open_match_sentences(desk: Client) -> dict[str, list[str]]:
+    """What the second click of cancelling each open match says of the end of a round or of the league."""
+    return {
+        line.row.match_id: [one for one in line.buttons["cancel"].warnings if "last open match" in one]
+        for line in shown(desk)["open"]
+    }
 
 
 def test_the_stop_button_says_what_it_would_do(desk: Client) -> None:
@@ -328,9 +378,13 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
     ("data", "expected"),
     [
         ({}, "Start at: This field is required."),
-        ({"when": "soon"}, "Start at: Enter a valid date/time."),
+        pytest.param({"when": "soon"}, "Start at: Enter a valid date/time.", marks=pytest.mark.exhaustive),
         ({"when": "2030-01-01T10:00", "utc": "soon"}, "This is not a time: choose a date and a time."),
-        ({"when": "2030-01-01T10:00", "utc": "2030-13-41T10:00:00Z"}, "This is not a time: choose a date and a time."),
+        pytest.param(
+            {"when": "2030-01-01T10:00", "utc": "2030-13-41T10:00:00Z"},
+            "This is not a time: choose a date and a time.",
+            marks=pytest.mark.exhaustive,
+        ),
         (
             {"when": "2030-01-01T10:00", "utc": "0001-01-01T00:00:00+14:00"},
             "This is not a time: choose a date and a time.",
@@ -348,9 +402,9 @@ def test_a_planned_start_with_an_invalid_time_is_refused_with_a_sentence(
 
 def test_a_planned_start_without_a_script_is_in_utc(desk: Client) -> None:
     make.setting(players=4)
-    year = datetime.now(UTC) + timedelta(days=30)
-    post(desk, "plan/start", when=f"{year:%Y-%m-%d}T18:30")
-    assert League.objects.get(pk="fall").starts_at == datetime(year.year, year.month, year.day, 18, 30, tzinfo=UTC)
+    day = datetime.now(UTC) + timedelta(days=30)
+    post(desk, "plan/start", when=f"{day:%Y-%m-%d}T18:30")
+    assert League.objects.get(pk="fall").starts_at == datetime(day.year, day.month, day.day, 18, 30, tzinfo=UTC)
 
 
 def test_a_planned_start_that_failed_is_a_problem_until_it_is_put_aside(desk: Client) -> None:
@@ -393,7 +447,7 @@ def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
     assert post(desk, "freeze/lift") == "The board of Fall is not frozen."
 
 
-def test_only_rounds_that_have_not_started_can_be_frozen(desk: Client) -> None:
+def test_the_desk_offers_to_freeze_only_rounds_that_have_not_started(desk: Client) -> None:
     place = make.setting(players=4)
     assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"]) == (1, None)
     make.playing_on(place)

@@ -46,14 +46,14 @@ def test_every_function_that_changes_a_moment_belongs_to_a_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_public_words_use_stored_fields_and_no_field_is_both_public_and_private(kind: EventKind) -> None:
+def test_the_feed_gives_only_fields_of_the_kind_and_no_field_is_both_public_and_private(kind: EventKind) -> None:
     row = EVENTS[kind]
     assert set(row.feed_fields or ()) <= {*kind.public, *row.private}
     assert not set(kind.public) & set(row.private)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PUBLIC if kind not in CORRECTIONS])
-def test_every_kind_has_a_hebrew_sentence_with_its_fields(kind: EventKind) -> None:
+def test_every_public_kind_but_corrections_has_a_hebrew_sentence_with_its_fields(kind: EventKind) -> None:
     data: dict[str, Any] = dict.fromkeys((*kind.public, *EVENTS[kind].private), "3") | {"winner_id": None}
     data |= {"details": {}, "champion": {"display_name": "Ada"}, "champions": [], "status": "DRAW"}
     with translation.override("he"):
@@ -67,14 +67,14 @@ def test_a_kind_without_words_is_shown_by_its_name() -> None:
     assert happened("of_a_later_version", {}) == "of_a_later_version"
 
 
-def test_only_public_fields_of_an_event_are_in_the_feed() -> None:
+def test_the_feed_has_the_cause_of_a_lost_attempt_and_not_the_reason_in_words() -> None:
     data = {"match_id": "R1M1", "attempt": 1, "referee_id": "REF01", "cause": "REFEREE", "why": "http://10.0.0.7 fell"}
     check(EventKind.ATTEMPT_LOST, data)
     assert feed_data(EventKind.ATTEMPT_LOST, data) == {name: data[name] for name in data if name != "why"}
 
 
 @pytest.mark.parametrize("data", [{"round": 1}, {"round_id": "1"}, {"round_id": 1, "why": ""}])
-def test_a_field_that_the_kind_does_not_have_is_refused(data: dict[str, Any]) -> None:
+def test_a_field_that_the_kind_does_not_have_or_of_another_type_is_refused(data: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="round_started: "):
         check(EventKind.ROUND_STARTED, data)
 

@@ -1,11 +1,12 @@
-"""An agent is called over its own line as it would be at its address, also by a check, and whatever the agent does."""
+"""Calls over an agent's own line: by a check, beside a match, and when the line breaks or never opens."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -14,16 +15,18 @@ from league_sdk.conformance.player import check_player
 from league_sdk.conformance.probes import WHOLE_ONLY
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.conformance.subject import NOBODY, Limits, Subject
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Outcome, Way
 from league_sdk.transport.client import Client, NotReached, TimedOut
 from matches.inbox.calling import AgentLine, InboxLine, hand_over
 from matches.inbox.hub import hub
 from matches.inbox.lines import Offer, Terms
 from tests.bots.base import listening
-from tests.league_sdk.conformance.agents import Agent, Wrong, clause, found, having
+from tests.league_sdk.conformance.agents import Agent, Wrong, clause, failed_and_tolerated, having
+from tests.matches.inbox.stalling import stalled_site
 
 ADA, BOB = 1, 2
-QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0.4, overall_s=20)
+QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0.4, overall_s=20, retry_base_s=0.1)
 GRACE_S = 0.2
 Fetched = Callable[[Offer], bool]
 """Called with each message that an agent has fetched; if it returns false, the agent closes its line for good."""
@@ -67,7 +70,7 @@ async def check_over_line(pk: int) -> Report:
 async def test_a_check_over_a_line_has_the_clauses_of_every_check_and_says_which_a_line_cannot_test() -> None:
     async with dialling(Agent(), ADA):
         report = await check_over_line(ADA)
-    assert found(report) == (set(), set()), report.to_json()
+    assert failed_and_tolerated(report) == (set(), set()), report.to_json()
     assert {one.id for one in report.clauses} == {name for name, rule in PLAYER.rules.items() if not rule.for_some}
     left_out = {one.id for one in report.clauses if one.why == WHOLE_ONLY}
     bodies = {"robust.slow_body", "robust.broken_json", "robust.batch", "robust.notification"}
@@ -77,7 +80,7 @@ async def test_a_check_over_a_line_has_the_clauses_of_every_check_and_says_which
     assert report.can_play
 
 
-async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side() -> None:
+async def test_a_check_whose_line_breaks_at_any_step_names_the_line_as_the_reason() -> None:
     methods: list[str] = []
 
     def record_method(offer: Offer) -> bool:
@@ -99,10 +102,10 @@ async def test_a_line_that_breaks_at_any_step_ends_the_check_and_names_its_side(
 
     reports = await asyncio.gather(*(broken_at(step) for step in range(len(methods))))
     # Without the first letter, which is a capital at the beginning of a sentence.
-    sides = ("ook the message and did not answer within", "as not connected")
+    reasons = ("ook the message and did not answer within", "as not connected")
     for step, report in enumerate(reports):
         failed = [one.why for one in report.clauses if one.verdict is Verdict.FAILS]
-        assert all(any(side in why for side in sides) for why in failed), (step, failed)
+        assert all(any(reason in why for reason in reasons) for why in failed), (step, failed)
         assert failed or any("is not connected any more" in one.why for one in report.clauses), step
         assert hub.waiting(100 + step) == []
     first_choice = methods.index("choose_parity")
@@ -134,7 +137,7 @@ async def test_nobody_else_answers_a_check_and_a_match_beside_it_has_its_own_ids
 
     async with dialling(Agent(), ADA, answer_as_bob), dialling(Agent(), BOB):
         report, *answers = await asyncio.gather(check_over_line(ADA), *(match_beside(number) for number in range(20)))
-    assert found(report) == (set(), set())
+    assert failed_and_tolerated(report) == (set(), set())
     assert [outcome for outcome, _ in answers] == [Outcome.ANSWERED] * 20
     assert [reply["result"]["match_id"] for _, reply in answers] == [f"R1M{number}" for number in range(20)]
     assert {reply["id"] for _, reply in answers} == {1001}
@@ -151,6 +154,22 @@ async def test_an_agent_with_an_address_is_called_there_when_its_line_is_gone() 
         assert hub.dials_out(ADA)
         assert (await line.post(url, request, limit_s=0.4)).way == ""
     await client.aclose()
+
+
+async def test_an_agent_is_not_called_at_its_address_while_a_process_with_its_line_may_stand_still() -> None:
+    """It may have the message already; that nobody is at its address says nothing."""
+    called = []
+
+    async def post(url: str, message: Any, **_: Any) -> Any:
+        called.append(url)
+        raise NotReached("nobody listens at its address", connected=False)
+
+    client = cast("Client", SimpleNamespace(post=post))
+    with hub.line(ADA, "poll", token="t"):
+        pass
+    with stalled_site(), pytest.raises(NotReached) as caught:
+        await AgentLine(client, ADA, GRACE_S).post("http://192.168.1.5:8101/mcp", {"id": 1}, limit_s=1)
+    assert (caught.value.cause, called) == (Cause.LEAGUE, [])
 
 
 async def test_a_check_goes_on_at_the_address_when_the_line_closes_while_it_runs() -> None:

@@ -70,7 +70,7 @@ class Answers:
         return outcome
 
     async def delete(self, url: str, headers: Any, *, limit_s: float) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no session."""
 
     def under_same_policy(self, agent_type: str) -> Answers:
         return self

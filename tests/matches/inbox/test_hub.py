@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAYS, Hub
-from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, Terms
+from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAY_BYTES, MAX_STRAYS, Hub
+from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, SiteStalled, Terms
 
 ADA, BOB = 1, 2
 REQUEST = {"jsonrpc": "2.0", "method": "choose_parity", "params": {"match_id": "R1M1"}, "id": 1001}
@@ -100,21 +100,14 @@ async def test_an_unanswered_message_counts_as_lost_only_if_its_line_closed_and_
     assert hub.waiting(ADA) == []
 
 
-async def test_an_answer_that_comes_while_the_caller_waits_for_confirmation_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_answer_that_comes_while_the_caller_waits_for_confirmation_counts() -> None:
     wire = Wire()
     with wire.there.line(ADA, "poll", token="t") as line:
         caller = ask(wire.here, limit_s=0.01, confirm=True)
         await let_tasks_run()
         [offer] = wire.there.due(line)
-    asked_again, offered = asyncio.Event(), wire.here.other_hubs.offered  # type: ignore[union-attr]
-
-    def note(again: Offer) -> None:
-        offered(again)
-        asked_again.set()
-
-    monkeypatch.setattr(wire.here.other_hubs, "offered", note)
+    asked_again = wire.here.other_hubs.has_offered  # type: ignore[union-attr]
+    asked_again.clear()
     await asyncio.wait_for(asked_again.wait(), 5)
     wire.here.answer(ADA, answer_to(offer))
     assert (await caller)["result"]
@@ -168,7 +161,7 @@ async def test_a_newer_line_takes_over_and_three_takeovers_are_a_contest() -> No
     assert hub.lines() == []
 
 
-async def test_ids_are_never_used_twice_and_are_exact_in_javascript() -> None:
+async def test_waiting_messages_have_different_ids_exact_in_javascript_and_are_limited_in_number() -> None:
     hub = Hub()
     callers = [ask(hub) for _ in range(MAX_OFFERS_PER_AGENT)]
     await let_tasks_run()
@@ -204,9 +197,12 @@ class Wire:
 class _To:
     def __init__(self, other: Hub, own: Hub) -> None:
         self._other, self._own = other, own
+        self.stalls = False
+        self.has_offered = asyncio.Event()
 
     def offered(self, offer: Offer) -> None:
         self._other.hear_offer(offer)
+        self.has_offered.set()
 
     def withdrawn(self, offer_id: int, agent: int) -> None:
         self._other.hear_withdrawn(offer_id, agent)
@@ -220,6 +216,47 @@ class _To:
     def opened(self, line: Line) -> None:
         for offer in self._other.hear_opened(line.agent, line.way, line.opened_at):
             self._own.hear_offer(offer)
+
+    def one_was_silent(self, since: float) -> bool:
+        return self.stalls
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["not taken", "taken and not answered"])
+@pytest.mark.parametrize("stalls", [False, True])
+async def test_nobody_is_to_blame_while_a_process_stands_still(*, taken: bool, stalls: bool) -> None:
+    wire = Wire()
+    wire.here.other_hubs.stalls = stalls  # type: ignore[union-attr]
+    with ExitStack() as lines:
+        if taken:
+            line = lines.enter_context(wire.there.line(ADA, "websocket", token="t"))
+        caller = ask(wire.here, limit_s=0.01, grace_s=0.01)
+        await let_tasks_run()
+        if taken:
+            assert len(wire.there.due(line)) == 1
+        with pytest.raises((SiteStalled, NotConnected, NotAnswered)) as failed:
+            await caller
+    assert failed.type is (SiteStalled if stalls else NotAnswered if taken else NotConnected)
+    assert wire.here.waiting(ADA) == wire.there.waiting(ADA) == []
+
+
+async def test_a_message_that_must_be_confirmed_is_lost_or_not_even_while_a_process_stands_still() -> None:
+    """Else it would be told again and again: it was taken."""
+    wire = Wire()
+    wire.here.other_hubs.stalls = True  # type: ignore[union-attr]
+    with wire.there.line(ADA, "websocket", token="t") as line:
+        caller = ask(wire.here, limit_s=0.01, confirm=True)
+        await let_tasks_run()
+        assert len(wire.there.due(line)) == 1
+        with pytest.raises(NotAnswered) as failed:
+            await caller
+    assert not failed.value.lost
+
+
+async def test_a_caller_that_does_not_wait_for_a_line_is_told_that_there_is_none() -> None:
+    wire = Wire()
+    wire.here.other_hubs.stalls = True  # type: ignore[union-attr]
+    with pytest.raises(NotConnected):
+        await ask(wire.here, grace_s=0)
 
 
 async def test_an_agents_line_and_the_caller_may_be_at_two_processes() -> None:
@@ -298,6 +335,22 @@ async def test_made_up_answers_are_sent_to_other_processes_in_limited_number() -
         wire.there.answer(ADA, {"id": number, "result": {}})
     assert len(offer_ids) == MAX_STRAYS
     assert wire.there.answer(BOB, {"id": 1, "result": {}})
+    assert not wire.there.answer(BOB, {"id": 2, "result": "x" * MAX_STRAY_BYTES})
+
+
+async def test_made_up_answers_keep_no_answer_to_a_message_from_its_caller() -> None:
+    wire = Wire()
+    caller = ask(wire.here)
+    await let_tasks_run()
+    [number] = wire.here.waiting(ADA)
+    for made_up in range(10 * MAX_STRAYS):
+        wire.there.answer(ADA, {"id": made_up, "result": {}})
+    large = {"jsonrpc": "2.0", "result": "x" * 2 * MAX_STRAY_BYTES, "id": number}
+    assert not wire.there.answer(BOB, large)
+    assert wire.there.answer(ADA, large)
+    assert (await caller)["result"] == large["result"]
+    # The second answer is one more that nobody waits for.
+    assert not wire.there.answer(ADA, large)
 
 
 async def test_a_late_notice_of_an_older_line_does_not_end_a_newer_one() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
+from django.db import DatabaseError
 
 from agents_registry.models import Agent
 from agents_registry.registering import credentials
@@ -32,6 +34,9 @@ async def test_open_lines_are_stored_and_a_poll_counts_as_open_until_the_next_is
     lasting = Presence(hub, ThreadPoolExecutor(1), linger_s=3600)
     with hub.line(ada.agent.pk, "poll", token="t"):
         pass
+    # With `linger_s=0` the timer that closes the line would have run after two turns of the loop.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
     await lasting.flush()
     assert await db_thread.in_db(lambda: ada.fresh().dials_out_now) == "poll"
 
@@ -52,6 +57,7 @@ async def test_pages_of_a_league_are_updated_when_a_line_of_an_agent_opens_or_cl
         with hub.line(ada.agent.pk, "poll", token="t"):
             await presence.flush()
     assert league_ids == ["fall"]
+    # The timer that closes the line (`linger_s`) has run after two turns of the loop.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     await presence.flush()
@@ -62,6 +68,7 @@ async def test_an_agent_whose_messages_two_programs_fetch_is_marked() -> None:
     db_thread, hub = Agents(), Hub()
     ada, _ = await db_thread.in_db(_two_members)
     presence = Presence(hub, ThreadPoolExecutor(1))
+    # Each pair of polls is one takeover; several within a minute mark the agent.
     for _ in range(2):
         with hub.line(ada.agent.pk, "poll", token="t"), hub.line(ada.agent.pk, "poll", token="u"):
             pass
@@ -90,3 +97,35 @@ def _two_members() -> tuple[make.Member, make.Member]:
     members = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
     assert Agent.objects.filter(line="").count() == 2
     return members
+
+
+async def test_a_line_that_opens_again_while_its_closing_cannot_be_written_stays_open() -> None:
+    db_thread, hub = Agents(), Hub()
+    ada, _ = await db_thread.in_db(_two_members)
+
+    class Away(ThreadPoolExecutor):
+        """Fails the next write while ``opened`` is None; meanwhile the agent opens its line again."""
+
+        opened: Any = None
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if self.opened is not None:
+                return super().submit(fn, *args, **kwargs)
+            self.opened = hub.line(ada.agent.pk, "poll", token="t")
+            self.opened.__enter__()
+            failed: Future[Any] = Future()
+            failed.set_exception(DatabaseError("no connection"))
+            return failed
+
+    executor = Away(1)
+    presence = Presence(hub, executor, linger_s=0)
+    executor.opened = hub.line(ada.agent.pk, "poll", token="t")
+    with executor.opened:
+        await presence.flush()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    executor.opened = None
+    await presence.flush()
+    await presence.flush()
+    assert await db_thread.in_db(lambda: ada.fresh().dials_out_now) == "poll"
+    executor.opened.__exit__(None, None, None)

@@ -150,7 +150,7 @@ def test_missing_codes_are_made_and_kept() -> None:
         ),
     ],
 )
-def test_a_file_with_a_wrong_line_changes_nothing(text: str, problems: list[str]) -> None:
+def test_a_file_that_is_refused_changes_nothing(text: str, problems: list[str]) -> None:
     roster.import_csv(league_id="fall", text="name,email,code\nOld,old@example.org,old-code\n")
     with pytest.raises(roster_files.RosterRefused) as caught:
         roster.import_csv(league_id="fall", text=text)
@@ -304,8 +304,10 @@ def test_import_list_remove_and_download_in_the_admin(desk: Client) -> None:
 
 
 def test_invalid_ids_remove_nobody_from_the_roster(desk: Client) -> None:
+    roster.import_csv(league_id="fall", text=FILE)
     answer = desk.post("/admin/matches/league/fall/roster/remove/", {"person": ["9" * 5000, "-1", "x", "9" * 19]})
     assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/fall/roster/")
+    assert len(people()) == 2
 
 
 def test_the_page_makes_as_many_queries_with_many_people_as_with_few(desk: Client) -> None:

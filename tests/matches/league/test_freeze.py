@@ -74,7 +74,7 @@ def test_agents_get_the_frozen_table_whatever_the_hidden_results_are(place: make
 def test_answers_to_agents_say_that_the_table_is_frozen(client: Client, place: make.Setting) -> None:
     play_round(place, 0)
     for query in TABLES:
-        params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+        params = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
         assert wire.ask(client, "league_query", params)["data"]["frozen_after_round"] == 1
 
 
@@ -132,11 +132,11 @@ def test_lifting_the_freeze_in_a_running_league_shows_the_whole_table(place: mak
 
 
 REFUSED = {
-    "fall has no freeze to lift": lambda: freeze.lift(league_id="fall"),
-    "nor to unveil": lambda: freeze.unveil(league_id="fall"),
+    "there is no freeze to lift": lambda: freeze.lift(league_id="fall"),
+    "there is no freeze to unveil": lambda: freeze.unveil(league_id="fall"),
     "round 1 has begun": lambda: freeze.plan(league_id="fall", from_round=1),
     "there is no round 4": lambda: freeze.plan(league_id="fall", from_round=4),
-    "nor a league": lambda: freeze.plan(league_id="nowhere", from_round=2),
+    "there is no league nowhere": lambda: freeze.plan(league_id="nowhere", from_round=2),
 }
 
 

@@ -1,4 +1,4 @@
-"""The freeze is a secret: what anyone may read is the same, byte for byte, whatever happens after it.
+"""What happens after a freeze is secret: what anyone may read stays the same, byte for byte.
 
 This also holds for those who try to find out: by moments of the past, other players, headers, later corrections.
 """
@@ -85,7 +85,7 @@ def second_wins(place: make.Setting) -> None:
 
 
 def draws_and_goes_on(place: make.Setting) -> None:
-    """Draws, a silent player, a lost referee, a pause."""
+    """Draws, a silent player, a lost attempt, a pause."""
     make.open_current("fall")
     make.look()
     match = place.match("R2M1")
@@ -97,7 +97,7 @@ def draws_and_goes_on(place: make.Setting) -> None:
 
 
 def corrected(place: make.Setting) -> None:
-    """Make every kind of correction of round 1, and undo one."""
+    """Correct round 1 in several ways, and undo one of the corrections."""
     make_correction("set_result", match_id="R1M1", status="DRAW")
     make_correction("void", match_id="R1M2")
     make_correction("points", player_id="P03", points=-4)
@@ -147,7 +147,7 @@ def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
     paths |= {f"/leagues/fall/players/{code}/" for code in ("P01", "P02", "P03", "P04")}
     moments = [last, last + 1, last + 7, 10**30, "x", ""]
     paths |= {f"/leagues/fall/replay/fragments/?at={at}" for at in [*range(last), *moments]}
-    # The page puts the same fragments into a frame.
+    # The whole page shows the same fragments: a few moments are enough.
     paths |= {f"/leagues/fall/replay/?at={at}" for at in [0, *moments]}
     bodies: dict[str, Any] = {}
     for path in sorted(paths):
@@ -157,7 +157,7 @@ def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
         assert answer.status_code in expected, (path, answer.status_code)
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
         bodies[path] = _CSRF.sub(rb"\1", body)
-        # All headers, also lengths and ETags; the bodies of forms hold random tokens.
+        # All headers, also lengths and ETags, but those of pages with a form, whose random token changes both.
         bodies[f"headers of {path}"] = sorted(answer.items()) if b"csrf" not in body else None
     feed = client.get("/api/leagues/fall/events?limit=500").json()
     bodies["feed"] = feed
@@ -170,11 +170,11 @@ def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
                 bodies[f"frame {kind} {item} {language}"] = pages.fragments(PageKey(kind, "fall", item), language)
     for query in QUERIES:
         for player in ("P02", "P03", "P04"):
-            params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+            params = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
             reply = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
             bodies[f"{query} {player}"] = wire.plain(reply)
             for judge in place.referees[1:]:
-                by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
+                by_judge = make.message_from(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
                 reply = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
                 bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(reply)
     return bodies | answers_to_reports(client, place)
@@ -187,7 +187,7 @@ def answers_to_reports(client: Client, place: make.Setting) -> dict[str, Any]:
         for match_id in ("R1M1", "R2M1", "R2M2", "R3M1"):
             for attempt in (None, 1, 2, 3):
                 fields = {"match_id": match_id, "attempt": attempt, "result": {"winner": "P01", "score": {}}}
-                by_judge = make.signed(judge, "MATCH_RESULT_REPORT", league_id="fall", **fields)
+                by_judge = make.message_from(judge, "MATCH_RESULT_REPORT", league_id="fall", **fields)
                 refused = wire.refused(client, "report_match_result", by_judge)
                 answers[f"report of {match_id} {attempt} by {judge.agent.name}"] = refused["message"]
     return answers
@@ -221,7 +221,7 @@ def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Clie
     play_round(place)
     rounds = []
     for who in place.players[:2]:
-        params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+        params = make.message_from(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
         answer = wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})
         rounds.append(answer["data"]["next_match"]["round_id"])
     assert rounds == [3, 2]

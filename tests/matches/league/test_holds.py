@@ -63,7 +63,7 @@ def test_the_backoff_is_reset_if_an_unrelated_match_was_lost() -> None:
     place = league_with_held_match(lost_attempts=6)
     assert (retried_after(20), place.states()["R1M1"]) == (0, "HELD")
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
-    # R1M1 may have crashed the referee of R1M2.
+    # Both were lost at the same moment: R1M1 may have crashed the referee of R1M2.
     assert retried_after(20) == 0
     Event.objects.filter(data__match_id="R1M2", kind="attempt_lost").update(at=timezone.now() - timedelta(seconds=6))
     assert retried_after(20) == 1
@@ -83,6 +83,7 @@ def test_a_look_tries_a_match_again_that_was_held_long_ago() -> None:
     Match.objects.filter(state="HELD").update(held_at=timezone.now() - timedelta(seconds=20))
     assert due.look(busy_agents=(), draining=True).starts == []
     assert place.states()["R1M1"] == "HELD"
+    # The referee gets matches only after a sign of life.
     registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
     assert [start.attempt for start in make.look().starts] == [2]
 

@@ -185,10 +185,10 @@ MADE = "The schedule of Fall is made already: start the next round."
         (scheduled, opening.close_registration, MADE),
         (make.setting, lifecycle.start_round, NO_SCHEDULE),
         (half_a_round, lifecycle.start_round, RUNNING),
-        (half_a_round, lifecycle.start_league, RUNNING),
+        pytest.param(half_a_round, lifecycle.start_league, RUNNING, marks=pytest.mark.exhaustive),
         (no_referee(trusted=False), lifecycle.start_round, NO_REFEREE),
         (no_referee(state="SUSPENDED"), lifecycle.start_round, NO_REFEREE),
-        (no_referee(state="SHUTDOWN"), lifecycle.start_round, NO_REFEREE),
+        pytest.param(no_referee(state="SHUTDOWN"), lifecycle.start_round, NO_REFEREE, marks=pytest.mark.exhaustive),
         (no_referee(game_types=["chess"]), lifecycle.start_round, NO_REFEREE),
         (a_referee_of_another_league, lifecycle.start_round, NO_REFEREE),
     ],
@@ -258,14 +258,22 @@ def test_no_match_starts_between_pause_and_resume() -> None:
 
 
 def test_no_round_opens_or_follows_while_paused() -> None:
-    place = make.setting(players=2, auto_advance=True, announce_wait_s=0)
+    place = make.setting(players=4, auto_advance=True, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     lifecycle.pause(league_id="fall")
     make.look()
-    assert states() == ("RUNNING", ["ANNOUNCING"])
+    assert states() == ("RUNNING", ["ANNOUNCING", "PENDING", "PENDING"])
     lifecycle.resume(league_id="fall")
     make.look()
-    assert (states(), place.states()) == (("RUNNING", ["RUNNING"]), {"R1M1": "ASSIGNED"})
+    assert states() == ("RUNNING", ["RUNNING", "PENDING", "PENDING"])
+    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("ASSIGNED", "ASSIGNED")
+    lifecycle.pause(league_id="fall")
+    make.finish_round(place)
+    make.look()
+    assert states() == ("RUNNING", ["COMPLETED", "PENDING", "PENDING"])
+    lifecycle.resume(league_id="fall")
+    make.look()
+    assert states()[1][1] != "PENDING"
 
 
 def test_a_stopped_league_gives_up_its_open_matches() -> None:
@@ -298,7 +306,7 @@ def test_a_pause_ends_with_the_league(end: Callable[[make.Setting], Any], state:
     assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
 
 
-def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
+def test_a_stopped_league_is_not_paused_stopped_or_started_again() -> None:
     make.playing()
     lifecycle.stop(league_id="fall")
     assert refusal(lambda: lifecycle.pause(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
@@ -316,10 +324,11 @@ def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
         lifecycle.run_all,
         lifecycle.start_round,
         lifecycle.pause,
+        lifecycle.resume,
         lifecycle.stop,
     ],
 )
-def test_every_action_on_an_unknown_league_is_refused(verb: Callable[..., object]) -> None:
+def test_an_unknown_league_cannot_be_moved(verb: Callable[..., object]) -> None:
     with pytest.raises(NotFound) as caught:
         verb(league_id="nowhere")
     assert (str(caught.value), caught.value.status) == ("There is no league nowhere.", 404)

@@ -36,7 +36,7 @@ def test_a_result_whose_attempt_is_lost_meanwhile_is_ignored(monkeypatch: pytest
     assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
 
 
-def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_progress_does_not_move_a_match_to_an_earlier_state(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
     call_before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
@@ -64,16 +64,18 @@ def test_recorded_moves_are_never_removed() -> None:
 
 
 def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    make.setting(players=4)
+    place = make.setting(players=4)
     opening.close_registration(league_id="fall")
+    # The other click comes after this one has read which round is next.
     call_before(
         monkeypatch,
-        lifecycle.outbox,
-        "referees_of",
-        lambda: Round.objects.filter(number=1).update(state="COMPLETED"),
+        lifecycle.freeze,
+        "begin_before",
+        lambda: Round.objects.filter(number=1).update(state="ANNOUNCING"),
     )
-    lifecycle.start_round(league_id="fall")
-    assert [one.state for one in Round.objects.order_by("number")] == ["COMPLETED", "ANNOUNCING", "PENDING"]
+    with pytest.raises(ActionRefused, match=r"Round 1 has just been started\."):
+        lifecycle.start_round(league_id="fall")
+    assert place.events().count("round_started") == 0
 
 
 def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from agents_registry.registering import credentials, registration
 from matches.conducting import due
+from matches.conducting.parcels import rpc_id_of
 from matches.league import lifecycle, outbox
 from matches.models import Broadcast, Delivery, Event, Match, Round
 from matches.push import nudge
@@ -45,7 +46,7 @@ def test_the_announcement_of_a_round_as_it_is_sent() -> None:
     (body,) = sent(plan, place.players[2])
     assert wire.plain(body) == {
         "jsonrpc": "2.0",
-        "id": delivery.pk,
+        "id": rpc_id_of(delivery.pk),
         "method": "notify_round",
         "params": {
             "protocol": "league.v2",
@@ -170,8 +171,8 @@ def test_a_round_opens_when_the_wait_is_over() -> None:
     place = make.setting(players=2, announce_wait_s=600)
     lifecycle.start_league(league_id="fall")
     begun = timezone.now()
-    for ago, expected in ((599, "ANNOUNCING"), (600, "RUNNING")):
-        Round.objects.update(started_at=begun - timedelta(seconds=ago - 0.5 * (ago == 599)))
+    for ago_s, expected in ((590, "ANNOUNCING"), (600, "RUNNING")):
+        Round.objects.update(started_at=begun - timedelta(seconds=ago_s))
         make.look()
         assert state_of_round_1() == expected
     assert place.states() == {"R1M1": "ASSIGNED"}

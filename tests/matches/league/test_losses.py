@@ -30,23 +30,24 @@ def expire(match_id: str = "R1M1") -> due.Plan:
     return make.look()
 
 
-def test_the_lease_is_the_leagues_or_the_longest_match_for_a_foreign_referee() -> None:
+def test_the_lease_is_the_leagues_or_the_longest_match_for_a_referee_without_heartbeats() -> None:
     begun = timezone.now()
     place = make.playing(players=4, referees=1, referee_lease_s=20, join_timeout_s=100, move_timeout_s=3600)
     lease = (place.match("R1M1").lease_until - begun).total_seconds()
     assert 20 <= lease < 60
     place.referees[0].agent.sends_progress = False
+    # Joining and moving may take request_patience_s each; then come two GAME_OVERs and the report.
     assert play.lease_s_of(place.match("R1M1"), place.referees[0].agent) == 130 + 130 + 2 * 5 + 10
 
 
 def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
     place = make.playing(players=2)
-    foreign = place.referees[0].agent
-    foreign.sends_progress = False
+    referee = place.referees[0].agent
+    referee.sends_progress = False
     match = place.match("R1M1")
-    assert play.lease_s_of(match, foreign) == match.league.rules.longest_match_s()
+    assert play.lease_s_of(match, referee) == match.league.rules.longest_match_s()
     match.league.game_type = "connect_four"
-    assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
+    assert play.lease_s_of(match, referee) == get_game("connect_four").max_round_time_sec
 
 
 def test_a_match_with_recorded_moves_is_not_started_again_by_a_students_referee() -> None:
@@ -111,7 +112,7 @@ def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:
     assert event.data["why"] == {"code": "NO_SIGN_OF_LIFE", "args": {}}
 
 
-def test_a_new_attempt_keeps_of_the_progress_only_who_had_joined() -> None:
+def test_a_new_attempt_keeps_who_had_joined_but_not_who_had_chosen_or_the_view() -> None:
     place = make.playing(players=2, referees=2)
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=["P01"], locked_in=["P01"], view={"move": 1})
     expire()
@@ -128,7 +129,7 @@ def test_only_matches_whose_lease_has_run_out_are_lost() -> None:
     assert place.match("R1M1").attempt == 2
 
 
-def test_a_progress_report_may_contain_any_number_of_matches() -> None:
+def test_a_progress_report_may_contain_one_match_or_hundreds() -> None:
     place = make.playing(players=25)
     referee = place.referees[0].agent
     matches = Match.objects.filter(league=place.league)
@@ -190,7 +191,7 @@ def test_a_match_that_is_not_open_cannot_be_cancelled(match_id: str) -> None:
     make.report(place.match("R1M1"), None)
     with pytest.raises(ActionRefused) as caught:
         results.cancel(league_id="fall", match_id=match_id, why="")
-    sentence = f"{match_id} is not open: only a match of the current round can be cancelled."
+    sentence = f"{match_id} is not open: only a match without a result, in a round that has begun, can be cancelled."
     assert str(caught.value) == sentence
 
 

@@ -11,13 +11,15 @@ from matches.formats.round_robin import planned_round, rounds_of
 from matches.league import lifecycle, making, opening
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
-from matches.view import sight, summaries
+from matches.view import lists, sight, summaries
 from matches.view.queries import matches_of, schedule
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 PLAYERS = 9
 """36 matches in nine rounds of four."""
+WHOLE = lists.Wanted(given=True)
+"""All of a list, with the number of its rows."""
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +83,8 @@ def test_nobody_sees_half_a_schedule() -> None:
     league = League.objects.get(pk="fall")
     for view in (sight.everything(league), sight.public(league)):
         assert schedule(view) == []
+        for part in (lists.schedule(view, WHOLE, wire=True), lists.matches(view, WHOLE)):
+            assert (part.rows, part.next_cursor, part.total) == ("[]", None, 0)
         summary = summaries.summary(view)
         assert (summary.state, summary.players, summary.rounds, summary.matches) == ("REGISTRATION", 9, 9, 36)
     assert list(matches_of(league)) == []

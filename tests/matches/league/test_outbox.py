@@ -12,6 +12,7 @@ from agents_registry.models import Agent
 from agents_registry.registering import credentials, learned, registration
 from league_sdk.dialects import shapes
 from matches.conducting import due, parcels
+from matches.conducting.parcels import rpc_id_of
 from matches.league import lifecycle, opening, outbox
 from matches.models import Delivery
 from tests import factories as make
@@ -88,7 +89,7 @@ def bodies(plan: due.Plan, who: make.Member) -> list[dict[str, Any]]:
     return [json.loads(one.body) for one in plan.parcels[who.agent.pk]]
 
 
-def whole_league(place: make.Setting) -> list[dict[str, Any]]:
+def broadcasts_of_a_league(place: make.Setting) -> list[dict[str, Any]]:
     """Every broadcast that P01 gets in a league of one match."""
     lifecycle.start_league(league_id="fall")
     first = bodies(make.look(), place.players[0])
@@ -114,7 +115,7 @@ def test_a_broadcast_is_sent_in_the_dialect_of_its_receiver(shape: str) -> None:
         "player_id": "P02",
     }
     (delivery,) = Delivery.objects.filter(agent=other.agent)
-    expected = shapes.SHAPES[shapes.order(shape, {}, "ROUND_ANNOUNCEMENT")[0]].wrap(message, delivery.pk)
+    expected = shapes.SHAPES[shapes.order(shape, {}, "ROUND_ANNOUNCEMENT")[0]].wrap(message, rpc_id_of(delivery.pk))
     assert without_ids_of_the_moment(bodies(plan, other)[0]) == without_ids_of_the_moment(expected)
 
 
@@ -122,7 +123,7 @@ def test_a_learned_shape_is_preferred_to_the_registered_dialect() -> None:
     place = make.setting(players=2)
     ways = {"GAME_INVITATION": "handle_message", "ROUND_ANNOUNCEMENT": "message_type"}
     learned.learn_dialect(agent_id=place.players[0].agent.pk, spoken=ways)
-    methods = [body["method"] for body in whole_league(place)]
+    methods = [body["method"] for body in broadcasts_of_a_league(place)]
     # A shape that is understood for invitations is used for tables, too.
     assert methods == ["ROUND_ANNOUNCEMENT", "handle_message", "handle_message", "handle_message"]
 
@@ -154,7 +155,7 @@ def test_every_broadcast_names_league_round_and_token() -> None:
             body["params"]["round_id"],
             body["params"]["auth_token"],
         )
-        for body in whole_league(place)
+        for body in broadcasts_of_a_league(place)
     }
     expected = ("fall", 1, credentials.league_token(place.players[0].agent))
     kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]

@@ -17,6 +17,7 @@ from tests.matches.races import call_before
 pytestmark = pytest.mark.django_db
 NOW = datetime(2025, 1, 15, 17, 0, tzinfo=UTC)
 SIX = NOW + timedelta(hours=1)
+LATE = "the site was not running at that time, or no referee was there in the ten minutes after it"
 
 
 def plan(at: datetime = SIX, *, all_rounds: bool = False, league_id: str = "fall") -> None:
@@ -54,7 +55,7 @@ def test_of_two_conductors_one_carries_out_a_planned_start(monkeypatch: pytest.M
     ("spoil", "why"),
     [
         ("few", "Fall has 1 of at least 2 players: wait until more have registered."),
-        ("late", "the site was not running at that time"),
+        ("late", LATE),
     ],
 )  # fmt: skip
 def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) -> None:
@@ -85,6 +86,8 @@ def test_a_planned_start_without_a_referee_fails_when_it_is_too_late() -> None:
     plan()
     planned.begin_due(SIX + planned.MAX_DELAY + timedelta(seconds=1))
     assert (row(), place.events()[-1]) == ((None, False, "REGISTRATION"), "start_failed")
+    # The site was running all the time: the reason must not say only that it was down.
+    assert place.league.events.latest("seq").data["why"] == LATE
 
 
 def test_a_start_by_hand_a_pause_and_a_stop_cancel_a_planned_start() -> None:

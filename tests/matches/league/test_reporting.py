@@ -155,7 +155,7 @@ def test_the_match_of_a_report_that_names_no_league_is_found(client: Client) -> 
     league = league_with_announced_round()
     fields = make.result_fields(league.match("R1M1"), "P02")
     del fields["attempt"], fields["league_id"]
-    params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
+    params = make.message_from(league.referees[0], "MATCH_RESULT_REPORT", **fields)
     other = wire.refused(client, "MATCH_RESULT", params | {"match_id": "R9M9"})
     assert (other["error_code"], other["context"]["field"]) == ("E003", "league_id")
     # Document 002 calls the method MATCH_RESULT.
@@ -171,7 +171,7 @@ def test_a_referee_of_two_leagues_with_the_same_match_id_must_name_the_league(cl
     lifecycle.start_league(league_id="other")
     fields = make.result_fields(league.match("R1M1"), "P02")
     del fields["league_id"]
-    params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
+    params = make.message_from(league.referees[0], "MATCH_RESULT_REPORT", **fields)
     assert wire.refused(client, "report_match_result", params)["error_code"] == "E003"
     assert league.states() == {"R1M1": "READY"}
 

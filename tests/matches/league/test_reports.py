@@ -53,7 +53,7 @@ def error_of(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
         (result(A, {A: 3, B: 0}, BOTH_CHOICES), "WIN", A),
         (result(B, {A: 3, B: 0}), "WIN", B),
         (result(A, "3:0", ["even", "odd"]), "WIN", A),
-        # null or "DRAW" with equal points above 0, or with both choices, is a draw
+        # null or "DRAW" with equal points above 0, or with both choices, is a draw; so is "DRAW" without a score
         (result(None, {A: 1, B: 1}), "DRAW", None),
         (result(None, {A: 0.5, B: 0.5}), "DRAW", None),
         (result(None, {A: 1, B: 1}, ONE_CHOICE), "DRAW", None),
@@ -351,6 +351,7 @@ STATES = "COLLECTING_CHOICES, DRAWING_NUMBER, HANDED_BACK, WAITING_FOR_PLAYERS"
     [
         ({}, "E003", "matches", "null", "an array of matches"),
         ({"matches": {}}, "E002", "matches", "{}", "an array of matches"),
+        ({"matches": [ITEM] * 1001}, "E002", "matches", "1001", "at most 1000 matches"),
         ({"matches": [7]}, "E002", "matches[0]", "7", "an object"),
         ({"matches": [ITEM, []]}, "E002", "matches[1]", "[]", "an object"),
         ({"matches": [without("state")]}, "E003", "matches[0].state", "null", "a match state"),

@@ -22,7 +22,7 @@ def start_next(place: make.Setting) -> None:
     make.look()
 
 
-def test_silences_suspend_then_shut_down_and_the_rest_is_decided_at_once() -> None:
+def test_silences_suspend_then_shut_down_and_the_rest_is_decided_without_calls() -> None:
     place = make.playing(players=8)
     silent_player = place.players[0]
     seen = []
@@ -137,7 +137,8 @@ def test_a_player_that_registers_again_plays_the_next_rounds() -> None:
     assert place.states()["R2M1"] == "ASSIGNED"
 
 
-def test_a_suspended_player_is_marked_for_one_invitation() -> None:
+def test_start_match_says_which_players_are_suspended() -> None:
+    """The referee sends such a player one invitation, without retries."""
     place = make.playing(players=4, suspend_after=1)
     match = place.match("R1M1")
     make.report(match, None, **make.silent(match, "P01"))

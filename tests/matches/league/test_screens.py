@@ -8,6 +8,7 @@ from matches.league import screens
 from matches.league.errors import NotFound
 from matches.view.screens import Steering, steering
 from tests import factories as make
+from tests.matches.races import Other, call_before
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +30,15 @@ def test_turns_are_counted_and_a_hold_stays_until_it_is_released() -> None:
     screens.automatic(league_id="fall")
     assert stored_steering(place) == Steering(1)
     assert "screen" not in " ".join(place.events())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_turns_at_once_both_count(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.setting(players=2)
+    call_before(monkeypatch, screens, "_store", lambda: other.run(lambda: screens.turn(league_id="fall")))
+    screens.turn(league_id="fall")
+    assert other.wait() is None
+    assert stored_steering(place) == Steering(2)
 
 
 @pytest.mark.parametrize("match_id", ["R9M9", "", "R1M1\x00", "x" * 500])

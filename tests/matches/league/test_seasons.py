@@ -39,13 +39,13 @@ def test_only_a_league_that_is_over_goes_into_the_archive() -> None:
 def test_nothing_can_be_changed_in_the_archive() -> None:
     place = rich.over()
     seasons.archive(league_id=place.league_id)
-    edit, trust = ACTIONS[acting.LEAGUE, "edit"], ACTIONS[acting.AGENT, "revoke_tokens"]
+    edit, revoke = ACTIONS[acting.LEAGUE, "edit"], ACTIONS[acting.AGENT, "revoke_tokens"]
     with pytest.raises(ActionRefused, match="is in the archive: take it out first to change anything"):
         acting.carry_out(edit, by=None, league_id=place.league_id, display_name="Other", settings={})
     with pytest.raises(ActionRefused, match="is in the archive"):
-        acting.carry_out(trust, by=None, agent_ids=[place.players[0].agent.pk])
+        acting.carry_out(revoke, by=None, agent_ids=[place.players[0].agent.pk])
     acting.carry_out(ACTIONS[acting.LEAGUE, "take_back"], by=None, league_id=place.league_id)
-    acting.carry_out(trust, by=None, agent_ids=[place.players[0].agent.pk])
+    acting.carry_out(revoke, by=None, agent_ids=[place.players[0].agent.pk])
 
 
 # Cloning ----------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_a_clone_has_the_same_codes_only_if_asked_for_and_settings_and_roster_ca
     assert (codes("bare"), bare.settings, bare.display_name) == ({}, {}, "bare")
 
 
-def test_nobody_comes_in_from_the_lobby_beside_the_roster() -> None:
+def test_agents_in_the_lobby_do_not_enter_a_clone_with_a_roster() -> None:
     place = rich.over()
     make.join("Stranger", port=9000)
     seasons.clone(league_id=place.league_id, wanted_id="spring")

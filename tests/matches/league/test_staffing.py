@@ -119,7 +119,7 @@ def test_a_role_in_one_league_says_nothing_in_another() -> None:
     assert not leagues(noa, Action.EDIT).exists()
 
 
-def test_the_feed_says_nothing_of_the_desk(client: Client) -> None:
+def test_the_public_is_not_told_who_has_a_role(client: Client) -> None:
     make.open_league()
     staff("secret-dana")
     staffing.give_role(league_id="fall", username="secret-dana", name="assistant")

@@ -48,12 +48,13 @@ class Browser:
             await self.frame()
 
     @property
-    def silent(self) -> bool:
+    def has_read_everything(self) -> bool:
+        """Whether no message of the site waits for it."""
         return self._socket.output_queue.empty()
 
 
 def serving(**how: Any) -> URLRouter:
-    """The sockets of board and match of a site of its own."""
+    """The sockets of boards and matches, with these ``seats`` or ``times`` in place of those of the site."""
     return URLRouter(
         [
             path("ws/leagues/<slug:league_id>/", LivePage("board", **how)),

@@ -27,7 +27,7 @@ def place() -> make.Setting:
 def changes(place: make.Setting) -> Changes:
     make.open_league("spring")
     changes = Changes()
-    # A process that asks for the first time has drawn nothing of the league, or something older.
+    # A process that asks for the first time has rendered nothing of the league, or something older.
     assert changes.since(LEAGUES) == {"fall": [], "spring": []}
     assert changes.since(LEAGUES) == {}
     return changes
@@ -53,7 +53,7 @@ def _pause(place: make.Setting) -> None:
     lifecycle.pause(league_id="fall")
 
 
-def _silence(place: make.Setting) -> None:
+def _shut_down(place: make.Setting) -> None:
     registration.retire(agent_ids=[place.players[0].agent.pk])
 
 
@@ -73,7 +73,7 @@ def _correct(place: make.Setting) -> None:
         (_progress, ["R1M2"]),
         (_entry, ["R1M2"]),
         (_pause, []),
-        (_silence, []),
+        (_shut_down, []),
         (_correct, []),
         (_say, []),
     ],
@@ -96,7 +96,7 @@ def test_a_finished_round_changes_the_whole_league(place: make.Setting, changes:
     assert changes.since(LEAGUES) == {"fall": []}
 
 
-def test_a_withdrawn_announcement_is_a_change(place: make.Setting, changes: Changes) -> None:
+def test_a_withdrawn_notice_is_a_change(place: make.Setting, changes: Changes) -> None:
     notice = notices.say(league_id="fall", text="ten minutes", by="ada")
     changes.since(LEAGUES)
     notices.withdraw(league_id="fall", number=notice.pk)

@@ -15,7 +15,8 @@ from matches.audience import pages
 from matches.audience.pages import KINDS, PageKey
 from matches.league import lifecycle
 from matches.live import hub as hubs
-from matches.live.socket import Times
+from matches.live.socket import TRY_LATER, Times
+from matches.models import League
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
 from tests.matches.live.browsing import BOARD, MATCH, browsing, serving, socket_of
@@ -83,7 +84,7 @@ async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame
         for number, change in ((3, lifecycle.resume), (4, lifecycle.pause)):
             await db_thread.in_db(lambda change=change: change(league_id="fall"))
             await db_thread.until(lambda number=number: page.seq == number)
-        assert browser.silent
+        assert browser.has_read_everything
         await browser.say({"type": "ack"})
         frame = await browser.frame()
         assert (frame["from"], frame["seq"]) == (2, 4)
@@ -108,7 +109,7 @@ async def test_acknowledgements_of_frames_that_were_not_sent_are_ignored(db_thre
             await browser.say({"type": "ack", "seq": seq})
         await db_thread.in_db(lambda: lifecycle.resume(league_id="fall"))
         await db_thread.until(lambda: hubs.hub._pages[BOARD, "en"].seq == 3)
-        assert browser.silent
+        assert browser.has_read_everything
         # An acknowledgement of frame 2 is one of frame 1 as well.
         await browser.say({"type": "ack", "seq": 2})
         assert (await browser.frame(ack=False))["from"] == 2
@@ -163,6 +164,15 @@ async def test_the_socket_of_a_missing_page_is_closed_with_4404(db_thread: Agent
     socket = socket_of(key)
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
     assert await socket.receive_output(timeout=PATIENCE_S) == {"type": "websocket.close", "code": 4404}
+    await socket.wait(timeout=PATIENCE_S)
+
+
+async def test_the_socket_of_a_page_that_cannot_be_rendered_is_closed_with_try_later(db_thread: Agents) -> None:
+    await db_thread.in_db(make.playing)
+    await db_thread.in_db(lambda: League.objects.update(settings={"no_such_setting": 1}))
+    socket = socket_of(BOARD)
+    assert await socket.connect(timeout=PATIENCE_S) == (True, None)
+    assert await socket.receive_output(timeout=PATIENCE_S) == {"type": "websocket.close", "code": TRY_LATER}
     await socket.wait(timeout=PATIENCE_S)
 
 

@@ -14,7 +14,7 @@ from django.test import Client
 
 from matches.audience.pages import PageKey
 from matches.live import hub as hubs
-from matches.live.socket import NOT_ALLOWED, TRY_LATER, Limits, Seats, Times, _Socket
+from matches.live.socket import NOT_ALLOWED, TRY_LATER, Limits, SocketCounts, Times, _Socket
 from matches.models import Role, RoleName
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
@@ -118,9 +118,9 @@ async def test_a_browser_that_reads_nothing_is_disconnected() -> None:
 # Too many -----------------------------------------------------------------------------------------
 
 
-def seated(seats: Seats, caller: str, key: PageKey) -> bool:
-    with seats.taken(caller, key, "en") as listener:
-        return listener
+def has_room(sockets: SocketCounts, caller: str, key: PageKey) -> bool:
+    with sockets.taken(caller, key, "en") as taken:
+        return taken
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def seated(seats: Seats, caller: str, key: PageKey) -> bool:
     ],
 )
 async def test_sockets_are_limited_by_ip_address_and_page(limit: str, boards: list[bool], matches: list[bool]) -> None:
-    seats = Seats(replace(Limits(), **{limit: 2}))
-    with seats.taken(CALLER, BOARD, "en") as first, seats.taken(CALLER, BOARD, "he") as second:
+    sockets = SocketCounts(replace(Limits(), **{limit: 2}))
+    with sockets.taken(CALLER, BOARD, "en") as first, sockets.taken(CALLER, BOARD, "he") as second:
         assert (first, second) == (True, True)
-        assert [seated(seats, caller, BOARD) for caller in (CALLER, OTHER_CALLER)] == boards
-        assert [seated(seats, caller, MATCH) for caller in (CALLER, OTHER_CALLER)] == matches
-    assert not seats._open
+        assert [has_room(sockets, caller, BOARD) for caller in (CALLER, OTHER_CALLER)] == boards
+        assert [has_room(sockets, caller, MATCH) for caller in (CALLER, OTHER_CALLER)] == matches
+    assert not sockets._open
 
 
 @pytest.mark.parametrize(
@@ -150,29 +150,29 @@ async def test_sockets_are_limited_by_ip_address_and_page(limit: str, boards: li
     ],
 )
 async def test_different_pages_are_limited_in_total_and_by_ip_address(limits: Limits, matches: list[bool]) -> None:
-    """A board in two languages from one address; then a match, from there, from elsewhere, and from who knows where."""
-    seats = Seats(limits)
-    with seats.taken(CALLER, BOARD, "en"), seats.taken(CALLER, BOARD, "he"):
-        assert [seated(seats, caller, MATCH) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == matches
+    """A board in two languages from one address; then a match, from there, from another, and from an unknown one."""
+    sockets = SocketCounts(limits)
+    with sockets.taken(CALLER, BOARD, "en"), sockets.taken(CALLER, BOARD, "he"):
+        assert [has_room(sockets, caller, MATCH) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == matches
         # What is open already costs nothing more.
-        assert [seated(seats, caller, BOARD) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == [True, True, True]
+        assert [has_room(sockets, caller, BOARD) for caller in (CALLER, OTHER_CALLER, UNKNOWN)] == [True, True, True]
     # The sockets are closed, and so are their pages.
-    assert seated(seats, CALLER, MATCH)
-    assert not seats._open
+    assert has_room(sockets, CALLER, MATCH)
+    assert not sockets._open
 
 
 async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits() -> None:
-    """Everybody looks at their own page and that of a match, and some also at pages that all share."""
-    seats = Seats()
+    """Everybody looks at their own page, a match and an earlier match; some also at the pages that all share."""
+    sockets = SocketCounts()
     common = [PageKey(kind, "fall") for kind in ("board", "charts", "screen", "join")]
     own = [PageKey("player", "fall", f"P{number:03}") for number in range(200)]
     matches = [PageKey("match", "fall", f"R1M{number}") for number in range(100)]
     earlier = [PageKey("match", "fall", f"R0M{number}") for number in range(200)]
     with ExitStack() as stack:
         for key in (*common * 50, *own, *matches * 2, *earlier):
-            assert stack.enter_context(seats.taken(CALLER, key, "en"))
+            assert stack.enter_context(sockets.taken(CALLER, key, "en"))
         for key in common:
-            assert stack.enter_context(seats.taken(CALLER, key, "he"))
+            assert stack.enter_context(sockets.taken(CALLER, key, "he"))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ async def test_a_socket_beyond_a_limit_is_closed_with_try_later(
     db_thread: Agents, limits: Limits, refused: list[tuple[PageKey, str]]
 ) -> None:
     await db_thread.in_db(make.playing)
-    site = serving(seats=Seats(limits))
+    site = serving(sockets=SocketCounts(limits))
     async with browsing(BOARD, app=site):
         for key, query in refused:
             assert await socket_of(key, query=query, app=site).connect(timeout=PATIENCE_S) == (False, TRY_LATER)

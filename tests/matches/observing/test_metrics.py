@@ -11,6 +11,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
+from agents_registry.rate_limits.attempts import LOGINS
 from leaguesite.serving.threads import pages_thread
 from matches.observing import metrics
 from matches.observing.metrics import REGISTRY
@@ -39,14 +40,26 @@ def test_the_api_key_and_the_metrics_key_open_the_metrics(
     monkeypatch.setenv("LEAGUE_METRICS_KEY", "watcher-of-the-tests")
     for key in (api_key, "watcher-of-the-tests"):
         assert "league_database_reachable 1.0" in read(client, key)
-    assert client.get("/api/leagues/fall?as=staff", HTTP_AUTHORIZATION="Bearer watcher-of-the-tests").status_code != 200
+    make.open_league("fall")
+    statuses = {
+        key: client.get("/api/leagues/fall?as=staff", HTTP_AUTHORIZATION=f"Bearer {key}").status_code
+        for key in (api_key, "watcher-of-the-tests")
+    }
+    assert statuses == {api_key: 200, "watcher-of-the-tests": 401}
 
 
 def over_and_frozen() -> make.Setting:
     return rich.over(frozen=True)
 
 
-@pytest.mark.parametrize("history", [lambda: None, rich.begun, rich.over, over_and_frozen])
+@pytest.mark.parametrize(
+    "history",
+    [
+        lambda: None,
+        over_and_frozen,
+        *(pytest.param(history, marks=pytest.mark.exhaustive) for history in (rich.begun, rich.over)),
+    ],
+)
 def test_without_the_key_the_metrics_give_the_same_answer_whatever_has_happened(
     client: Client, api_key: str, history: Callable[[], Any]
 ) -> None:
@@ -71,7 +84,7 @@ def test_the_metrics_count_leagues_matches_and_referees_by_state(client: Client,
     assert re.search(r"^league_outbox_waiting \d", metrics_text, re.MULTILINE)
 
 
-def test_the_metrics_need_five_queries_however_much_has_been_played(
+def test_the_metrics_need_at_most_five_queries(
     client: Client, api_key: str, django_assert_max_num_queries: Any
 ) -> None:
     make.playing(players=12)
@@ -93,7 +106,7 @@ def test_calls_are_counted_by_what_they_were_answered_with(client: Client) -> No
     place = make.playing(players=2)
     before = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok")
     refused = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012")
-    query = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
+    query = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED}))
     assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok") == before + 1
@@ -120,7 +133,9 @@ async def test_nothing_that_a_caller_sent_is_a_label() -> None:
     }
 
 
-def test_a_call_that_a_limit_refused_is_counted() -> None:
-    before = metric_value("league_limited_total", limit="register")
-    metrics.limited("register")
-    assert metric_value("league_limited_total", limit="register") == before + 1
+def test_a_request_that_a_limit_refused_is_counted(client: Client) -> None:
+    before = metric_value("league_limited_total", limit="logins")
+    wrong = {"username": "ada", "password": "wrong"}
+    statuses = [client.post("/admin/login/", wrong).status_code for _ in range(LOGINS[0].amount + 1)]
+    assert statuses == [200] * LOGINS[0].amount + [429]
+    assert metric_value("league_limited_total", limit="logins") == before + 1

@@ -1,4 +1,4 @@
-"""Messages of the league manager and events of its leagues are counted and logged."""
+"""Messages of the league manager are counted and logged; events of its leagues are logged."""
 
 from __future__ import annotations
 
@@ -82,6 +82,14 @@ def test_a_cancelled_message_is_not_counted_as_success() -> None:
     with pytest.raises(asyncio.CancelledError), telemetry.sending(FIELDS):
         raise asyncio.CancelledError
     assert (count("ok"), count(telemetry.CANCELLED)) == (before[0], before[1] + 1)
+
+
+def test_a_message_that_an_error_of_ours_kept_back_is_not_counted_as_success(lines: list[dict[str, Any]]) -> None:
+    before = count("ok"), count(Cause.LEAGUE)
+    with pytest.raises(KeyError), telemetry.sending(FIELDS):
+        raise KeyError("P01")
+    assert (count("ok"), count(Cause.LEAGUE)) == (before[0], before[1] + 1)
+    assert [line["event_type"] for line in lines] == ["MESSAGE_NOT_SENT"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -135,7 +135,7 @@ def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
     assert make.look() == due.Plan()
 
 
-def test_a_replayed_match_of_a_completed_league_is_stopped_by_the_import() -> None:
+def test_a_completed_league_with_a_match_to_play_again_is_stopped_by_the_import() -> None:
     rich.over()
     make_correction("replay", match_id="R2M1", reason="the referee erred")
     before = exported_json()
@@ -324,7 +324,7 @@ def test_an_invalid_result_in_an_event_is_refused_with_its_place(document: Any, 
     assert refusal(document).startswith(f"events[{number}].data.{name}")
 
 
-def test_an_import_never_changes_an_existing_league(document: Any) -> None:
+def test_an_import_does_not_change_a_league_that_has_agents(document: Any) -> None:
     make.open_league("fall")
     make.join("Alpha", "fall")
     with pytest.raises(ActionRefused, match="has a league fall already"):

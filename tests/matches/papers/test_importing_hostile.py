@@ -87,7 +87,7 @@ def test_a_changed_document_is_refused_or_its_chain_does_not_hold(
 
 
 def test_a_result_without_an_event_is_refused(document: Any) -> None:
-    """A chain that holds says nothing of the rows beside it."""
+    """A chain that does not hold is only reported, but rows and events must have the same results."""
     events = document["events"]
     last = next(event for event in reversed(events) if event["kind"] == "match_finished")
     events.remove(last)

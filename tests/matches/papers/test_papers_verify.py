@@ -31,7 +31,7 @@ def document(*, people: bool = True) -> dict[str, Any]:
 
 
 def played_and_corrected() -> None:
-    """Six matches, with a correction of each kind and an undoing."""
+    """Six matches, with corrections of every kind but a withdrawal, and an undoing."""
     place = make.playing()
     make.finish_round(place)
     make.playing_on(place)
@@ -59,7 +59,7 @@ def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys
         assert main(["verify", str(tmp_path / name), "--head", head]) == 0
         output = capsys.readouterr().out
         assert output.startswith("HOLDS: league fall")
-        assert "added up they give the results that are listed with them" in output
+        assert "together they give the results of the matches in the export" in output
 
 
 @pytest.mark.parametrize(("people", "frozen"), sampled(product((True, False), repeat=2)))

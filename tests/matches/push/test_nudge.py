@@ -1,4 +1,4 @@
-"""Calls that cross from one process to the conductor of another, through the channel layer."""
+"""Nudges cross from one process to the conductor of another, in the messages of the channel layer."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def next_of(queue: asyncio.Queue[Any]) -> Any:
         return await queue.get()
 
 
-async def test_the_conductor_receives_a_call_of_another_process(layer: Layer) -> None:
+async def test_the_conductor_receives_a_nudge_of_another_process(layer: Layer) -> None:
     async with conductor(layer) as woken:
         for due, urgent in (([True], True), ([False], False), ([False, True], True)):
             await layer.group_send(notify.GROUP, {"type": "x", "leagues": {}, "due": due, "from": "another"})
@@ -106,7 +106,7 @@ async def test_the_conductor_receives_a_call_of_another_process(layer: Layer) ->
         assert woken.empty()
 
 
-async def test_a_call_of_this_process_wakes_its_conductor_once(layer: Layer) -> None:
+async def test_a_nudge_of_this_process_wakes_its_conductor_once(layer: Layer) -> None:
     async with messages_on(layer) as messages, conductor(layer) as woken:
         nudge.nudge(urgent=False)
         notify.push("fall", ["R1M1"])
@@ -129,7 +129,7 @@ async def test_a_message_says_in_which_leagues_a_match_has_ended(layer: Layer) -
         assert (await next_of(messages))["results"] == []
 
 
-async def test_a_site_in_one_process_sends_no_calls(pushing: None) -> None:
+async def test_a_site_in_one_process_sends_no_nudges(pushing: None) -> None:
     layer = InMemoryChannelLayer()
     channel = await layer.new_channel()
     await layer.group_add(notify.GROUP, channel)
@@ -138,7 +138,7 @@ async def test_a_site_in_one_process_sends_no_calls(pushing: None) -> None:
         notify.push("fall")
         async with asyncio.timeout(PATIENCE_S):
             assert (await layer.receive(channel))["due"] == []
-        # The listener gets no message: this returns at once.
+        # Nobody has to listen for nudges of other processes: this returns at once.
         await nudge.hear()
 
 
@@ -203,7 +203,7 @@ async def test_changes_that_follow_a_message_closely_are_sent_as_one_message(lay
         await next_of(pauses)
 
 
-async def test_an_urgent_call_is_not_delayed(layer: Layer) -> None:
+async def test_an_urgent_nudge_is_not_delayed(layer: Layer) -> None:
     pauses: asyncio.Queue[float] = asyncio.Queue()
     sent: list[list[bool]] = []
 

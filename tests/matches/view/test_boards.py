@@ -50,7 +50,7 @@ def test_the_board_of_a_won_game_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", list(games()))
-def test_a_board_is_drawn_for_games_that_have_one_before_and_after(name: str) -> None:
+def test_a_board_is_drawn_for_games_without_hidden_choices_alone(name: str) -> None:
     game = get_game(name)
     state = game.new_state(PLAYERS)
     boards = [read_board(view, PLAYERS) for view in (game.view(state, None), game.unfinished(state))]
@@ -106,7 +106,7 @@ JUNK: list[Any] = [
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(view_after("connect_four", 3), st.sampled_from(JUNK))))
-def test_nothing_a_referee_sends_breaks_a_page(view: dict[str, Any]) -> None:
+def test_nothing_a_referee_sends_breaks_the_reading_of_a_board(view: dict[str, Any]) -> None:
     for board in (read_board(view, PLAYERS), read_board(view | {"board": SMALL}, PLAYERS)):
         assert board is None or isinstance(board.rows[0][0], Cell)
 
@@ -144,7 +144,7 @@ def test_a_board_that_does_not_follow_from_its_moves_is_not_replayed(change: dic
     assert read_steps(view | change, PLAYERS, "tic_tac_toe") == []
 
 
-def test_only_a_game_that_is_known_and_open_is_replayed() -> None:
+def test_nothing_is_replayed_without_the_rules_of_the_game_or_without_a_board() -> None:
     view = view_after("tic_tac_toe", 4, 0, 8)
     assert read_steps(view, PLAYERS, "removed_game") == []
     assert read_steps(view, PLAYERS, "connect_four") == []

@@ -19,7 +19,7 @@ def drawing_from(game_type: str, view: dict[str, Any], **how: Any) -> Drawing:
     return drawing_of(game_type, json.loads(json.dumps(view)), SEATS, **how)
 
 
-def state_after(game_type: str, *moves: int) -> tuple[Any, dict[str, Any]]:
+def game_and_state_after(game_type: str, *moves: int) -> tuple[Any, dict[str, Any]]:
     game = get_game(game_type)
     state = game.new_state(("P01", "P02"))
     for turn, move in enumerate(moves):
@@ -28,17 +28,17 @@ def state_after(game_type: str, *moves: int) -> tuple[Any, dict[str, Any]]:
 
 
 def test_a_board_in_play_has_the_cells_of_both_and_the_last_move() -> None:
-    game, state = state_after("connect_four", 3, 3, 4)
+    game, state = game_and_state_after("connect_four", 3, 3, 4)
     drawing = drawing_from("connect_four", game.view(state, None))
     assert drawing.grid is not None
     assert (drawing.kind, drawing.to_move, drawing.over) == ("discs", "P02", False)
-    assert (drawing.grid.a, drawing.grid.b, drawing.grid.last) == (((4, 5), (3, 5))[::-1], ((3, 4),), (4, 5))
+    assert (drawing.grid.a, drawing.grid.b, drawing.grid.last) == (((3, 5), (4, 5)), ((3, 4),), (4, 5))
     assert (drawing.grid.moves, drawing.grid.lines, drawing.grid.letters) == (3, (), ())
     assert drawing.grid.box == "-2 -10 74 72"
 
 
 def test_the_winning_line_goes_from_end_to_end() -> None:
-    game, state = state_after("connect_four", 0, 1, 0, 1, 0, 1, 0)
+    game, state = game_and_state_after("connect_four", 0, 1, 0, 1, 0, 1, 0)
     drawing = drawing_from("connect_four", game.outcome(state).details, over=True)
     assert drawing.grid is not None
     assert (drawing.grid.lines, drawing.to_move) == ((Line(0, 2, 0, 5),), "")
@@ -52,10 +52,11 @@ def test_lines_through_winning_cells() -> None:
 
 
 def test_a_game_in_turns_is_drawn_before_its_first_move() -> None:
-    for game_type, sides, numbers in (("tic_tac_toe", (3, 3), 9), ("connect_four", (6, 7), 0)):
+    # Only a small board has its cells numbered.
+    for game_type, sides, numbered_cells in (("tic_tac_toe", (3, 3), 9), ("connect_four", (6, 7), 0)):
         grid = drawing_from(game_type, {}).grid
         assert grid is not None
-        assert ((grid.rows, grid.columns), len(grid.cells), grid.a, grid.moves) == (sides, numbers, (), 0)
+        assert ((grid.rows, grid.columns), len(grid.cells), grid.a, grid.moves) == (sides, numbered_cells, (), 0)
 
 
 def test_marks_other_than_x_and_o_are_letters() -> None:
@@ -82,7 +83,7 @@ def test_after_the_end_both_choices_are_shown() -> None:
     drawing = drawing_from("even_odd", details, over=True)
     assert (drawing.kind, drawing.number, drawing.parity) == ("envelopes", "8", "even")
     assert [(seat.choice, seat.right) for seat in (drawing.a, drawing.b)] == [("odd", False), ("odd", False)]
-    game, state = state_after("even_odd_numbers", 2, 5)
+    game, state = game_and_state_after("even_odd_numbers", 2, 5)
     drawing = drawing_from("even_odd_numbers", game.outcome(state | {"number": 4}).details, over=True)
     assert (drawing.number, drawing.total, drawing.parity) == ("4", "11", "odd")
     assert [(seat.choice, seat.right) for seat in (drawing.a, drawing.b)] == [("2", False), ("5", True)]
@@ -118,7 +119,7 @@ def test_nothing_a_referee_sends_breaks_a_drawing(view: dict[str, Any], game_typ
         assert all(len(name) <= 40 and len(text) <= 40 for name, text in drawing.facts)
 
 
-def test_a_board_full_of_letters_is_not_drawn() -> None:
+def test_a_board_with_too_many_letters_is_not_drawn() -> None:
     drawing = drawing_from("tic_tac_toe", {"board": [["abc"] * 20] * 20, "deep": "x"})
     assert (drawing.kind, drawing.grid) == ("plain", None)
 
@@ -127,5 +128,6 @@ def test_a_view_that_is_too_large_is_not_kept() -> None:
     drawing = drawing_from("gone", {"total": "x" * MAX_VIEW_CHARS})
     assert (drawing.kind, drawing.text, drawing.facts) == ("plain", "{}", [])
     assert drawing_from("gone", {"total": 7, "moves": [3, 3, 1], "deep": {"a": 1}}).facts == [
-        ("total", "7"), ("moves", "3, 3, 1"),
-    ][::-1]  # fmt: skip
+        ("moves", "3, 3, 1"),
+        ("total", "7"),
+    ]

@@ -13,7 +13,7 @@ from matches.events.history import Outcome
 from matches.view import sight
 from matches.view.figures import Changes, Lucky, figures, longest_game, luckiest
 from matches.view.luck import chances_of
-from matches.view.stories import Run
+from matches.view.stories import Ahead, Run
 from tests import factories as make
 from tests.matches.correcting import play_to_end
 from tests.matches.view.test_stories import outcome
@@ -26,7 +26,7 @@ def with_details(number: int, result: str, **details: Any) -> Outcome:
     return replace(outcome(number, result, seq=number), details=details)
 
 
-def drawn(number: int, result: str, first: str, second: str) -> Outcome:
+def even_odd_game(number: int, result: str, first: str, second: str) -> Outcome:
     """A game of Even/Odd with these choices."""
     one = outcome(number, result)
     return with_details(number, result, drawn_number=8, choices=dict(zip(one.players, (first, second), strict=True)))
@@ -41,16 +41,16 @@ def test_the_longest_game_is_the_last_one_with_the_most_moves() -> None:
 
 
 def lucky(*games: Outcome, game_type: str = "even_odd") -> Lucky | None:
-    """The luckiest of these games."""
+    """The luckiest player of these games."""
     return luckiest(games, Scoring(), ROWS, partial(chances_of, game_type))
 
 
 def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
-    won = [drawn(number, "Ada>Bo", "even", "odd") for number in range(4)]
+    won = [even_odd_game(number, "Ada>Bo", "even", "odd") for number in range(4)]
     assert lucky(*won) == Lucky("Ada", 6.0)
-    assert lucky(*won, *(drawn(9, "Bo>Ada", "odd", "even") for _ in range(4))) is None
+    assert lucky(*won, *(even_odd_game(9, "Bo>Ada", "odd", "even") for _ in range(4))) is None
     # No luck: both chose the same; a game of skill, in which no number is drawn; a technical win, without a number.
-    assert lucky(drawn(1, "Ada=Bo", "even", "even")) is None
+    assert lucky(even_odd_game(1, "Ada=Bo", "even", "even")) is None
     assert lucky(with_details(1, "Ada>Bo", moves=[1, 2]), game_type="connect_four") is None
     assert lucky(outcome(1, "Ada!Bo")) is None
     # A student's referee may report anything: then the choices count as made at random.
@@ -63,8 +63,8 @@ def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
 def test_the_figures_of_a_league() -> None:
     place = play_to_end(make.playing(players=4))
     known = figures(sight.public(place.league))
-    assert (known.matches, known.draws, known.unanswered) == (6, 0, 0)
+    assert (known.matches, known.draws, known.technical_losses) == (6, 0, 0)
     assert known.runs == [Run("P01", 3, 1, 3)]
-    assert (known.longest, known.ahead) == (None, 3)
+    assert (known.longest, known.ahead) == (None, Ahead(3, 1))
     assert known.lead == Changes(0, "P01", 2)
     assert known.luckiest == Lucky("P01", 4.5)

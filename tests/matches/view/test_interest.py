@@ -13,7 +13,7 @@ NOW = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)
 
 
 def round_of(count: int, **over: timedelta) -> list[Candidate]:
-    """Matches M1 (the first against the second), M2 (the third against the fourth) …; ``over``: since when."""
+    """Matches M1 (the first against the second), M2 (the third against the fourth) …; ``over``: for how long."""
     return [
         Candidate(f"M{n}", (2 * n - 1, 2 * n), over_at=NOW - over[f"M{n}"] if f"M{n}" in over else None)
         for n in range(1, count + 1)

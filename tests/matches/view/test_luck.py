@@ -56,6 +56,7 @@ def test_figures_are_computed_after_a_round_and_only_of_finished_rounds() -> Non
     keeper = work.keeper()
     place = played(1)
     assert keeper.known(sight.everything(place.league)) is None
+    # One match for each player is too few.
     assert work.run_waiting() == 0
     make.playing_on(place)
     make.finish_round(place, 1)
@@ -96,10 +97,9 @@ def test_a_running_league_is_computed_again_after_a_pause_and_one_that_is_over_a
 def test_one_league_is_computed_at_a_time() -> None:
     work = Work()
     keeper = work.keeper()
-    first = played(3)
+    first, second = played(3), played(3, league_id="spring")
     keeper.known(sight.everything(first.league))
-    second = sight.everything(make.open_league("spring"))
-    assert keeper.known(second) is None
+    assert keeper.known(sight.everything(second.league)) is None
     assert keeper.known(sight.everything(first.league)) is None
     assert len(work.waiting) == 1
 
@@ -172,10 +172,12 @@ def test_a_failed_computation_is_not_repeated_and_nothing_false_is_shown(
 
 
 def test_a_process_without_pages_computes_nothing() -> None:
+    work = Work()
     place = played(3)
-    keeper = Keeper(play_again)
+    keeper = Keeper(work.answer)
     assert keeper.known(sight.everything(place.league)) is None
     assert keeper.known(sight.everything(place.league)) is None
+    assert (keeper.start, work.questions) == (None, [])
 
 
 def test_a_game_that_fails_is_taken_for_one_of_skill(

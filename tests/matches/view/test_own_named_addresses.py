@@ -1,4 +1,8 @@
-"""A person who registers another's address reads its answers only as the public does, and why."""
+"""A person who only named an address reads its answers as the public does, and is told why.
+
+An address is only named by a registration that neither comes from its machine nor has a personal code, until the agent
+answers there with the token that it got.
+"""
 
 from __future__ import annotations
 
@@ -133,8 +137,10 @@ def test_a_stranger_that_named_an_address_first_reads_nothing_after_the_owner_re
 
 @pytest.mark.parametrize("of_site", [True, False])
 @pytest.mark.parametrize("player", ["P01", "P02"])
-def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client, of_site: bool, player: str) -> None:
-    """A referee of the site proves it; a report of a student's referee proves nothing."""
+def test_only_a_sites_referee_proves_the_token_and_only_of_the_player_that_answered_with_it(
+    client: Client, of_site: bool, player: str
+) -> None:
+    """The token is P01's; a report of a student's referee proves nothing."""
     token = token_after_an_answer(client, STRANGER)
     Agent.objects.filter(kind="referee").update(site_key=of_site)
     match = Match.objects.get()
@@ -174,7 +180,7 @@ def test_the_report_for_a_token_of_an_address_that_was_only_named_withholds_answ
     assert (answer["passed"], answer["problem"]) == (False, "")
 
 
-def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client) -> None:
+def test_the_report_for_a_token_that_was_registered_from_the_agents_machine_is_whole(client: Client) -> None:
     make.open_league("fall")
     own = register(client, INNER)
     for caller in (INNER, STRANGER):
@@ -185,7 +191,7 @@ def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client
 
 
 def test_with_a_named_agents_token_ones_own_machine_may_be_checked_in_full(client: Client) -> None:
-    """For example, the agent was registered through a gateway, and its owner asks from the agent's own machine."""
+    """For example, the agent was registered through a proxy, and its owner asks from the agent's own machine."""
     make.open_league("fall")
     assert check(client, register(client, STRANGER), INNER)["withheld"] == ""
 
@@ -197,7 +203,7 @@ def test_a_redacted_and_a_whole_check_of_an_address_are_separate(client: Client)
     whole = client.post("/api/checks", {"endpoint": ADDRESS}, content_type="application/json", REMOTE_ADDR=INNER).json()
     assert len({report["check_id"], whole["check_id"], check(client, token)["check_id"]}) == 2
     assert sorted(Check.objects.values_list("withheld", flat=True)) == [False, True]
-    # On *my agent* there is a link to the one and not to the other.
+    # *My agent* does not link to the whole check, but to the redacted one.
     Check.objects.filter(withheld=True).delete()
     run_waiting_checks()
     enter_secret(client, token)

@@ -1,4 +1,4 @@
-"""Public transcripts: league messages are shown unchanged, other answers are redacted."""
+"""Public transcripts: league messages are shown unchanged (a GAME_ERROR without quotes), other answers redacted."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_public_game_error_does_not_quote_the_answer() -> None:
     assert for_public(wrapped, ("P01", "P02"), "")["body"] == {"method": "notify", "params": expected}
 
 
-def test_messages_of_a_referee_are_shown_unchanged() -> None:
+def test_other_messages_of_a_referee_are_shown_unchanged() -> None:
     body = {"message_type": "GAME_INVITATION", "context": {"seen": 1}}
     line = make.line(0, sender="referee:REF01", recipient="player:P01") | {"body": body}
     assert for_public(line, ("P01", "P02"), "")["body"] == body

@@ -177,6 +177,7 @@ def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client)
         "code": "REFUSED",
         "args": {"sentence": "start_match"},
     }
+    # Whoever knows the unguessable id of a check reads all of it.
     assert SECRET in client.get(f"/check/{check.pk}").content.decode()
     assert [where for where, text in texts(client, place) if SECRET in text] == []
 
@@ -185,7 +186,7 @@ def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client)
     "endpoint", ["http://127.0.0.1:9200/", "http://localhost:9200/", "http://10.0.0.5/", "http://inner.example/"]
 )
 @pytest.mark.parametrize("caller", [Caller("192.0.2.7", direct=False), Caller("127.0.0.1", direct=False), Caller("")])
-def test_no_visitor_has_another_address_called(endpoint: str, caller: Caller) -> None:
+def test_a_visitor_whose_machine_is_not_known_has_no_address_called(endpoint: str, caller: Caller) -> None:
     with pytest.raises(NotAllowed):
         asking.ask(endpoint=endpoint, caller=caller)
     assert Check.objects.count() == 0

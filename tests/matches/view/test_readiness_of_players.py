@@ -47,8 +47,8 @@ def test_a_check_that_could_not_be_run_keeps_the_earlier_verdict() -> None:
     assert words_by_player() == {"P01": "ready", "P02": "not_checked"}
 
 
-def step_in_hebrew(**words: Sentence) -> str:
-    """The sentence in Hebrew that names what a student must mend first."""
+def why_in_hebrew(**words: Sentence) -> str:
+    """What a student must mend first, as a reader of Hebrew is told it."""
     [member] = make.setting(players=1).players
     check = ask(member.agent.endpoint)
     [job] = taking.take(now=after(0))
@@ -61,14 +61,14 @@ def step_in_hebrew(**words: Sentence) -> str:
 def test_what_to_mend_first_is_told_in_the_readers_language() -> None:
     why = say("It did not answer within {limit} s.", limit="5")
     words = say("{why} ({source})", why=why, source="004 2.7 table 5")
-    assert step_in_hebrew(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (\u2068004 2.7 table 5\u2069)"
+    assert why_in_hebrew(next_step_words=words) == "הוא לא ענה תוך 5 שניות. (\u2068004 2.7 table 5\u2069)"
 
 
 def test_what_to_mend_first_by_an_older_report_stays_in_english() -> None:
-    assert step_in_hebrew() == "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
+    assert why_in_hebrew() == "It did not answer within 5 s. (\u2068004 2.7 table 5\u2069)"
 
 
-def test_readiness_needs_two_queries_for_any_number_of_agents() -> None:
+def test_with_cached_reports_readiness_needs_two_queries_for_any_number_of_agents() -> None:
     place = make.setting(players=12)
     for member in place.players:
         run(ask(member.agent.endpoint, INSTRUCTOR))
@@ -81,15 +81,15 @@ def test_readiness_needs_two_queries_for_any_number_of_agents() -> None:
 
 
 def test_a_check_as_referee_does_not_change_the_readiness_of_the_player_there() -> None:
-    make.setting(players=1)
-    run(ask("http://127.0.0.1:8555/mcp", role="referee"))
+    place = make.setting(players=1)
+    run(ask(place.players[0].agent.endpoint, role="referee"))
     assert words_by_player() == {"P01": "not_checked"}
 
 
 def test_a_league_that_demands_a_check_leaves_out_players_that_have_not_passed() -> None:
     place = make.setting(players=4, require_check=True)
-    ready, failed, alike, _unknown = place.players
-    for member, passed in ((ready, True), (failed, False), (alike, True)):
+    ready, failed, also_ready, _unchecked = place.players
+    for member, passed in ((ready, True), (failed, False), (also_ready, True)):
         run(ask(member.agent.endpoint), passed=passed)
     opening.close_registration(league_id="fall")
     assert place.league.left_out == {"P02": "wrong_answers", "P04": "not_checked"}

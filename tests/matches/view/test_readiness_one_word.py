@@ -18,12 +18,12 @@ from tests.matches.view.test_readiness_wall import failing, store_check
 
 pytestmark = pytest.mark.django_db
 SLOW = {"clauses": (clause("join.in_time", elapsed_ms=20), clause("choice.in_time", elapsed_ms=9000))}
-CASES: list[tuple[dict[str, Any], float, str]] = [
+CASES: list[Any] = [
     ({}, 30, "ready"),
-    (SLOW, 30, "ready"),
+    pytest.param(SLOW, 30, "ready", marks=pytest.mark.exhaustive),
     (SLOW, 10, "slow"),
     (SLOW, 2, "too_slow"),
-    (failing("choice.in_time"), 2, "too_slow"),
+    pytest.param(failing("choice.in_time"), 2, "too_slow", marks=pytest.mark.exhaustive),
     (failing("join.accepts"), 30, "wrong_answers"),
     (failing("http.reached", came=None), 30, "unreachable"),
 ]

@@ -68,7 +68,7 @@ def add_student(agent: Agent | None, name: str, league_id: str = "fall") -> Rost
     return entry
 
 
-def test_every_state_on_the_wall_has_a_next_step() -> None:
+def test_every_verdict_on_an_agent_has_a_next_step() -> None:
     place = make.setting(players=11)
     agents = [member.agent for member in place.players]
     store_check(agents[0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from league_sdk.ledger.standings import Result, Scoring, table
 from matches.events.history import Outcome
-from matches.view.stories import Run, Tale, Teller
+from matches.view.stories import Ahead, Lead, Run, Tale, Teller
 
 START = datetime(2026, 1, 1, 18, tzinfo=UTC)
 PLAYERS = ["Ada", "Bo", "Cem", "Dot", "Eva", "Fox", "Gil", "Hal"]
@@ -88,7 +88,7 @@ def test_runs_are_told_and_so_is_their_end() -> None:
     assert last_story(*three, "Bo>Ada") == (Tale.ENDS_RUN, "Bo", "Ada", 3, 0)
 
 
-def test_a_win_without_play_neither_lengthens_a_run_nor_ends_one() -> None:
+def test_a_win_without_play_leaves_the_winners_run_and_ends_the_losers() -> None:
     teller = teller_of("Ada>Bo", "Ada!Bo", "Ada>Bo")
     assert teller.runs["Ada"] == Run("Ada", 2, 1, 3)
     assert "Bo" not in teller.runs
@@ -102,7 +102,7 @@ def test_the_last_without_a_loss_falls() -> None:
     assert last_story(*rounds, "Dot>Ada") == (Tale.LAST_UNBEATEN, "Dot", "Ada", 0, 0)
 
 
-def test_an_upset_needs_a_table_that_says_something() -> None:
+def test_an_upset_needs_two_rounds_before_it() -> None:
     rounds = ["Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Ada>Fox Bo>Eva Cem>Hal Dot>Gil"]
     assert last_story("Ada>Eva Bo>Fox Cem>Gil Dot>Hal", "Eva>Ada", players=8) is None
     assert last_story(*rounds, "Eva>Ada", players=8) == (Tale.UPSET, "Eva", "Ada", 4, 0)
@@ -121,7 +121,7 @@ def test_climbing_into_the_first_three_and_a_late_first_win() -> None:
 def test_first_place_becomes_certain_once_by_points_alone() -> None:
     two = ["Ada>Bo Cem=Dot", "Ada>Cem Bo=Dot"]
     assert last_story(*two, "Ada>Dot", matches_each=4) == (Tale.CERTAIN, "Ada", "Dot", 0, 3)
-    # Another match may decide.
+    # The match of two others may make it certain.
     assert last_story(*two, matches_each=3) == (Tale.CERTAIN, "Ada", "", 0, 0)
     assert last_story(*two, "Ada=Dot", matches_each=4) == (Tale.HOLDS_LEADER, "Dot", "Ada", 0, 0)
     decided = teller_of(*two, "Ada>Dot Bo=Cem", matches_each=3)
@@ -157,3 +157,24 @@ def test_places_are_those_of_the_table(results: list[tuple[str, str, str]], per_
     leaders = [row.player_id for row in rows if row.leads]
     assert teller.leader() == (leaders[0] if len(leaders) == 1 else None)
     assert len({story.seq for story in teller.stories}) == len(teller.stories)
+
+
+def test_a_lead_is_counted_to_the_next_player_who_could_have_it() -> None:
+    even_points = Scoring(win=3, draw=0)
+    leads = []
+    for scoring, out, results in (
+        (Scoring(), {}, "Ada>Bo"),
+        (Scoring(), {"Bo": "disqualified"}, "Ada=Bo"),
+        (Scoring(), {"Bo": "disqualified"}, "Bo>Ada Ada=Bo"),
+        (even_points, {}, "Ada>Bo Bo>Cem Ada=Cem"),
+    ):
+        teller = Teller(PLAYERS[: 3 if "Cem" in results else 2], scoring, 99, out)
+        for result in results.split():
+            teller.tell(outcome(1, result))
+        leads.append(teller.leads[1])
+    assert leads == [
+        Lead("Ada", 3, Ahead(3, 1)),
+        Lead("Ada", 1, None),
+        Lead("Ada", 1, None),
+        Lead("Ada", 3, Ahead(0, 0)),
+    ]

@@ -10,35 +10,33 @@ from matches.audience.pages import parts
 from matches.league import freeze
 from matches.models import League
 from matches.view import sight, telling
-from matches.view.stories import Story
-from matches.view.telling import BURST_S
+from matches.view.stories import Story, Tale
 from tests import factories as make
 from tests.matches.correcting import make_correction
 
 
 @pytest.fixture
-def caching() -> Iterator[None]:
-    """Keep cached texts, as outside of transactions."""
+def empty_cache() -> Iterator[None]:
+    """Empty the cache of stories, which is used only outside of transactions, before and after the test."""
     telling.forget_all()
     yield
     telling.forget_all()
 
 
 def stories(*, staff: bool = False) -> list[Story]:
-    """The latest stories of the league, the newest first."""
+    """The latest stories of the league, the newest burst first."""
     news = telling.latest(sight.view(League.objects.get(), staff=staff), 50)
     return [story for burst in news.bursts for story in burst]
 
 
 def play(place: make.Setting, *winners: str) -> None:
-    """Play a round of four players; each of these wins its match."""
+    """Play a round: the first of these players that is in a match wins it; a match of none of them is a draw."""
     make.playing_on(place)
     for match_id, state in place.states().items():
         match = place.match(match_id)
         if state == "ASSIGNED":
             codes = {match.player_a.code, match.player_b.code}
-            [winner] = codes.intersection(winners) or [None]
-            make.report(match, winner)
+            make.report(match, next((player for player in winners if player in codes), None))
 
 
 def league_of_four() -> make.Setting:
@@ -50,7 +48,7 @@ def league_of_four() -> make.Setting:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("caching")
+@pytest.mark.usefixtures("empty_cache")
 def test_stories_continued_round_by_round_equal_those_told_all_at_once() -> None:
     place = league_of_four()
     seen = [stories()]
@@ -63,7 +61,7 @@ def test_stories_continued_round_by_round_equal_those_told_all_at_once() -> None
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("caching")
+@pytest.mark.usefixtures("empty_cache")
 def test_after_a_correction_the_stories_are_told_anew() -> None:
     place = league_of_four()
     play(place, "P04", "P02")
@@ -77,7 +75,7 @@ def test_after_a_correction_the_stories_are_told_anew() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("caching")
+@pytest.mark.usefixtures("empty_cache")
 def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
     place = make.setting(players=4)
     freeze.plan(league_id="fall", from_round=3)
@@ -98,12 +96,16 @@ def test_no_result_behind_a_freeze_is_in_a_story_or_changes_one() -> None:
 
 @pytest.mark.django_db
 def test_stories_of_results_that_came_in_together_begin_with_the_most_interesting() -> None:
-    place = league_of_four()
-    play(place, "P04", "P02")
-    news = telling.latest(sight.public(place.league), 50)
-    for burst in news.bursts:
-        assert [story.interest for story in burst] == sorted((story.interest for story in burst), reverse=True)
-        assert max(story.at for story in burst).timestamp() - min(story.at for story in burst).timestamp() <= BURST_S
+    place = make.setting(players=8)
+    for _ in range(4):
+        play(place, *(member.agent.code for member in place.players))
+    view = sight.public(place.league)
+    bursts = telling.latest(view, 50, burst_s=3600).bursts
+    assert [[story.round_number for story in burst] for burst in bursts] == [[4, 4, 4], [3, 3], [2]]
+    assert [story.tale for story in bursts[0]] == [Tale.RUN, Tale.RUN, Tale.CLIMBS]
+    came_in = sorted(bursts[0], key=lambda story: story.seq)
+    assert [story.tale for story in came_in] == [Tale.RUN, Tale.CLIMBS, Tale.RUN]
+    assert [len(burst) for burst in telling.latest(view, 50, burst_s=-1).bursts] == [1] * 6
 
 
 @pytest.mark.django_db

@@ -49,7 +49,7 @@ def test_an_agents_words_are_not_translated() -> None:
         assert "<bdi>It did.</bdi>" in checks.sentence(say(SAID, said="It did."))
 
 
-def test_an_older_report_stays_readable_in_english() -> None:
+def test_a_text_of_an_older_report_is_translated_or_else_shown_in_english() -> None:
     with translation.override("he"):
         assert checks.stored({"why": "Its <own> reason."}, "why") == "<bdi>Its &lt;own&gt; reason.</bdi>"
         assert checks.stored({"why": "It did."}, "why") == translation.gettext("It did.") != "It did."

@@ -1,4 +1,4 @@
-"""Why an attempt was lost, in the reader's language: from a note, and from the sentences of earlier versions."""
+"""Why an attempt was lost and why a match ended, in the reader's language, also where an earlier version wrote it."""
 
 from __future__ import annotations
 

@@ -59,6 +59,6 @@ def test_a_fault_is_translated_from_its_fields() -> None:
         ),
     ],
 )
-def test_a_fault_with_missing_fields_uses_the_referees_sentence(row: dict[str, Any], sentence: str) -> None:
+def test_a_fault_with_missing_fields_still_has_a_sentence(row: dict[str, Any], sentence: str) -> None:
     base = {"player_id": "P02", "error_code": "E001", "message_type": "CHOOSE_PARITY_CALL", "tries": 1}
     assert states.fault_sentence(base | row) == sentence

@@ -1,11 +1,11 @@
-"""Stories in sentences: every kind, in English and Hebrew, with names that try to turn the sentence."""
+"""Stories in sentences: every kind, in English and Hebrew, with names that try to turn its direction."""
 
 from __future__ import annotations
 
 import pytest
 from django.utils import translation
 
-from matches.view.stories import Lead, Story, Tale
+from matches.view.stories import Ahead, Lead, Story, Tale
 from matches.words.stories import in_words, round_over
 from tests.matches.view.test_stories import START
 
@@ -50,10 +50,15 @@ def test_a_name_stays_in_its_place() -> None:
     text = in_words(story(Tale.UPSET, 9), {"P01": "\u202eevil\u2066\n", "P02": "נועה"})
     assert text.endswith("beats \u2068נועה\u2069, who stood 9 places higher.")
     assert ("\u2066" in text, "\n" in text, "\u202e" in text) == (False, False, False)
-    # A player without a name has an id.
+    # A player without a name is called by its id.
     assert in_words(story(Tale.RUN, 3, 3), {}) == "P01 beats P02: 3 wins in a row."
 
 
 def test_the_end_of_a_round_names_the_leader() -> None:
-    assert round_over(4, Lead("P01", 9, 2), NAMES) == "Round 4 is over. Ada leads with 9 points, 2 ahead."
-    assert round_over(4, Lead("P01", 9, 0), NAMES) == "Round 4 is over. Ada leads with 9 points, by the number of wins."
+    texts = {
+        Ahead(2, 0): "Round 4 is over. Ada leads with 9 points, 2 ahead.",
+        Ahead(0, 1): "Round 4 is over. Ada leads with 9 points, by the number of wins.",
+        Ahead(0, 0): "Round 4 is over. Ada leads with 9 points, by the number of draws.",
+        None: "Round 4 is over. Ada leads with 9 points.",
+    }
+    assert {ahead: round_over(4, Lead("P01", 9, ahead), NAMES) for ahead in texts} == texts

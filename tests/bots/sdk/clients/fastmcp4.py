@@ -4,7 +4,7 @@ import asyncio
 
 from fastmcp import Client
 from mcp.client.subscriptions import listen
-from playing import LEAGUE, STANDINGS, show, take_part
+from playing import LEAGUE_URL, STANDINGS, show, take_part
 
 
 class Adapter:
@@ -44,7 +44,7 @@ async def main():
             if str(event.uri) == STANDINGS:
                 change.set()
 
-    async with Client(LEAGUE) as client:
+    async with Client(LEAGUE_URL) as client:
         show(version=client.protocol_version)
         async with listen(client.session, resource_subscriptions=[STANDINGS]) as subscription:
             following = asyncio.create_task(follow(subscription))

@@ -1,6 +1,6 @@
 // What the clients in JavaScript share: each reads the league, plays it by tools, and prints what it saw as lines of JSON.
 const { LEAGUE_ID, NAME } = process.env;
-export const LEAGUE = new URL(process.env.LEAGUE);
+export const LEAGUE_URL = new URL(process.env.LEAGUE);
 export const STANDINGS = `league://${LEAGUE_ID}/standings`;
 
 export function show(seen) {

@@ -8,7 +8,7 @@ import json
 import os
 from datetime import UTC, datetime
 
-LEAGUE, LEAGUE_ID, NAME = os.environ["LEAGUE"], os.environ["LEAGUE_ID"], os.environ["NAME"]
+LEAGUE_URL, LEAGUE_ID, NAME = os.environ["LEAGUE"], os.environ["LEAGUE_ID"], os.environ["NAME"]
 STANDINGS = f"league://{LEAGUE_ID}/standings"
 
 

@@ -1,11 +1,11 @@
-"""A client made with the Python SDK 1."""
+"""A client made with version 1 of MCP's Python SDK."""
 
 import asyncio
 
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceUpdatedNotification, ServerNotification
-from playing import LEAGUE, STANDINGS, show, take_part
+from playing import LEAGUE_URL, STANDINGS, show, take_part
 from pydantic import AnyUrl
 
 
@@ -50,7 +50,7 @@ async def main():
             change.set()
 
     async with (
-        streamable_http_client(LEAGUE) as (read, write, _session_id),
+        streamable_http_client(LEAGUE_URL) as (read, write, _session_id),
         ClientSession(read, write, message_handler=on_message) as session,
     ):
         show(version=(await session.initialize()).protocolVersion)

@@ -1,4 +1,4 @@
-"""A client made with the Python SDK 2, in the mode of the variable MODE: auto, legacy, or a version."""
+"""A client made with version 2 of MCP's Python SDK, in the mode of the variable MODE: auto, legacy, or a version."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import os
 from mcp import Client
 from mcp.client.subscriptions import ResourceUpdated
 from mcp_types import ResourceUpdatedNotification
-from playing import LEAGUE, STANDINGS, show, take_part
+from playing import LEAGUE_URL, STANDINGS, show, take_part
 
 
 class Adapter:
@@ -54,7 +54,7 @@ async def main():
                 change.set()
 
     mode = os.environ["MODE"]
-    async with Client(LEAGUE, mode=mode, message_handler=on_message) as client:
+    async with Client(LEAGUE_URL, mode=mode, message_handler=on_message) as client:
         show(version=client.protocol_version)
         if mode == "legacy":
             await client.subscribe_resource(STANDINGS)

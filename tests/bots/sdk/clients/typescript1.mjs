@@ -1,8 +1,8 @@
-// A client made with the TypeScript SDK 1.
+// A client made with version 1 of MCP's TypeScript SDK.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
+import { LEAGUE_URL, STANDINGS, show, takePart } from './playing.mjs';
 
 const client = new Client({ name: 'TypeScript1', version: '1.0.0' });
 const change = new Promise(resolve =>
@@ -10,7 +10,7 @@ const change = new Promise(resolve =>
         if (params.uri === STANDINGS) resolve();
     })
 );
-const transport = new StreamableHTTPClientTransport(LEAGUE);
+const transport = new StreamableHTTPClientTransport(LEAGUE_URL);
 await client.connect(transport);
 show({ version: transport.protocolVersion });
 await client.subscribeResource({ uri: STANDINGS });

@@ -1,6 +1,7 @@
-// A client made with the TypeScript SDK 2, which finds out by itself which protocol version the server speaks.
+// A client made with version 2 of MCP's TypeScript SDK, which finds out by itself which protocol version the server
+// speaks.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
+import { LEAGUE_URL, STANDINGS, show, takePart } from './playing.mjs';
 
 const client = new Client({ name: 'TypeScript2', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
 const change = new Promise(resolve =>
@@ -8,7 +9,7 @@ const change = new Promise(resolve =>
         if (params.uri === STANDINGS) resolve();
     })
 );
-await client.connect(new StreamableHTTPClientTransport(LEAGUE));
+await client.connect(new StreamableHTTPClientTransport(LEAGUE_URL));
 show({ version: client.getNegotiatedProtocolVersion() });
 const subscription = await client.listen({ resourceSubscriptions: [STANDINGS] });
 await takePart(client, change);

@@ -49,7 +49,7 @@ const server = http.createServer((req, res) => {
   });
 });
 
-// Node listens on all addresses of both families when it is given none.
+// Without 'localhost' Node would listen on every address of the machine.
 server.listen(0, 'localhost', async () => {
   const endpoint = `http://localhost:${server.address().port}/mcp`;
   const answer = await fetch(league, {

@@ -222,7 +222,7 @@ async def test_an_answer_after_many_late_tries_counts() -> None:
 
 
 def standing_still(times: int, limit_s: float) -> Behaviour:
-    """An agent that blocks our own process each time it is asked to move, until its time is over."""
+    """An agent that blocks our own process the first ``times`` times it is asked to move, until its time is over."""
 
     async def act(talk: Talk, call: Call) -> None:
         if talk.agent.methods.count(MOVE) <= times:
@@ -244,6 +244,9 @@ async def test_a_referee_that_is_always_late_excuses_three_tries() -> None:
     ended = await play(standing_still(100, 0.2), move_timeout_s=0.2, max_retries=0)
     assert (ended.handed_back, ended.report["status"]) == ({}, "TECHNICAL_LOSS")
     assert {fault["cause"] for fault in ended.report["faults"]} == {"DEADLINE"}
+    # Without retries, the first late try after the excused ones is a fault.
+    late = [entry for entry in ended.entries if entry["problem"]]
+    assert len(late) == MAX_EXCUSED_TRIES + len(ended.report["faults"])
 
 
 async def test_an_agent_that_is_late_beside_a_punctual_canary_loses() -> None:

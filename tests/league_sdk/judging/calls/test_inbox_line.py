@@ -55,7 +55,15 @@ async def test_a_message_that_an_agents_own_tools_make_too_large_is_the_players_
     assert (error.cause, delivered) == (Cause.CONNECT, 1)
 
 
-@pytest.mark.parametrize("reply", [Reply(502, None, "", 0.1), Reply(429, REFUSAL, "", 0.1), Reply(413, None, "", 0.1)])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(502, None, "", 0.1),
+        Reply(503, {"error": "stands still"}, "", 0.1),
+        Reply(429, REFUSAL, "", 0.1),
+        Reply(413, None, "", 0.1),
+    ],
+)
 async def test_a_league_that_is_away_is_asked_until_the_time_is_over(reply: Reply) -> None:
     error, delivered = await outcome_of(reply)
     assert isinstance(error, NotReached)

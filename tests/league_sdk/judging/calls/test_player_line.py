@@ -84,7 +84,7 @@ async def test_after_five_failures_in_a_row_a_player_is_not_called() -> None:
     assert [url for url, _ in agent.posted] == ["http://localhost:8101/mcp"] * 5 + ["http://localhost:8102/mcp"]
 
 
-@pytest.mark.parametrize("fault", [{"cause": Cause.REFEREE}, {"cause": Cause.CONNECT, "cut_off": True}])
+@pytest.mark.parametrize("fault", [{"cause": Cause.REFEREE}, {"cause": Cause.CONNECT, "maybe_offline": True}])
 async def test_a_failure_of_our_network_does_not_open_the_circuit_breaker(fault: dict[str, Any]) -> None:
     ours = NotReached("no way out", connected=False, **fault)
     line = line_to(Agent(in_turn(*[ours] * 9, reply(200, {"result": ACCEPT}))), "this machine has no network")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 from league_sdk.dialects import session
+from league_sdk.dialects.kept import IDLE_S
 from league_sdk.dialects.session import STATELESS_VERSION
 from league_sdk.transport.client import Reply
 from tests.league_sdk.judging.line_agent import INVITATION, P01, Agent, ask, line_to, ok, reply
@@ -73,6 +75,21 @@ async def test_sessions_are_ended_when_a_referee_stops() -> None:
     line = line_to(server)
     await ask(line, INVITATION)
     await line.aclose()
+    assert server.deleted == [(P01.endpoint, "s1")]
+
+
+async def test_a_session_is_not_ended_during_a_call_that_takes_long() -> None:
+    server = Server()
+    line = line_to(server)
+    await ask(line, INVITATION)
+    server.seconds = IDLE_S + 100
+    thinking = asyncio.create_task(ask(line, INVITATION, limit_s=IDLE_S + 200))
+    await server.clock.sleep(IDLE_S + 50)
+    await line._sessions.end_idle()
+    assert server.deleted == []
+    assert (await thinking).message == {"accept": True}
+    await server.clock.sleep(IDLE_S)
+    await line._sessions.end_idle()
     assert server.deleted == [(P01.endpoint, "s1")]
 
 

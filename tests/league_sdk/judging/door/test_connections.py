@@ -1,4 +1,4 @@
-"""Idle connections to a referee are closed, and take no file that a call to a player needs."""
+"""Connections to a referee's door: idle ones are closed, and strangers' push out no player and no league manager."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ async def referee_at(
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=AT_ONCE_S)
     await runner.setup()
     assert runner.server is not None
-    doors = Listener(runner.server, max_connections=max_connections, keepalive_s=keepalive_s, budgets=budgets)
-    port = await doors.open(socket.create_server(("127.0.0.1", 0)))
+    listener = Listener(runner.server, max_connections=max_connections, keepalive_s=keepalive_s, budgets=budgets)
+    port = await listener.open(socket.create_server(("127.0.0.1", 0)))
     opened: list[asyncio.StreamWriter] = []
 
     async def connect() -> Connection:
@@ -57,7 +57,7 @@ async def referee_at(
     yield connect
     for writer in opened:
         writer.close()
-    doors.close()
+    listener.close()
     await runner.cleanup()
 
 
@@ -96,7 +96,7 @@ async def test_the_connection_that_was_silent_longest_is_closed_first(referee: R
     async with referee_at(referee, link, max_connections=3) as connect:
         idle = [await connect() for _ in range(3)]
         assert [await ping(one) for one in idle] == [200] * 3
-        # Now the first is the one that was heard of last.
+        # Now the first is the one that was heard from last.
         assert await ping(idle[0]) == 200
         assert await ping(await connect()) == 200
         assert await ended(idle[1]) == b""
@@ -172,6 +172,8 @@ async def test_a_door_stops_reading_a_body_that_exceeds_the_budget(referee: Refe
             while True:
                 connection[1].write(b"8000\r\n" + b" " * 0x8000 + b"\r\n")
                 await connection[1].drain()
+    # Without this refusal the connection would end a second later, as the body is too large.
+    assert budgets.turned_away[STRANGER] == 1
 
 
 async def test_strangers_push_out_no_players_connection(referee: Referee, link: Link) -> None:

@@ -28,7 +28,7 @@ class Judge:
 
 
 @pytest.mark.parametrize("name", ["start_match", "CHOOSE_PARITY_RESPONSE", "ROUND_ANNOUNCEMENT", "get_match_state"])
-async def test_calls_about_a_match_are_passed_to_the_referee(name: str) -> None:
+async def test_calls_about_matches_and_rounds_are_passed_to_the_referee(name: str) -> None:
     judge = Judge()
     response = await answer(judge, rpc.call(name, {"auth_token": "ours", "match_id": "R1M1"}, 77))
     assert (response["id"], response["result"]["accepted"], judge.calls) == (77, True, [name])

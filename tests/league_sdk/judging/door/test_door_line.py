@@ -1,4 +1,4 @@
-"""The line between a referee's judging and its door: messages arrive as they were sent, an attacker's too."""
+"""The pipe between a referee's judging and its door: messages arrive as they were sent, an attacker's too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def gone() -> bool:
 
 @asynccontextmanager
 async def connected(referee: Referee, link: Link) -> AsyncIterator[tuple[JudgingClient, Budgets, DoorKeeper]]:
-    """A door's line with judging at its other end, in one process."""
+    """The door's end of a pipe with judging at the other end, in one process."""
     ours, theirs = socket.socketpair()
     keeper = DoorKeeper([], RefereeServer(referee, link))  # type: ignore[arg-type]
     budgets = Budgets()

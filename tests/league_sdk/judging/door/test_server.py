@@ -102,7 +102,7 @@ async def test_a_start_whose_sender_is_gone_is_not_taken(
                 sender.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
                 if closes:
                     sender.close()
-                # Another request is answered after this one.
+                # These give the door time to read the start.
                 await client.post("/mcp", data=call("ping"), headers=JSON)
                 await client.post("/mcp", data=call("ping"), headers=JSON)
     assert [key[1] for key in stage.begun] == ["R1M0"]

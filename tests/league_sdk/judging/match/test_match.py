@@ -193,7 +193,7 @@ async def test_game_error_has_flat_and_nested_fields() -> None:
 
 
 @pytest.mark.parametrize("failure", [REFUSED, RESET])
-async def test_a_player_that_cannot_be_reached_loses_after_seven_seconds(failure: object) -> None:
+async def test_a_player_whose_connections_fail_loses_after_seven_seconds(failure: object) -> None:
     scripted = ScriptedMatch(joins={B: [failure] * 4})
     played = await scripted.play()
     assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0, 1, 3, 7]
@@ -201,7 +201,7 @@ async def test_a_player_that_cannot_be_reached_loses_after_seven_seconds(failure
     assert scripted.to(A, "GAME_OVER")[0].at == 7
 
 
-async def test_an_answer_to_a_later_try_plays_on() -> None:
+async def test_an_answer_to_a_later_try_counts() -> None:
     scripted = ScriptedMatch(
         joins={A: [SILENCE, JOIN], B: [RESET, SILENCE, SILENCE, JOIN]}, moves={A: [SILENCE, choice("odd")]}
     )

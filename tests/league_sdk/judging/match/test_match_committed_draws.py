@@ -1,4 +1,4 @@
-"""What the referee tells the players of a draw that it has committed to, and when (ruling, section 12)."""
+"""What the referee tells the players of a committed draw, and when (ruling, section 12)."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ from league_sdk.judging.worker.match_runner import LeagueSafe, SealRefused
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.transport.client import TimedOut
 from league_sdk.transport.policy import EndpointPolicy
-from tests.league_sdk.judging.match.test_match_turn_based import CALL, OVER, Board, moves
+from tests.league_sdk.judging.match.test_match_turn_based import CALL, OVER, OtherGame, moves
 from tests.league_sdk.judging.scripted import JOIN, REFUSED, SILENCE, A, B, ScriptedMatch, brief
 from tests.league_sdk.judging.staged import WIN, settle
 from tests.league_sdk.judging.starts import START, Link
 
 
 @dataclass
-class RecordedMatch(Board):
+class RecordedMatch(OtherGame):
     """A match whose league manager records moves and verdicts.
 
     Attributes:
@@ -223,5 +223,5 @@ async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(line: Line) 
 
 
 def some_moment() -> Any:
-    """A moment at which it does not matter when it is."""
+    """Any moment: the test does not depend on it."""
     return ScriptedMatch().clock.now()

@@ -18,7 +18,7 @@ E, X, O = "", "X", "O"  # noqa: E741 (the letter is the mark)
 
 
 @dataclass
-class Board(ScriptedMatch):
+class OtherGame(ScriptedMatch):
     """A scripted match of a game that is not Even/Odd."""
 
     game: Game = field(default_factory=TicTacToe)
@@ -53,7 +53,7 @@ CALL, ERROR, OVER = "GAME_MOVE_CALL", "GAME_ERROR", "GAME_OVER"
 
 
 async def test_only_the_player_to_move_is_asked_and_both_get_game_over() -> None:
-    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = OtherGame(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     played = await scripted.play()
     assert scripted.messages_sent() == [(A, CALL), (B, CALL), (A, CALL), (B, CALL), (A, CALL), (A, OVER), (B, OVER)]
     # Nobody is asked before the other's move is in.
@@ -68,7 +68,7 @@ async def test_only_the_player_to_move_is_asked_and_both_get_game_over() -> None
 
 
 async def test_a_player_is_shown_the_state_and_its_legal_moves() -> None:
-    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = OtherGame(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     await scripted.play()
     game = TicTacToe()
     state = game.new_state((A, B))
@@ -84,7 +84,7 @@ async def test_a_player_is_shown_the_state_and_its_legal_moves() -> None:
 
 
 async def test_the_public_sees_the_board_move_by_move_and_no_draw_of_a_number() -> None:
-    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = OtherGame(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     await scripted.play()
     boards: list[Any] = [
         [[E, E, E], [E, E, E], [E, E, E]],
@@ -105,7 +105,7 @@ async def test_the_public_sees_the_board_move_by_move_and_no_draw_of_a_number() 
 
 
 async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
-    scripted = Board(moves={A: moves(4, 0, 8), B: moves(1, 2)})
+    scripted = OtherGame(moves={A: moves(4, 0, 8), B: moves(1, 2)})
     await scripted.play()
     second_call = next(one for one in scripted.sent if (one.player_id, one.type) == (B, CALL))
     before = [entry for one in scripted.published[: second_call.published_before] for entry in one["entries"]]
@@ -123,7 +123,7 @@ async def test_a_move_is_public_before_the_next_player_is_asked() -> None:
 
 
 async def test_an_illegal_move_costs_one_retry() -> None:
-    scripted = Board(moves={A: moves(4, 0, 8), B: [move(4), *moves(1, 2)]})
+    scripted = OtherGame(moves={A: moves(4, 0, 8), B: [move(4), *moves(1, 2)]})
     played = await scripted.play()
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
     assert scripted.messages_sent()[:5] == [(A, CALL), (B, CALL), (B, ERROR), (B, CALL), (A, CALL)]
@@ -141,7 +141,7 @@ async def test_an_illegal_move_costs_one_retry() -> None:
 async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any) -> None:
     """None is an answer without a move: not illegal but incomplete, and not asked again (ruling, section 6)."""
     tries = 1 if wrong is None else 4
-    scripted = Board(moves={A: moves(0), B: moves(*[wrong] * 4)})
+    scripted = OtherGame(moves={A: moves(0), B: moves(*[wrong] * 4)})
     played = await scripted.play()
     code = "E003" if wrong is None else "E004"
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", A)
@@ -154,14 +154,14 @@ async def test_a_player_without_a_legal_move_loses_after_the_retries(wrong: Any)
 
 async def test_moves_as_text_and_at_the_top_level_are_read() -> None:
     flat = CallResult(message={"choice": "8"}, body={"result": {"choice": "8"}}, elapsed_s=1.0)
-    scripted = Board(moves={A: [*moves("4", 0), flat], B: moves(1, 2)})
+    scripted = OtherGame(moves={A: [*moves("4", 0), flat], B: moves(1, 2)})
     played = await scripted.play()
     assert (played.status, played.winner, played.details["choices"][A]) == ("WIN", A, [4, 0, 8])
 
 
 @pytest.mark.parametrize(("answer", "code"), [(SILENCE, "E001"), (REFUSED, "E009")])
 async def test_a_player_that_stops_answering_loses_and_the_other_is_not_asked(answer: CallResult, code: str) -> None:
-    scripted = Board(moves={A: [move(4), *[answer] * 4], B: moves(1)})
+    scripted = OtherGame(moves={A: [move(4), *[answer] * 4], B: moves(1)})
     played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert [(one.player_id, one.error_code, one.tries) for one in played.faults] == [(A, code, 4)]
@@ -176,7 +176,7 @@ async def test_a_game_of_connect_four_is_played_until_the_board_is_full() -> Non
     """All 42 moves: each player is asked 21 times, in turn."""
     columns = [0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2]
     columns += [4, 5, 4, 5, 4, 5, 5, 4, 5, 4, 5, 4, 6, 6, 6, 6, 6, 6]
-    scripted = Board(game=ConnectFour(), moves={A: moves(*columns[::2]), B: moves(*columns[1::2])}, brief=brief())
+    scripted = OtherGame(game=ConnectFour(), moves={A: moves(*columns[::2]), B: moves(*columns[1::2])}, brief=brief())
     played = await scripted.play()
     assert (played.status, played.reason) == ("DRAW", "the board is full and nobody has 4 in a row")
     assert [player for player, kind in scripted.messages_sent() if kind == CALL] == [A, B] * 21
@@ -187,7 +187,7 @@ async def test_a_game_of_connect_four_is_played_until_the_board_is_full() -> Non
 
 
 async def test_hidden_numbers_are_asked_for_in_parallel_and_hidden_until_the_draw() -> None:
-    scripted = Board(game=EvenOddNumbers(), moves={A: [move(3, 10.0)], B: [move(5, 20.0)]}, number=7)
+    scripted = OtherGame(game=EvenOddNumbers(), moves={A: [move(3, 10.0)], B: [move(5, 20.0)]}, number=7)
     played = await scripted.play()
     assert (played.status, played.winner) == ("WIN", B)
     assert played.reason == "3 + 5 + 7 = 15 (odd), and P02 stands for odd"

@@ -113,7 +113,7 @@ async def test_health_does_not_tell_what_is_played(referee: Referee, link: Link)
     assert await ask(referee, link, "/health") == idle
 
 
-def test_the_log_does_not_contain_what_a_player_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_is_logged_by_its_type_player_and_status_only(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         telemetry.answered("P01", "CHOOSE_PARITY_CALL", seconds=0.1, error_code=None, cause=None, status=200)
     [line] = caplog.records

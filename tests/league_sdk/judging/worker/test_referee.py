@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.fault import Fault
+from league_sdk.judging.match.broken_off import MachineFailed
 from league_sdk.judging.match.ending import Verdict
 from league_sdk.judging.worker import league_link
 from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta, Refused
@@ -62,7 +64,7 @@ async def test_a_match_is_played_once_however_often_it_is_started(referee: Refer
 
 
 @pytest.mark.parametrize("over", [False, True])
-async def test_a_match_that_is_over_is_played_again_in_another_conversation(
+async def test_a_match_is_played_again_in_another_conversation_only_if_it_is_over(
     referee: Referee, link: Link, stage: Stage, over: bool
 ) -> None:
     """A league that starts again, such as the demo or a restored backup, has the same matches and attempts."""
@@ -174,11 +176,13 @@ async def test_get_match_state_shows_a_player_its_match_without_choices(referee:
 
 @pytest.mark.parametrize("token", [7, "tok_" + "1" * 32, LEAGUE_TOKEN, AUTH_TOKEN, "f" * 64, auth_token_of("P03")])
 async def test_get_match_state_refuses_everybody_but_the_players(referee: Referee, token: Any) -> None:
-    """A league_token is refused, too: every agent that we call gets it."""
+    """They do not learn either whether it is played. A league_token is refused, too: every agent gets it."""
     referee.start_match(with_tokens())
-    with pytest.raises(TokenInvalid) as caught:
+    with pytest.raises(InvalidFormat) as played:
         referee.shown.state({"match_id": "R1M1", "auth_token": token})
-    assert caught.value.context == {"field": "auth_token", "expected": "your own auth_token"}
+    with pytest.raises(InvalidFormat) as not_played:
+        referee.shown.state({"match_id": "R2M1", "auth_token": token})
+    assert (played.value.message, played.value.legacy_code) == (not_played.value.message, "G003")
 
 
 @pytest.mark.parametrize("params", [{}, {"auth_token": ""}, {"auth_token": None}, {"match_id": "R9M9"}])
@@ -195,7 +199,7 @@ async def test_get_match_state_finds_the_league_by_the_token(referee: Referee) -
     token = auth_token_of("other_leP02")
     assert referee.shown.state({"match_id": "R1M1", "auth_token": token})["attempt"] == 7
     assert referee.shown.state({"match_id": "R1M1", "league_id": "other_league", "auth_token": token})["attempt"] == 7
-    with pytest.raises(TokenInvalid):
+    with pytest.raises(InvalidFormat):
         referee.shown.state({"match_id": "R1M1", "league_id": "league_2025_even_odd", "auth_token": token})
 
 
@@ -205,9 +209,9 @@ async def test_get_match_state_finds_the_league_by_the_token(referee: Referee) -
 async def test_get_match_state_refuses_a_match_that_is_not_played_here(
     referee: Referee, params: dict[str, Any]
 ) -> None:
-    referee.start_match(START)
+    referee.start_match(with_tokens())
     with pytest.raises(InvalidFormat) as caught:
-        referee.shown.state(params | {"auth_token": auth_token_of("P01")})
+        referee.shown.state(params | {"auth_token": auth_token_of("league_2P01")})
     assert caught.value.context["expected"] == "a match in play"
 
 
@@ -248,7 +252,7 @@ async def test_match_result_report_has_the_verdict_and_the_score(
     assert not in_play(referee)
 
 
-async def test_a_result_is_reported_although_the_transcript_was_refused_at_first(
+async def test_a_result_and_its_transcript_arrive_although_heartbeats_failed_at_first(
     referee: Referee, link: Link, stage: Stage
 ) -> None:
     await begin(referee)
@@ -301,6 +305,15 @@ async def test_an_exception_in_one_match_ends_that_match_only(
     assert await handed_back(referee, link) == []
     await stage.end_and_settle(WIN, ("league_2025_even_odd", "R1M2", 1))
     assert [report["match_id"] for report in link.reports] == ["R1M2"]
+
+
+@pytest.mark.parametrize(("cause", "side"), [(Cause.LEAGUE, "LEAGUE"), (Cause.DEADLINE, "REFEREE"), (None, "REFEREE")])
+async def test_a_match_whose_players_could_not_be_called_is_handed_back_with_the_side_that_failed(
+    referee: Referee, link: Link, stage: Stage, cause: Cause | None, side: str
+) -> None:
+    await begin(referee)
+    await stage.end_and_settle(MachineFailed(CallResult(excuse="it stood still", cause=cause)))
+    assert await handed_back(referee, link) == [HANDED_BACK_ITEM | {"cause": side, "why": "it stood still"}]
 
 
 async def test_a_match_that_cannot_begin_is_handed_back(referee: Referee, link: Link, stage: Stage) -> None:

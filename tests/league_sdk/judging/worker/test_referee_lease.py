@@ -209,7 +209,26 @@ async def test_a_heartbeat_that_is_not_answered_does_not_outlast_the_lease(
 async def test_a_match_that_no_accepted_heartbeat_reported_is_given_up(
     referee: Referee, link: Link, stage: Stage
 ) -> None:
-    """The match's lease has expired at the league manager, although other matches were reported."""
+    """A heartbeat that was accepted renews the leases of the matches that it reports, and no other."""
+    stage.clock.at = begun = 1000.0
+    short = {"settings": {"referee_lease_s": 8}}
+    referee.start_match(START | short)
+    await begin(referee, START | short | {"match_id": "R1M2"})
+    async with reporting(referee):
+        await settle()
+        stage.clock.at = begun + 1.9
+        stage.logs[(KEY[0], "R1M2", 1)].join("P01")
+        await settle()
+        assert [[one["match_id"] for one in matches] for matches in link.heartbeats] == [["R1M1", "R1M2"], ["R1M2"]]
+        link.on_progress = refusing(NotReached("no connection", connected=False))
+        stage.clock.at = begun + 6.1
+        stage.logs[KEY].join("P01")
+        await settle()
+        assert (in_play(referee), in_play(referee, "R1M2")) == (False, True)
+
+
+async def test_a_match_that_was_given_later_is_kept_for_longer(referee: Referee, link: Link, stage: Stage) -> None:
+    """Each match has its own lease: that of a match which was given later has not expired yet."""
     stage.clock.at = begun = 1000.0
     await begin(referee, START | {"settings": {"referee_lease_s": 8}})
     async with reporting(referee):

@@ -36,7 +36,7 @@ async def test_several_matches_are_taken_in_one_call_each_with_its_own_answer(
 
 
 @pytest.mark.parametrize("matches", [None, "R1M1", {}, [START, "R1M2"]])
-async def test_a_call_without_a_list_of_matches_starts_none(referee: Referee, matches: Any) -> None:
+async def test_a_call_without_a_valid_list_of_matches_starts_none(referee: Referee, matches: Any) -> None:
     with pytest.raises(InvalidFormat) as refused:
         referee.start_matches({"auth_token": LEAGUE_TOKEN, "matches": matches})
     assert (refused.value.error_code, referee.in_play) == ("E002", 0)

@@ -57,10 +57,22 @@ async def test_a_match_that_is_sealed_is_not_shown_before_its_players_are_told(
     assert "8" not in str(referee.shown.state(REQUEST_OF_P01))
 
 
+async def test_the_moves_of_a_match_whose_end_another_referee_tells_are_shown(referee: Referee, stage: Stage) -> None:
+    moves = [["P01", 4], ["P02", 1], ["P01", 0], ["P02", 2], ["P01", 8]]
+    sealed = {"attempt": 1, "conversation_id": "conv-r1m1-001", "status": "WIN", "reason": "x", "details": {}}
+    await begin(
+        referee,
+        with_tokens(attempt=2, game_type="tic_tac_toe", moves=moves, sealed=sealed | {"winner_player_id": "P01"}),
+    )
+    assert stage.begun == []
+    match = referee.shown.ended_match(REQUEST_OF_P01)
+    assert (match.attempt, match.choices()["moves"]) == (1, moves)
+
+
 @pytest.mark.parametrize("token", [7, [REQUEST_OF_P01["auth_token"]], "tok_" + "9" * 32, LEAGUE_TOKEN, "f" * 64])
 async def test_only_the_players_of_a_match_see_its_end(referee: Referee, stage: Stage, token: Any) -> None:
     await begin(referee, with_tokens())
-    with pytest.raises(TokenInvalid):
+    with pytest.raises(InvalidFormat):
         referee.shown.ended_match(REQUEST_OF_P01 | {"auth_token": token})
     await stage.end_and_settle(WIN)
     for params in (

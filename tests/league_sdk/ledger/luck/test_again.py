@@ -62,17 +62,17 @@ def test_too_few_matches_say_nothing() -> None:
     ]  # fmt: skip
 
 
-def test_a_ladder_of_four_could_be_coins_and_a_long_one_could_not() -> None:
-    short = answer(question_of())
-    assert (short.coin, short.chance, short.matches, short.kept) == (True, False, 6, 0)
-    long = answer(question_of(LADDER * 10))
+def test_a_ladder_of_four_could_be_coins_and_the_same_ladder_ten_times_could_not() -> None:
+    once = answer(question_of())
+    assert (once.coin, once.chance, once.matches, once.kept) == (True, False, 6, 0)
+    ten_times = answer(question_of(LADDER * 10))
     # The two in the middle are not shown to be better or worse than the average.
-    assert not long.coin
-    assert [(one.place, one.low, one.high, one.coin) for one in long.players.values()] == [
+    assert not ten_times.coin
+    assert [(one.place, one.low, one.high, one.coin) for one in ten_times.players.values()] == [
         (1, 1, 1, False), (2, 2, 2, True), (3, 3, 3, True), (4, 4, 4, False),
     ]  # fmt: skip
-    assert long.players["P01"].best == pytest.approx(1.0, abs=0.05)
-    assert long.players["P04"].better == pytest.approx(0.0, abs=0.05)
+    assert ten_times.players["P01"].best == pytest.approx(1.0, abs=0.05)
+    assert ten_times.players["P04"].better == pytest.approx(0.0, abs=0.05)
 
 
 def test_a_game_of_chance_says_what_its_matches_are_worth() -> None:

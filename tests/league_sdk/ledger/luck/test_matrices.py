@@ -29,6 +29,7 @@ def test_what_is_solved_fulfils_the_equations() -> None:
     assert [sum(a * b for a, b in zip(columns[i], y[i:], strict=True)) for i in range(size)] == pytest.approx(right)
 
 
-def test_a_matrix_that_is_not_positive_definite_is_refused() -> None:
-    with pytest.raises(ValueError):
-        cholesky([[1.0], [2.0, 1.0]])
+@pytest.mark.parametrize("lower_row", [[2.0, 1.0], [1.0, 1.0]])
+def test_a_matrix_that_is_not_positive_definite_is_refused(lower_row: list[float]) -> None:
+    with pytest.raises(ValueError, match="not positive definite"):
+        cholesky([[1.0], lower_row])

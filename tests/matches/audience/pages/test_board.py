@@ -24,7 +24,7 @@ def listed() -> tuple[list[str], list[str]]:
     return of_matches.findall(shown), of_matches.findall(folded)
 
 
-def test_every_result_of_the_last_two_rounds_is_listed_and_the_older_ones_are_folded() -> None:
+def test_every_result_of_the_last_two_rounds_is_listed_and_all_but_the_newest_are_folded() -> None:
     place = make.playing(players=PLAYERS, referees=2)
     in_round = PLAYERS // 2
     for number in range(1, 4):

@@ -42,7 +42,7 @@ def fill(count: int) -> str:
     return "/leagues/board/charts/"
 
 
-def test_the_charts_make_as_many_queries_for_3_players_as_for_300(client: Client) -> None:
+def test_the_charts_make_as_many_queries_for_few_players_as_for_many(client: Client) -> None:
     assert_same_query_count(client, fill)
 
 

@@ -134,7 +134,7 @@ def marks(places: list[int]) -> list[tuple[int, int, bool]]:
         ([1] * 60, [(1, 1, False), (60, 1, False)]),
     ],
 )
-def test_a_long_path_names_its_first_last_and_deepest_place(
+def test_a_long_path_names_its_last_place_and_where_there_is_room_its_deepest_and_first(
     places: list[int], expected: list[tuple[int, int, bool]]
 ) -> None:
     assert marks(places) == expected

@@ -1,4 +1,4 @@
-"""What the audience sees of games in turns: the match page move by move, and the lines on the league's page."""
+"""What the audience sees of a game: the match page move by move, the lines on the league's page, and the drawings."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_a_sealed_result_says_if_players_may_not_know_it(client: Client) -> None:
+def test_a_sealed_result_says_if_the_players_were_perhaps_not_told(client: Client) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
     untold_sentence = "The result counts, but they may not have heard it."
@@ -186,6 +186,18 @@ def test_messages_are_fetched_separately_with_masked_addresses(client: Client, a
     assert ADDRESS not in page
     assert ADDRESS in page_of(admin_client, f"{PATH}?as=staff")
     assert admin_client.get(f"{PATH}messages?message=1-1&as=staff").json() == {"at": ADDRESS}
+
+
+def test_an_address_in_place_of_a_sender_or_recipient_is_masked(client: Client, admin_client: Client) -> None:
+    """A student's referee may write an endpoint where an id belongs."""
+    place = make.playing(players=2)
+    by_name = "http://me.example/x"
+    lines = [make.line(0, sender=f"referee:{ADDRESS}"), make.line(1, recipient=by_name)]
+    make.report(place.match("R1M1"), "P01", transcript=lines)
+    page = page_of(client)
+    assert [text for text in ("10.1.2.3", "me.example") if text in page] == []
+    assert page.count('<span class="pid">[address]</span>') == 2
+    assert ADDRESS in page_of(admin_client, f"{PATH}?as=staff")
 
 
 def test_the_messages_are_read_with_as_many_queries_for_3_as_for_300(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The verdict on the page My agent."""
+"""The page "My agent": its verdict, how the agent is reached, and whether the agent is in play."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def test_an_unchecked_agent_waits_if_the_league_demands_a_check() -> None:
 def test_the_running_match_at_an_agents_address_is_found() -> None:
     place = make.setting()
     agent = place.players[0].agent
-    assert mine.in_play(agent) is None
+    assert not mine.is_in_play(agent)
     make.playing_on(place)
-    assert mine.in_play(agent) in place.states()
+    assert mine.is_in_play(agent)
     make.finish_round(place)
-    assert mine.in_play(agent) is None
+    assert not mine.is_in_play(agent)
 
 
 def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do() -> None:
@@ -110,4 +110,4 @@ def test_a_match_at_the_same_port_under_another_path_counts_as_in_play(port: int
         f"http://localhost:{number}/mcp" for number in (8101, 8102)
     ]
     other = make.join("Other", endpoint=f"http://127.0.0.1:{port}/mcp?1").agent
-    assert mine.in_play(other) == ("R1M1" if playing else None)
+    assert mine.is_in_play(other) is playing

@@ -93,7 +93,14 @@ def test_the_steps_lead_to_events_and_rounds(client: Client, place: make.Setting
 
 
 @pytest.mark.parametrize(
-    ("moment", "at"), [("", 13), ("x", 13), ("0", 1), ("-5", 1), ("99", 13), ("9" * 5000, 13), ("\x00", 13)]
+    ("moment", "at"),
+    [
+        ("x", 13),
+        ("0", 1),
+        ("99", 13),
+        ("9" * 5000, 13),
+        *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in (("", 13), ("-5", 1), ("\x00", 13))),
+    ],
 )
 def test_any_requested_moment_is_clamped_to_the_leagues_events(
     client: Client, place: make.Setting, moment: str, at: int
@@ -122,6 +129,13 @@ def test_only_past_moments_with_the_right_version_are_cached(client: Client, pla
     assert cache_control(client, 5, "other") == "no-cache"
     assert cache_control(client, place.league.event_seq, version) == "no-cache"
     Agent.objects.filter(code="P01").update(display_name="Another name")
+    assert cache_control(client, 5, version) == "no-cache"
+
+
+def test_a_cached_moment_does_not_keep_an_old_name_of_the_league(client: Client, place: make.Setting) -> None:
+    version = client.get(PAGE).context["replay"].version
+    League.objects.update(display_name="Another name")
+    assert "Another name" in shown(client, 5)["fragments"]["header"]
     assert cache_control(client, 5, version) == "no-cache"
 
 

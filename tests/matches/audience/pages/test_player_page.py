@@ -35,7 +35,7 @@ def shown(player_id: str = "P01", *, staff: bool = False) -> dict[str, Any]:
     return context
 
 
-def transcript(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
+def transcript(*answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
     """A transcript: sender, type, milliseconds taken and allowed, problem."""
     return [
         make.line(
@@ -65,7 +65,6 @@ def three_rounds() -> tuple[make.Setting, list[Match]]:
     place = make.playing(players=4)
     first = match_of_p01(place, 1)
     first_transcript = transcript(
-        first,
         ("P01", "GAME_JOIN_ACK", 10, 5000, ""),
         ("player:P01", "CHOOSE_PARITY_RESPONSE", 30, 30_000, ""),
         (opponent_of(first), "GAME_JOIN_ACK", 4000, 5000, ""),
@@ -85,7 +84,7 @@ def three_rounds() -> tuple[make.Setting, list[Match]]:
     second = match_of_p01(place, 2)
     changes = make.silent(second, "P01")
     changes["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
-    late = transcript(second, *[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
+    late = transcript(*[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
     make.report(second, opponent_of(second), transcript=late, **changes)
     make.finish_round(place)
     make.playing_on(place)
@@ -131,7 +130,7 @@ def test_the_player_page_times_only_the_players_own_answers() -> None:
 
 def test_a_running_match_shows_neither_choices_nor_times(client: Client) -> None:
     _, (_, _, third) = three_rounds()
-    entries = transcript(third, ("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
+    entries = transcript(("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
     make.progress(
         third,
         state="COLLECTING_CHOICES",
@@ -240,7 +239,7 @@ def league_with_matches(count: int) -> str:
     return "/leagues/many/players/P01/"
 
 
-def test_the_page_makes_as_many_queries_for_3_matches_as_for_300(client: Client) -> None:
+def test_the_page_makes_as_many_queries_for_few_matches_as_for_many(client: Client) -> None:
     assert_same_query_count(client, league_with_matches)
 
 

@@ -15,7 +15,7 @@ from agents_registry.addresses.callers import Caller
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.checks import asking, runs, taking
-from matches.checks import report as check_pages
+from matches.checks import report as check_report
 from matches.models import Check
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, assert_harmless
@@ -343,10 +343,10 @@ def test_an_unknown_check_in_the_api_is_a_404(client: Client, check_id: str) -> 
 def test_a_report_has_no_token(client: Client) -> None:
     check = finish(new_check(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
     assert re.findall(r"tok_[0-9a-f]{8,}", text_of(client, check)) == []
-    assert re.findall(r"tok_[0-9a-f]{8,}", str(check_pages.wire(check))) == []
+    assert re.findall(r"tok_[0-9a-f]{8,}", str(check_report.wire(check))) == []
 
 
-def test_the_report_of_a_player_links_its_practice_matches(client: Client) -> None:
+def test_the_report_of_a_players_check_links_where_it_can_practise(client: Client) -> None:
     place = make.setting(players=1)
     mine = finish(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
     text = client.get(f"/check/{mine.pk}").content.decode()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import set_script_prefix
 from django.utils import timezone
 
 from agents_registry.models import AgentToken, Kind
@@ -21,6 +24,7 @@ from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire, entry
 from matches.checks import practising
 from matches.conducting import trials
+from matches.conducting.trial_copies import LOST_AFTER_S
 from matches.league import entry as entering
 from matches.league import freeze
 from matches.models import Check, Message, Notice
@@ -28,6 +32,7 @@ from tests import factories as make
 from tests import wire
 from tests.matches.audience.looking import HOSTILE, assert_harmless
 from tests.matches.practised import practised
+from tests.sizes import MANY_ROWS
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/mine/"
@@ -51,7 +56,7 @@ def text_of(client: Client, path: str = PATH) -> str:
 
 def is_open(client: Client, path: str = PATH) -> bool:
     text = text_of(client, path)
-    return 'name="secret"' not in text and "mine_close" not in text
+    return 'name="secret"' not in text and "/mine/close" in text
 
 
 CALL = {
@@ -77,7 +82,7 @@ def add_message(match: Any, number: int, **fields: Any) -> None:
 
 
 def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
-    """P01 is asked for its choice and answers."""
+    """Player A of R1M1 is asked for its choice and answers; returns this player."""
     match = place.match("R1M1")
     player = match.player_a.code
     add_message(
@@ -99,12 +104,33 @@ def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
     answer = enter_secret(client, f"  {place.players[0].token} ")
     assert (answer.status_code, answer["Location"]) == (303, PATH)
     assert is_open(client) and "P01" in text_of(client)
-    assert client.post(f"{PATH}close").status_code == 303
+    answer = client.post(f"{PATH}close")
+    assert (answer.status_code, answer["Location"]) == (303, PATH)
     assert not is_open(client)
 
 
+def test_closing_my_agent_stays_below_the_path_prefix_of_the_site(client: Client) -> None:
+    make.setting()
+    set_script_prefix("/mounted/")
+    try:
+        assert client.post(f"{PATH}close")["Location"] == f"/mounted{PATH}"
+    finally:
+        set_script_prefix("/")
+
+
 @pytest.mark.parametrize(
-    "secret", ["", " ", "tok_" + "0" * 32, "x" * 201, "nobody", HOSTILE, "\x00", "tok_\u202e", "שלום", "' OR 1=1 --"]
+    "secret",
+    [
+        "",
+        "tok_" + "0" * 32,
+        "x" * 201,
+        HOSTILE,
+        "\x00",
+        *(
+            pytest.param(secret, marks=pytest.mark.exhaustive)
+            for secret in (" ", "nobody", "tok_\u202e", "שלום", "' OR 1=1 --")
+        ),
+    ],
 )
 def test_an_unknown_secret_does_not_open_my_agent(client: Client, secret: str) -> None:
     make.setting()
@@ -173,6 +199,14 @@ def test_a_revoked_token_or_a_replaced_code_ends_the_access(client: Client) -> N
     enter_secret(client, "dana-code")
     roster.import_csv(league_id="fall", text="name,email,code\nDana,dana@example.org,another\n")
     assert not is_open(client)
+
+
+def test_a_wrong_secret_does_not_make_the_one_entered_before_invalid(client: Client) -> None:
+    place = make.setting()
+    enter_secret(client, place.players[0].token)
+    answer = enter_secret(client, "wrong")
+    assert (answer.status_code, "not valid any more" in answer.content.decode()) == (403, False)
+    assert is_open(client)
 
 
 def test_a_repeated_wrong_secret_is_limited_for_its_caller_alone(client: Client) -> None:
@@ -312,13 +346,13 @@ def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
     assert_harmless(text_of(client), shown=False)
 
 
-def test_the_page_makes_as_many_queries_for_3_messages_as_for_300(client: Client) -> None:
+def test_the_page_makes_as_many_queries_for_few_messages_as_for_many(client: Client) -> None:
     place = make.playing()
     player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
     enter_secret(client, player.token)
     text_of(client)
     query_counts = []
-    for first, last in ((2, 5), (5, 302)):
+    for first, last in ((2, 5), (5, 2 + MANY_ROWS)):
         for number in range(first, last):
             add_message(
                 place.match("R1M1"), number, sender=player.agent.code, recipient="REF01", message_type="X", body={}
@@ -371,6 +405,21 @@ def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) ->
     assert (trial.endpoint, trial.choice_field, trial.limit_s) == (player.agent.endpoint, "parity_choice", 30)
     assert send_again(client, player).status_code == 409, "one trial at a time"
     assert "On its way." in text_of(client)
+
+
+def test_a_trial_that_was_lost_is_not_shown_as_sent(client: Client) -> None:
+    place = make.playing()
+    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    make.finish_round(place)
+    enter_secret(client, player.token)
+    send_again(client, player)
+    trial = trials.of(player.agent.pk)
+    assert trial is not None
+    long_ago = trial.asked_at - timedelta(seconds=trial.limit_s + LOST_AFTER_S)
+    trials._trials[player.agent.pk] = replace(trial, asked_at=long_ago)
+    [section] = re.findall(r'<section class="trial".*?</section>', text_of(client), re.DOTALL)
+    assert "There is no result: the site was busy or has stopped." in section
+    assert "Sent to your agent" not in section and "Received from it" not in section
 
 
 def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client) -> None:
@@ -437,7 +486,7 @@ def test_only_who_has_proved_to_own_an_agent_has_it_practise(client: Client) -> 
     assert not Check.checks_and_practices.exists()
 
 
-def test_the_page_makes_as_many_queries_for_any_number_of_practice_matches(
+def test_the_page_makes_as_many_queries_for_1_practice_match_as_for_7(
     client: Client, django_assert_num_queries: Any
 ) -> None:
     place = make.setting(players=2)

@@ -117,7 +117,7 @@ def many_players_over(count: int) -> str:
         pytest.param("/leagues/board/", marks=pytest.mark.exhaustive),
     ],
 )
-def test_pages_of_a_finished_league_make_as_many_queries_for_4_players_as_for_300(client: Client, path: str) -> None:
+def test_pages_of_a_finished_league_make_as_many_queries_for_many_players_as_for_few(client: Client, path: str) -> None:
     def fill(count: int) -> str:
         many_players_over(count)
         return path

@@ -45,13 +45,20 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     for kind in ("withdraw", "disqualify")
     for become in plans.MATCHES_BECOME
 }
+SAMPLED = ("void", "set to a technical loss", "replay", "points taken", "withdraw, void", "disqualify, lose")
 
 
-@pytest.mark.parametrize(("kind", "changes"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        pytest.param(*case, marks=() if name in SAMPLED else pytest.mark.exhaustive, id=name)
+        for name, case in KINDS.items()
+    ],
+)
 @pytest.mark.parametrize(
     "ended", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["running", "completed"]
 )
-def test_every_kind_does_what_its_preview_showed_and_is_undone_completely(
+def test_every_kind_does_what_its_preview_showed_and_undoing_restores_table_and_results(
     place: make.Setting, kind: str, changes: dict[str, Any], ended: bool
 ) -> None:
     if ended:
@@ -165,7 +172,9 @@ def test_a_correction_that_is_refused_changes_nothing(
     assert not Correction.objects.exists()
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "no", "x" * 301, "nul \x00 here", "half \ud800 pair", None])
+@pytest.mark.parametrize(
+    "reason", sampled(["no", "", "  ", "x" * 301, "nul \x00 here", None, "half \ud800 pair"], every=3)
+)
 def test_a_reason_that_cannot_be_used_is_refused(place: make.Setting, reason: Any) -> None:
     with pytest.raises(Invalid) as caught:
         make_correction("void", match_id="R1M1", reason=reason)

@@ -119,7 +119,7 @@ class Corrections(RolledBack):
 
     @rule(winner=st.sampled_from([0, 1, None]))
     def play_on(self, winner: int | None) -> None:
-        """Play the open matches, or start the next round."""
+        """Play the open matches; if no round is active then, start the next one."""
         known = sight.everything(self.place.league).moment.outcomes
         make.finish_round(self.place, winner)
         if self.place.league.state == "RUNNING" and "READY" not in self.place.states().values():

@@ -17,12 +17,14 @@ from tests.matches.correcting import (
     rows,
     undo,
 )
+from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("become", "status"), [("keep", "TECHNICAL_LOSS"), ("lose", "TECHNICAL_LOSS"), ("void", "CANCELLED")]
+    ("become", "status"),
+    sampled([("keep", "TECHNICAL_LOSS"), ("lose", "TECHNICAL_LOSS"), ("void", "CANCELLED")], every=2),
 )
 def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, become: str, status: str) -> None:
     make_correction("withdraw", player_id="P01", matches_become=become)
@@ -56,10 +58,19 @@ def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -
 
 
 def test_a_player_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
+    make.finish_round(place)
+    registration.retire(agent_ids=[place.players[0].agent.pk])
+    make_correction("withdraw", player_id="P01", matches_become="keep")
+    undo(1)
+    assert place.league.out == {}
+    assert place.players[0].fresh().state == "SHUTDOWN"
+
+
+def test_a_player_shut_down_before_is_brought_back_if_undoing_opens_its_match_again(place: make.Setting) -> None:
     registration.retire(agent_ids=[place.players[0].agent.pk])
     make_correction("withdraw", player_id="P01", matches_become="void")
     undo(1)
-    # Only the match that the correction had decided is played after all.
+    assert place.players[0].fresh().state == "ACTIVE"
     make.report(place.match("R2M2"), None)
     assert place.match("R2M1").state in ("READY", "ASSIGNED")
 

@@ -67,13 +67,13 @@ def test_the_league_waits_for_an_earlier_match_before_it_ends(place: make.Settin
 def test_after_the_end_of_the_league_a_match_is_played_again(place: make.Setting) -> None:
     play_to_end(place)
     first = rows(place)[0].player_id
-    lost = Match.objects.filter(league_id="fall", winner__code=first).first()
-    assert lost is not None
+    won = Match.objects.filter(league_id="fall", winner__code=first).first()
+    assert won is not None
     assert place.players[0].fresh().state == "SHUTDOWN"
-    make_correction("replay", match_id=lost.match_id)
-    player_states = [place.players[int(one.code[1:]) - 1].fresh().state for one in (lost.player_a, lost.player_b)]
+    make_correction("replay", match_id=won.match_id)
+    player_states = [place.players[int(one.code[1:]) - 1].fresh().state for one in (won.player_a, won.player_b)]
     assert player_states == ["ACTIVE", "ACTIVE"]
-    match = assigned(place, lost.match_id)
+    match = assigned(place, won.match_id)
     loser = next(one.code for one in (match.player_a, match.player_b) if one.code != first)
     make.report(match, loser)
     assert place.league.state == "COMPLETED"

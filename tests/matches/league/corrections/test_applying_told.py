@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from matches.league import freeze, lifecycle
+from matches.league import freeze, lifecycle, opening
 from matches.league.corrections import queries
 from matches.league.corrections.plans import Wish
 from matches.models import Broadcast, Delivery, League
@@ -26,6 +26,7 @@ from tests.matches.correcting import (
     rows,
     undo,
 )
+from tests.matches.view.test_readiness_wall import store_check
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +53,20 @@ def test_after_the_end_all_players_are_told_except_those_that_are_out(place: mak
     assert line["champion"]["player_id"] == rows(place)[0].player_id
 
 
-def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
+def test_players_left_out_of_the_schedule_are_told_of_no_correction_after_the_end() -> None:
+    place = make.setting(players=3, require_check=True)
+    for member in place.players[:2]:
+        store_check(member.agent)
+    opening.close_registration(league_id="fall")
+    assert list(place.league.left_out) == ["P03"]
+    make.playing_on(place)
+    play_to_end(place)
+    make_correction("set_result", match_id="R1M1", status="DRAW")
+    receivers = Broadcast.objects.latest("pk").deliveries.order_by("agent__code").values_list("agent__code", flat=True)
+    assert list(receivers) == ["P01", "P02"]
+
+
+def test_a_freeze_hides_corrections_from_the_public_and_the_agents(client: Any) -> None:
     place = make.veiled()
     make.playing_on(place)
     paths = ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall", "/api/leagues/fall/standings")
@@ -96,11 +110,12 @@ def test_a_replay_of_a_frozen_league_is_finished_after_the_freeze() -> None:
             "R1M1 P01–P02 was voided by the instructor: wrong game started.",
             "R1M1 P01–P02 is void no more (P01 won), correction #1 was undone: it was the right one.",
         ),
-        (
+        pytest.param(
             "set_result",
             {"match_id": "R1M1", "status": "TECHNICAL_LOSS", "winner": "P02"},
             "The result of R1M1 P01–P02 was set by the instructor (P02 won (technical)): wrong game started.",
             "The result of R1M1 P01–P02 is as it was, correction #1 was undone: it was the right one.",
+            marks=pytest.mark.exhaustive,
         ),
         (
             "replay",
@@ -108,11 +123,12 @@ def test_a_replay_of_a_frozen_league_is_finished_after_the_freeze() -> None:
             "R1M1 P01–P02 is played again, as the instructor decided: wrong game started.",
             "R1M1 P01–P02 counts as it did before it was played again, correction #1 was undone: it was the right one.",
         ),
-        (
+        pytest.param(
             "disqualify",
             {"player_id": "P01", "matches_become": "lose"},
             "P01 was disqualified by the instructor, all its matches are lost: wrong game started.",
             "P01 is in the league again, correction #1 was undone: it was the right one.",
+            marks=pytest.mark.exhaustive,
         ),
         (
             "points",

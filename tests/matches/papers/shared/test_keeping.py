@@ -55,7 +55,7 @@ async def pauses(fake: FakeProjection, leads: Callable[[], bool] = lambda: True)
     return made
 
 
-async def test_the_pause_after_a_pass_is_many_times_as_long_as_the_pass() -> None:
+async def test_the_pause_after_a_pass_is_ten_times_as_long_within_bounds() -> None:
     fake = FakeProjection(0.01, 0.5, 60.0)
     assert await pauses(fake) == [PAUSE_S, 5.0, MAX_PAUSE_S]
     assert fake.stopped

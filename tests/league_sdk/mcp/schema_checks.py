@@ -9,7 +9,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 OPEN = {"Refusal"}
-"""Messages of the protocol may have more fields than their models."""
+"""Parts that ``strict`` does not close: a refusal may have more fields than its schema names."""
 
 
 def assert_fits(schema: Mapping[str, Any], answer: Any, *, refusal: bool, strict: bool = False) -> None:
@@ -19,7 +19,7 @@ def assert_fits(schema: Mapping[str, Any], answer: Any, *, refusal: bool, strict
         schema: the schema of the tool.
         answer: its structured content.
         refusal: whether the tool has refused the call.
-        strict: refuse fields that it does not name, too; not in messages, whose models allow them.
+        strict: refuse fields that the schema does not name, too; messages of the protocol and refusals may have some.
 
     Raises:
         ValidationError: it does not fit.

@@ -43,7 +43,8 @@ def test_links_on_pages_for_staff_lead_to_pages_for_staff(place: make.Setting, p
 
 
 def test_links_for_the_public_never_lead_to_pages_for_staff(client: Client, place: make.Setting) -> None:
-    assert "as=staff" not in client.get("/leagues/fall/").content.decode()
+    for path in ("", "charts/", "players/P01/", "matches/R2M1/"):
+        assert "as=staff" not in client.get(f"/leagues/fall/{path}").content.decode(), path
 
 
 def test_a_hidden_match_does_not_say_who_has_joined(client: Client, place: make.Setting) -> None:
@@ -52,7 +53,7 @@ def test_a_hidden_match_does_not_say_who_has_joined(client: Client, place: make.
     assert re.search(r'<section id="fragment-match_transcript"[^>]* hidden', page)
 
 
-def test_every_page_of_a_league_links_my_agent(client: Client, place: make.Setting) -> None:
+def test_board_charts_and_replay_link_my_agent(client: Client, place: make.Setting) -> None:
     for path in ("", "charts/", "replay/"):
         assert "/leagues/fall/mine/" in _links(client.get(f"/leagues/fall/{path}").content.decode())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leaguesite.mcp.answers import SCHEMAS
-from tests.league_sdk.mcp import holding
+from tests.league_sdk.mcp import schema_checks
 
 
 def assert_fits(name: str, answer: Any, *, strict: bool = False) -> None:
@@ -18,4 +18,4 @@ def assert_fits(name: str, answer: Any, *, strict: bool = False) -> None:
         ValidationError: the answer does not fit.
     """
     refusal = isinstance(answer, dict) and answer.get("message_type") == "LEAGUE_ERROR"
-    holding.assert_fits(SCHEMAS[name], answer, refusal=refusal, strict=strict)
+    schema_checks.assert_fits(SCHEMAS[name], answer, refusal=refusal, strict=strict)

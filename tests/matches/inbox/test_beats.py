@@ -1,0 +1,109 @@
+"""Which processes of a site stand still, as another process knows it by what each says twice a second."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from matches.inbox.beats import BEAT_INTERVAL_S, GONE_AFTER_S, SILENT_AFTER_S, Beats
+
+HERE, WEB, CONDUCTOR, NEW = "this web process", "another web process", "a conductor", "a web process that starts"
+
+
+class Site:
+    """Processes, the channel layer between them, and the clock."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.processes: dict[str, Beats] = {}
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.processes[name] = Beats(name, has_lines=name != CONDUCTOR, now=lambda: self.time)
+
+    def run(self, seconds: float, *names: str) -> None:
+        """Let this time pass, in which these processes run and hear each other; without names nobody does."""
+        for _ in range(int(seconds / BEAT_INTERVAL_S)):
+            self.time += BEAT_INTERVAL_S
+            for name in names:
+                beat = self.processes[name].beat()
+                for hearer in names:
+                    self.processes[hearer].hear(name, beat)
+
+    def silent(self, *, at: str = HERE, since: float = math.inf) -> bool:
+        """Whether one process takes another for silent, now or at any time since then."""
+        return self.processes[at].one_was_silent(since)
+
+
+@pytest.fixture
+def site() -> Site:
+    site = Site()
+    site.start(HERE, WEB, CONDUCTOR)
+    site.run(GONE_AFTER_S + 1, HERE, WEB, CONDUCTOR)
+    return site
+
+
+def test_all_run(site: Site) -> None:
+    assert not site.silent()
+
+
+def test_a_process_stands_still_until_it_has_ended(site: Site) -> None:
+    site.run(SILENT_AFTER_S, HERE, CONDUCTOR)
+    assert not site.silent()
+    site.run(1, HERE, CONDUCTOR)
+    assert site.silent()
+    site.run(GONE_AFTER_S, HERE, CONDUCTOR)
+    assert not site.silent()
+
+
+def test_a_process_that_goes_on_was_silent_for_those_who_waited_meanwhile(site: Site) -> None:
+    site.run(SILENT_AFTER_S + 1, HERE)
+    went_on_at = site.time
+    site.run(1, HERE, WEB)
+    assert not site.silent()
+    assert site.silent(since=went_on_at - 1)
+    assert not site.silent(since=went_on_at + 1)
+
+
+def test_a_process_that_ends_in_good_order_is_not_waited_for(site: Site) -> None:
+    site.processes[HERE].hear_end(WEB)
+    site.run(SILENT_AFTER_S + 1, HERE)
+    assert not site.silent()
+
+
+def test_a_process_without_lines_may_stand_still(site: Site) -> None:
+    site.run(SILENT_AFTER_S + 1, HERE, WEB)
+    assert not site.silent()
+
+
+def test_a_process_that_hears_not_even_itself_knows_nothing_however_long_that_lasts(site: Site) -> None:
+    site.run(2 * GONE_AFTER_S)
+    assert site.silent()
+
+
+def test_the_first_process_does_not_know_who_stands_still() -> None:
+    site = Site()
+    site.start(HERE)
+    assert site.silent()
+    site.run(GONE_AFTER_S - 1, HERE)
+    assert site.silent()
+    site.run(2, HERE)
+    assert not site.silent()
+
+
+@pytest.mark.parametrize("stands_still", [False, True])
+def test_a_process_that_starts_is_told_who_stands_still(site: Site, *, stands_still: bool) -> None:
+    if stands_still:
+        site.run(SILENT_AFTER_S + 1, HERE, CONDUCTOR)
+    site.start(NEW)
+    site.run(BEAT_INTERVAL_S, *([HERE, CONDUCTOR, NEW] if stands_still else [HERE, WEB, CONDUCTOR, NEW]))
+    assert site.silent(at=NEW) is stands_still
+
+
+def test_processes_that_start_together_tell_each_other_nothing() -> None:
+    site = Site()
+    site.start(HERE, NEW)
+    site.run(1, HERE, NEW)
+    assert site.silent(at=HERE)
+    assert site.silent(at=NEW)

@@ -1,0 +1,29 @@
+"""What a process tells the others of its inboxes, over the channel layer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from channels.layers import get_channel_layer
+
+from matches.inbox.hub import Hub
+from matches.inbox.other_hubs import GROUP, Others
+
+
+async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> None:
+    layer: Any = get_channel_layer()
+    channel = await layer.new_channel()
+    await layer.group_add(GROUP, channel)
+    others = Others(Hub(), has_lines=True)
+    talking = asyncio.create_task(others.keep_talking())
+    assert (await asyncio.wait_for(layer.receive(channel), 5))["what"] == "beat"
+    answer = {"jsonrpc": "2.0", "result": {}, "id": 64}
+    for number in range(20):
+        others.answered(number, 7, answer)
+    talking.cancel()
+    await asyncio.gather(talking, return_exceptions=True)
+    said = []
+    while not said or said[-1] != "end":
+        said.append((await asyncio.wait_for(layer.receive(channel), 5))["what"])
+    assert said == ["answered"] * 20 + ["end"]
