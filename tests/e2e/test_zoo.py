@@ -228,6 +228,8 @@ def test_an_agent_is_played_without_a_fault(played: Played, name: str) -> None:
 def test_an_agent_is_told_the_end_of_each_of_its_matches(played: Played, name: str) -> None:
     key = ALL[name].match_key
     over = {line_match(line, key) for line in played.cast.received(name) if line["kind"] == "GAME_OVER"}
+    untold = sorted({match["match_id"] for match in played.of(name)} - over)
+    assert untold == [], f"{ALL[name].__doc__}\n{played.exchange(name, untold[0]) or 'it received nothing'}"
     assert over == {match["match_id"] for match in played.of(name)}
 
 

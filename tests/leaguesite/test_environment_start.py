@@ -13,6 +13,7 @@ import pytest
 from leaguesite import environment
 from leaguesite.environment import BASE_DIR, UnusableData, data_folder, read_or_make_key
 from leaguesite.hosting.place import lock_data_folder
+from tests.e2e.ports import free_port
 
 
 def mode(path: Path) -> int:
@@ -98,7 +99,7 @@ def test_prepare_says_what_is_wrong_with_the_environment_or_the_data_folder(tmp_
 
 @pytest.mark.exhaustive
 def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path: Path) -> None:
-    command = ("host", "--port", "0", "--no-demo", "--referees", "0")
+    command = ("host", "--port", str(free_port()), "--no-demo", "--referees", "0")
     (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')
     assert_refused(manage(tmp_path, *command), "ports.json is damaged")
     lock_fd = lock_data_folder(tmp_path, "process 1234, port 8000")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urljoin
@@ -15,6 +16,25 @@ from tests.bots.base import Caller, Log, bound, listening
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.entries import Received, Unregistered
 from tests.bots.zoo.speech import Reply
+
+
+def _bound_alone(host: str, port: int) -> tuple[socket.socket, socket.socket]:
+    """A socket bound at ``host``, and one that keeps the same port of 127.0.0.1 from other programs.
+
+    A bot at 127.0.0.6 that registers with 127.0.0.1 is called there first. If another bot listened there, it would
+    play this bot's matches.
+    """
+    while True:
+        sock, held = bound(host, port), socket.socket()
+        try:
+            if host != Bot.host:
+                held.bind((Bot.host, sock.getsockname()[1]))
+            return sock, held
+        except OSError:
+            sock.close()
+            held.close()
+            if port:
+                raise
 
 
 class Serving:
@@ -30,7 +50,7 @@ class Serving:
 
     def __init__(self, kind: type[Bot], *, league: str, log: Path, port: int = 0, referee_port: int = 8001) -> None:
         # The socket is bound and not yet listening: the port is known, and calls are refused until it listens.
-        self._sock = bound(kind.host, port)
+        self._sock, self._held = _bound_alone(kind.host, port)
         self.bot = kind(league, self._sock.getsockname()[1], referee_port)
         self._log = Log(log)
         # A socket bound to 127.0.0.1 could not call another machine.
@@ -55,6 +75,7 @@ class Serving:
         await self._server.aclose()
         await self._caller.close()
         self._sock.close()
+        self._held.close()
         self._log.close()
 
     async def _handle(self, request: web.Request) -> web.Response:
