@@ -57,6 +57,8 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "league": parts.league_of(view),
         "match": row,
         "verdict": _verdict(match, outcome, events, staff=key.staff),
+        "in_turns": _is_in_turns(view.league.game_type),
+        "next_move": _next_move(match, row, view),
         "round_number": match.round.number,
         "hidden": _hidden_reason(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
         "corrections": [
@@ -98,6 +100,19 @@ def _is_drawn_without_board(game_type: str, row: parts.MatchRow) -> bool:
     """Whether a match has a drawing although it has no board: it has begun, and its game hides the choices."""
     game = games().get(game_type)
     return game is not None and game.hidden and (row.result is not None or row.state in IN_PLAY)
+
+
+def _is_in_turns(game_type: str) -> bool:
+    """Whether the players of a game move one after the other; False if the game is not installed."""
+    game = games().get(game_type)
+    return game is not None and not game.hidden
+
+
+def _next_move(match: Match, row: parts.MatchRow, view: View) -> int | None:
+    """The number of the move that a match in turns waits for; None behind a freeze, which must not tell it."""
+    if row.board is not None:
+        return row.board.next
+    return len(match.moves) + 1 if view.is_present else None
 
 
 def _match(view: View, match_id: str | None) -> Match | None:

@@ -99,6 +99,16 @@ def test_the_board_grows_with_every_move(client: Client) -> None:
     assert match.match_id == "R1M1"
 
 
+def test_a_game_in_turns_without_a_board_says_which_move_it_waits_for(client: Client) -> None:
+    match = playing("tic_tac_toe")
+    make.progress(match, state="COLLECTING_CHOICES", joined=["P01", "P02"])
+    assert "collecting choices Move 1." in words(page_of(client))
+    Match.objects.update(moves=[{"player_id": "P01", "move": 4}])
+    text = words(page_of(client))
+    assert "collecting choices Move 2." in text
+    assert "to choose" not in text
+
+
 def test_a_screen_reader_is_told_what_colours_and_marks_show(client: Client) -> None:
     """The last move, the winning line and the empty cells are also said in words."""
     show_board(playing("connect_four"), 3)
