@@ -18,8 +18,8 @@ import aiohttp
 from tests.bench.part import ACK, sockets
 from tests.bench.processes import LEAGUE, Bench
 
-# A finished match: in the list of results, or in the current round if the whole round ended within one frame.
-FINISHED_MATCH = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line"[^>]*\bdata-result=')
+# A finished match, in the list of results or among the matches of the current round.
+FINISHED_MATCH = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line(?: drawn)?"[^>]*\bdata-result=')
 
 
 class _Frame(NamedTuple):

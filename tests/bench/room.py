@@ -39,7 +39,7 @@ class Browsers:
         self.ready = 0
         self.frame = b""
         self._awaited_text = ""
-        self._arrival_times: list[float] = []
+        self._arrival_times: dict[aiohttp.ClientWebSocketResponse, float] = {}
         self._all_arrived = asyncio.Event()
         self._texts: dict[bytes, str] = {}
 
@@ -61,7 +61,8 @@ class Browsers:
                 self.ready += text.startswith('{"type": "snapshot"')
                 if self._awaited_text and self._awaited_text in text:
                     self.frame = frame
-                    self._arrival_times.append(now)
+                    # A browser may get a second frame with the text before the last browser has the first.
+                    self._arrival_times.setdefault(socket, now)
                     if len(self._arrival_times) == self.count:
                         self._all_arrived.set()
 
@@ -72,12 +73,12 @@ class Browsers:
             text: what to wait for.
             begin: begins it; returns the time (seconds since 1970) at which it had happened.
         """
-        self._awaited_text, self._arrival_times, self._texts = text, [], {}
+        self._awaited_text, self._arrival_times, self._texts = text, {}, {}
         self._all_arrived.clear()
         begun = await begin()
         async with asyncio.timeout(LIMIT_S):
             await self._all_arrived.wait()
-        return (max(self._arrival_times) - begun) * 1000
+        return (max(self._arrival_times.values()) - begun) * 1000
 
 
 class Cast:
