@@ -39,7 +39,7 @@ PARITIES: dict[str, Make] = {
 
 
 @dataclass
-class Seat:
+class Player:
     """A player of a series, with what it remembers of its matches."""
 
     name: str
@@ -47,7 +47,7 @@ class Seat:
     numbers: list[int] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
 
-    def moves(self, game: Game, options: list[Any], state: dict[str, Any]) -> Any:
+    def move(self, game: Game, options: list[Any], state: dict[str, Any]) -> Any:
         context = {"game_type": game.game_type, "player_id": self.name}
         context |= {"numbers_drawn": self.numbers, "history": self.history}
         if game.game_type == "even_odd":
@@ -64,9 +64,9 @@ class Seat:
         self.history.clear()
 
 
-def play(game: Game, seats: Sequence[Seat], rng: random.Random) -> str | None:
+def play(game: Game, players: Sequence[Player], rng: random.Random) -> str | None:
     """Play a match; returns the name of the winner, or None for a draw."""
-    by_name = {seat.name: seat for seat in seats}
+    by_name = {player.name: player for player in players}
     first, second = by_name
     state = game.new_state((first, second))
     for _ in range(OPENING.get(game.game_type, 0)):
@@ -74,27 +74,27 @@ def play(game: Game, seats: Sequence[Seat], rng: random.Random) -> str | None:
         state = game.apply(state, mover, rng.choice(game.options(state, mover)))
     while (outcome := game.outcome(state)) is None:
         moves = {
-            name: by_name[name].moves(game, game.options(state, name), game.view(state, name))
+            name: by_name[name].move(game, game.options(state, name), game.view(state, name))
             for name in game.to_move(state)
         }
         for name, move in moves.items():
             state = game.apply(state, name, move)
         if not moves:
             state = game.draw(state, rng)
-    for seat in seats:
-        seat.remember(outcome)
+    for player in players:
+        player.remember(outcome)
     return outcome.winner
 
 
 def series(game: Game, makes: dict[str, Make], matches: int, rng: random.Random) -> list[int]:
     """How many wins, draws and losses the first strategy has; each of the two is PLAYER_A in half of the matches."""
-    seats = [Seat(name, make(rng)) for name, make in makes.items()]
-    counts = {seats[0].name: 0, None: 0, seats[1].name: 0}
+    players = [Player(name, make(rng)) for name, make in makes.items()]
+    counts = {players[0].name: 0, None: 0, players[1].name: 0}
     for number in range(matches):
         if number % LEAGUE == 0:
-            for seat in seats:
-                seat.forget()
-        counts[play(game, seats[:: 1 if number % 2 else -1], rng)] += 1
+            for player in players:
+                player.forget()
+        counts[play(game, players[:: 1 if number % 2 else -1], rng)] += 1
     return list(counts.values())
 
 
@@ -151,15 +151,17 @@ def guesses(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
     for name, make in PARITIES.items():
         shares = []
         for draw in DRAWS.values():
-            right, seat = 0, Seat(name, make(rng))
+            right, player = 0, Player(name, make(rng))
             for number in range(matches):
                 if number % LEAGUE == 0:
-                    seat.forget()
+                    player.forget()
                     drawn = draw(rng)
-                choice = seat.strategy.choose(list(CHOICES), {"numbers_drawn": seat.numbers, "history": seat.history})
-                seat.numbers.append(next(drawn))
-                seat.history.append({"my_choice": choice})
-                right += choice == parity(seat.numbers[-1])
+                choice = player.strategy.choose(
+                    list(CHOICES), {"numbers_drawn": player.numbers, "history": player.history}
+                )
+                player.numbers.append(next(drawn))
+                player.history.append({"my_choice": choice})
+                right += choice == parity(player.numbers[-1])
             shares.append(percent(right, matches))
         yield name, *shares
 
@@ -172,12 +174,12 @@ def crowds(matches: int, rng: random.Random) -> Iterator[Sequence[str]]:
         while len(points[True]) < matches:
             # The last player is the one that plays differently.
             names = [crowd] * 9 + [one]
-            seats = [Seat(f"{name}{place}", PARITIES[name](rng)) for place, name in enumerate(names)]
-            for pair in combinations(seats, 2):
+            players = [Player(f"{name}{number}", PARITIES[name](rng)) for number, name in enumerate(names)]
+            for pair in combinations(players, 2):
                 winner = play(game, pair, rng)
-                for seat in pair:
-                    result = "draw" if winner is None else "win" if winner == seat.name else "loss"
-                    points[seat is seats[-1]].append(POINTS[result])
+                for player in pair:
+                    result = "draw" if winner is None else "win" if winner == player.name else "loss"
+                    points[player is players[-1]].append(POINTS[result])
         yield f"nine {crowd}, one {one}", mean(points[True][:matches]), mean(points[False])
 
 
