@@ -28,7 +28,7 @@ MIN_COVERED = 0.87
 """The aim: in every scenario at least this share of the places is within their intervals."""
 
 Match = tuple[str | None, Chances | None]
-"""The winner's seat, ``a`` or ``b``, and the chances if they are known."""
+"""The winner's seat, ``a`` or ``b``, or None for a draw; and the chances if they are known."""
 Play = Callable[[random.Random, int, int], Match]
 
 
@@ -53,15 +53,21 @@ class Scenario:
 
 @dataclass
 class Figures:
-    """The figures of one scenario."""
+    """The figures of one scenario.
+
+    Attributes:
+        inside: how many new places are within their intervals.
+        champion_best_said: the sum, over the leagues, of the computed probability that the champion is the best player.
+        champion_best_true: in how many leagues the champion is the best player.
+    """
 
     inside: int = 0
     intervals: int = 0
     widths: list[int] = field(default_factory=list)
     coins: int = 0
     leagues: int = 0
-    champions_best: float = 0.0
-    champions_are_best: int = 0
+    champion_best_said: float = 0.0
+    champion_best_true: int = 0
     cpu_s: list[float] = field(default_factory=list)
 
     @property
@@ -86,7 +92,7 @@ class Davidson(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """Matches by another model: both players vary from day to day, and close matches are draws."""
+    """Matches by another model: each match adds noise to the difference in strength, and close matches are draws."""
 
     strengths: list[float]
     close: float
@@ -102,7 +108,7 @@ class Parities(NamedTuple):
     even: list[float]
 
     def __call__(self, rng: random.Random, a: int, b: int) -> Match:
-        choices = {seat: CHOICES[rng.random() >= self.even[seat]] for seat in (a, b)}
+        choices = {number: CHOICES[rng.random() >= self.even[number]] for number in (a, b)}
         chances = get_game("even_odd").chances({"choices": choices})
         if choices[a] == choices[b]:
             return None, chances
@@ -118,7 +124,7 @@ def giant(rng: random.Random, players: int) -> Play:
 
 
 def two_groups(rng: random.Random, players: int) -> Play:
-    return Davidson([2.5 * (seat % 2) for seat in range(players)], 0.3)
+    return Davidson([2.5 * (number % 2) for number in range(players)], 0.3)
 
 
 def random_parities(rng: random.Random, players: int) -> Play:
@@ -181,7 +187,7 @@ def played(
 def estimate_luck(
     scenario: Scenario, results: list[Result], known: list[Chances | None], seed: str, **how: int
 ) -> Luck:
-    players = tuple(f"P{seat:02d}" for seat in range(scenario.players))
+    players = tuple(f"P{number:02d}" for number in range(scenario.players))
     luck = play_again(Question(players, tuple(results), SCORING, tuple(known), seed=seed), **how)
     assert luck is not None
     return luck
@@ -208,8 +214,8 @@ def run(scenario: Scenario, leagues: int, seed: int, **how: int) -> Figures:
         if isinstance(play, Davidson | Thresholds):
             best = max(range(scenario.players), key=play.strengths.__getitem__)
             champion = next(player_id for player_id, one in luck.players.items() if one.place == 1)
-            found.champions_best += luck.players[champion].best or 0.0
-            found.champions_are_best += champion == f"P{best:02d}"
+            found.champion_best_said += luck.players[champion].best or 0.0
+            found.champion_best_true += champion == f"P{best:02d}"
     return found
 
 
@@ -234,7 +240,9 @@ def main() -> None:
     for scenario in (one for one in SCENARIOS if options.only in one.name):
         found = run(scenario, options.leagues, options.seed)
         inside, intervals = inside + found.inside, intervals + found.intervals
-        best = f"{found.champions_best / found.leagues:.0%}, {found.champions_are_best / found.leagues:.0%}"
+        # Empty for Even/Odd, in which no player is the best.
+        said, true = found.champion_best_said / found.leagues, found.champion_best_true / found.leagues
+        best = f"{said:.0%}, {true:.0%}" if said else ""
         print(
             f"| {scenario.name} | {scenario.players} | {found.covered:.1%} | {statistics.fmean(found.widths):.1f} "
             f"| {found.coins / found.leagues:.0%} | {best} | {statistics.median(found.cpu_s):.2f} s |",
