@@ -26,7 +26,7 @@ from tests.bench.processes import LEAGUE, Bench, running
 LIMIT_S = 600.0
 """How long a league may take."""
 FLOOR_RUNS = 3
-"""How often the floor is measured; the median counts."""
+"""How often the floor and the stack are measured; the medians count."""
 
 
 def options() -> argparse.Namespace:
@@ -53,7 +53,7 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[s
     if not_at_once:
         first = not_at_once[:5]
         raise RuntimeError(
-            f"{len(not_at_once)} of {len(matches)} matches had no result in their first attempt: {first}"
+            f"{len(not_at_once)} of {len(matches)} matches were not won or drawn in their first attempt: {first}"
         )
     return {
         "matches": len(matches),
@@ -102,7 +102,7 @@ def quiet_run(folder: Path, players: int) -> dict[str, Any]:
 def floor(bench: Bench, folder: Path) -> dict[str, Any]:
     """Send the same calls without the site, by aiohttp and once by httpx, then through the stack of the site.
 
-    Returns the seconds; those of aiohttp and of the stack are medians.
+    Returns the number of calls and the seconds; those of aiohttp and of the stack are medians.
     """
     script = Script(bench)
     walls, used = [], []

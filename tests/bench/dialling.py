@@ -20,14 +20,14 @@ from tests.bench.processes import Bench, running
 
 PLAYERS = 30
 PAIRS = 7
-"""How many leagues of each kind are measured, after one of each that is not counted."""
+"""How many leagues (with ``--rounds``: turns) of each kind are measured, after one that is not counted."""
 KINDS = ("plain", "websocket", "poll")
 IDLE_AGENTS, IDLE_S = 1000, 20.0
 """How many agents wait for messages, and how long they are observed."""
 
 
 def rounds_in_turn(folder: Path, players: int, rounds: int, times: int) -> dict[str, list[dict[str, Any]]]:
-    """Play some rounds of one league of each kind in turn; returns the figures of each kind, in order.
+    """Play one league of each kind, ``times`` turns of some rounds each; returns the figures of each kind, in order.
 
     The first round of each is not counted: in it the schedule is made, and the site finds out how agents speak.
     """

@@ -59,7 +59,7 @@ async def play_later(bench: LoneReferee, url: str, partner: str, kind: str, afte
 
 
 async def measure(folder: Path) -> dict[str, Any]:
-    """Play the three phases; what was measured in them."""
+    """Play the three phases; returns what was measured in them."""
     good = child("-m", "tests.bots.hostile", "--good", str(2 * GOOD_MATCHES))
     bad = child("-m", "tests.bots.hostile", "--times", str(TIMES))
     partners = child("-m", "tests.bots.hostile", "--good", "1")
@@ -113,7 +113,7 @@ def main() -> int:
     for name, delays in measured["phases"].items():
         ms = percentiles(delays)
         p99[name] = ms["p99"]
-        print(f"{name:<20} {len(delays)} calls {in_words(ms)}")
+        print(f"{name:<20} {len(delays)} delays {in_words(ms)}")
     more = p99["with hostile agents"] - min(p99["before"], p99["after"])
     print(f"{len(HOSTILE) * TIMES} hostile matches delay the others by {more:.1f} ms at p99 (at most {MAX_DELAY_MS:g})")
     memory = measured["memory_mb"]

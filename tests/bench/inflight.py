@@ -27,7 +27,7 @@ LIMIT_S = 240.0
 
 
 async def play_round(bench: Bench, league: str) -> dict[str, Any]:
-    """Play one round, from its start to its last result; returns its figures."""
+    """Close a league's registration and play its first round; returns the round's figures."""
     await asyncio.to_thread(bench.post, f"/leagues/{league}/close")
     cpu, begun = bench.cpu_s(), time.time()
     await asyncio.to_thread(bench.post, f"/leagues/{league}/start")
@@ -39,7 +39,7 @@ async def play_round(bench: Bench, league: str) -> dict[str, Any]:
         league,
     )
     if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt, _, _ in rows):
-        raise RuntimeError("not every match had a result in its first attempt")
+        raise RuntimeError("not every match was won or drawn in its first attempt")
     ends = [datetime.fromisoformat(f"{at}+00:00").timestamp() for *_, at in rows]
     starts = [datetime.fromisoformat(json.loads(steps)[0]["at"]).timestamp() for _, _, steps, _ in rows]
     changes = sorted([(at, 1) for at in starts] + [(at, -1) for at in ends])

@@ -1,4 +1,4 @@
-"""How many matches a second ``league local`` plays: ``python -m tests.bench.local``.
+"""How many matches ``league local`` plays in a second of processor time: ``python -m tests.bench.local``.
 
 Two strategies that answer at once, in one process; the median of some runs for each game.
 """
@@ -17,11 +17,11 @@ from league_sdk.strategies import Frequency, Random
 
 RUNS, MATCHES = 7, 300
 AIM_MATCHES_PER_S = 300
-"""The aim for Even/Odd, in matches a second."""
+"""The aim for Even/Odd, in matches a second of processor time."""
 
 
 def rate(game_type: str, matches: int) -> float:
-    """Play a league of two; returns the matches for each second of processor time."""
+    """Play a league of two; returns the matches a second of processor time."""
     entrants = [
         Entrant.of(number, make.__name__, make, game_type) for number, make in enumerate((Random, Frequency), 1)
     ]
@@ -38,7 +38,7 @@ def main() -> int:
         # A game in turns has more messages, so fewer matches are played.
         matches = MATCHES if game.hidden else MATCHES // 5
         figures[game_type] = statistics.median(rate(game_type, matches) for _ in range(RUNS))
-        print(f"{game_type}: {figures[game_type]:,.0f} matches a second (median of {RUNS})")
+        print(f"{game_type}: {figures[game_type]:,.0f} matches a second of processor time (median of {RUNS})")
     return 0 if figures["even_odd"] >= AIM_MATCHES_PER_S else 1
 
 

@@ -37,7 +37,7 @@ MAX_RATIOS = {"calls": 1.3, "players": 1.3, "subscriptions": 1.0}
 
 
 class Asker:
-    """Asks the site for the table in three ways, each over a connection that stays open."""
+    """Asks the site for the table in three ways, over one connection that stays open."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -110,7 +110,7 @@ def calls(folder: Path, pairs: int) -> dict[str, list[float]]:
 
 
 def players(folder: Path, pairs: int) -> list[float]:
-    """The ratios of a league of players that are MCP servers to one of plain players: site and referees."""
+    """The ratios of processor time (host and referees), leagues of MCP servers to leagues of plain players."""
     runs = play_in_turn(folder, MCP_PLAYERS, ("plain", "mcp"), pairs)
     used = {kind: [run["cpu_s"]["host"] + run["cpu_s"]["referees"] for run in of] for kind, of in runs.items()}
     return [mcp / plain for mcp, plain in zip(used["mcp"], used["plain"], strict=True)]
@@ -157,7 +157,7 @@ class Subscribers(Audience):
 
 
 def subscriptions(folder: Path, pairs: int) -> list[float]:
-    """The ratios of the site's processor time with this many subscriptions to that with this many browsers."""
+    """The ratios of the host's processor time, leagues with SUBSCRIPTIONS subscriptions to leagues with browsers."""
     leagues = {f"{kind}_{number}": "plain" for number in range(pairs + 1) for kind in ("browsers", "subscriptions")}
     used: dict[str, list[float]] = {"browsers": [], "subscriptions": []}
     with running(folder, PLAYERS, leagues) as bench:

@@ -71,7 +71,7 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
     Each :data:`SOCKETS_PER_ADDRESS` sockets come from an address of their own, as the site limits them by address.
 
     Raises:
-        RuntimeError: a watch ended by itself, because its socket was closed.
+        RuntimeError: a watch ended by itself, because its socket was closed or it failed.
     """
     raise_file_limit()
     async with AsyncExitStack() as stack:
@@ -86,7 +86,7 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
         def all_ready() -> bool:
             ended = [task for task in tasks if task.done()]
             if ended:
-                raise RuntimeError(f"{len(ended)} sockets were closed; the first: {ended[0]}")
+                raise RuntimeError(f"{len(ended)} sockets were closed or failed; the first: {ended[0]}")
             return ready()
 
         try:

@@ -38,7 +38,7 @@ AIM_P99 = 1.5
 
 
 def be_host(limit: int, *, threads: bool) -> None:
-    """Run ``manage.py`` with ``limit`` practice matches during a round, and house agents in threads if so wished."""
+    """Run ``manage.py`` with at most ``limit`` practice matches during a round, and house agents in threads or not."""
     export_data_folder(sys.argv)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
     import django  # noqa: PLC0415 - only this process is the site
@@ -55,7 +55,7 @@ def be_host(limit: int, *, threads: bool) -> None:
 
 
 class PracticeBench(Bench):
-    """A bench whose host lets ``limit`` practice matches run at once while a round is played."""
+    """A bench whose host lets ``limit`` practice matches, but at least one, run at once while a round is played."""
 
     def __init__(self, folder: Path, players: int, limit: int, *, threads: bool) -> None:
         super().__init__(folder, players)
@@ -138,7 +138,7 @@ async def measure(folder: Path, players: int, mode: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure each mode some times, in turn, and print the medians."""
+    """Measure each mode some times, in turn, and print the medians; returns the exit code, 1 if AIM_P99 is missed."""
     parser = command_line("practice", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=30)
     parser.add_argument("--times", type=within(1, 20), default=3)

@@ -1,4 +1,4 @@
-"""The processes of one run: the host, two referees, and one process for all players. All end with the run."""
+"""The processes of one run: the host, its referees, and one process for all players. All end with the run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _cpu_s(pid: int) -> float:
 
 
 class Bench(Instructor):
-    """A site with its referees and players; nothing runs until :meth:`start`."""
+    """A site with its referees and players; nothing runs until :meth:`start` or :meth:`start_site`."""
 
     def __init__(self, folder: Path, players: int) -> None:
         self.folder = folder
@@ -122,7 +122,7 @@ class Bench(Instructor):
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
 
     def start_speakers(self, leagues: dict[str, str]) -> None:
-        """Start players that speak one dialect or mixed ones; ``leagues`` says which, by league id.
+        """Open leagues and start their players (``tests.bench.speakers``); ``leagues``: their kind by league id.
 
         In a league of kind ``plain_1_11`` all speak one dialect and take 1 to 11 seconds for a choice.
         """
@@ -227,7 +227,7 @@ def running(
     Args:
         folder: an empty one.
         players: how many, in each league.
-        leagues: if given, the players are speakers of dialects, see :meth:`Bench.start_speakers`.
+        leagues: if given, the players are those of :meth:`Bench.start_speakers`.
         checked: whether the players are checked after their registration, before the block begins; only with
             ``leagues``.
         options: further arguments of :meth:`Bench.start_site`; only with ``leagues``.

@@ -3,7 +3,8 @@
 ``python -m tests.bench.scale``. Four leagues of thirty players that answer at once are played side by side (so that
 the site has work while one round waits for its last match), by one conductor and by 1, 2 and 4 web processes with one
 referee each. Each run has a fresh database and a fresh Redis. Beside each rate is printed how many cores were in use:
-once all cores are, more processes help only on more machines.
+once all cores are, more processes help only on more machines. The sidecars of web processes and the doors of referees
+are counted with the whole machine only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BAR_CHARS = 40
 
 
 def used_s(pid: int) -> float:
-    """Processor seconds of a process so far."""
+    """Processor seconds of a process so far, without its children: a web process' sidecar, a referee's door."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -93,7 +94,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
             ).fetchall()
             why = database.execute("SELECT data FROM matches_event WHERE kind = 'attempt_lost'").fetchall()
         if not_at_once:
-            raise RuntimeError(f"matches without a result in their first attempt: {not_at_once}; {why}")
+            raise RuntimeError(f"matches that were not won or drawn in their first attempt: {not_at_once}; {why}")
     matches = LEAGUES * players * (players - 1) // 2
     return {
         "web": web,

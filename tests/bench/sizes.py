@@ -43,7 +43,7 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
         str(rounds),
     )
     if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt in rows):
-        raise RuntimeError("not every match had a result in its first attempt")
+        raise RuntimeError("not every match was won or drawn in its first attempt")
     wall = time.perf_counter() - begun
     return {"matches": len(rows), "wall_s": wall, "schedule_s": schedule_s, "cpu_s": used}
 

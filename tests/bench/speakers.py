@@ -1,4 +1,4 @@
-"""A process of many players, each of which understands one dialect only; the bench measures mixed leagues with them."""
+"""A process of many players, each of which understands one dialect only; some kinds are called, some dial out."""
 
 from __future__ import annotations
 

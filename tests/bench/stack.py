@@ -3,8 +3,8 @@
 Two processes stand for the referees: they get ``start_match`` by aiohttp's server, send the players what a match sends
 them, and post reports as large as the real ones. A third stands for the site: it has daphne and Django's handler as the
 site has them, gives every report the same answer, and sends announcements, tables and ``start_match`` by a bare aiohttp
-session. Bodies are parsed as JSON; nothing is judged, written
-down or logged. The time that a league takes beyond this is the site's own.
+session. Bodies of requests are parsed as JSON; nothing is judged, recorded or logged. The time that a league takes
+beyond this is the site's own.
 """
 
 from __future__ import annotations
