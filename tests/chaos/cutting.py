@@ -1,7 +1,7 @@
 """Stands between the players that dial out and the site, and cuts their connections as the plan says.
 
-What happens on a connection is seen from its bytes: a POST brings an answer, any other request is a poll until the site
-opens a socket by status 101, and what the site sends has a message or a receipt in it.
+What happens on a connection is seen from its bytes: a POST has an answer in it, any other request is a poll until the
+site opens a socket by status 101, and a message or a receipt from the site is recognised by a word in it.
 """
 
 from __future__ import annotations
@@ -132,26 +132,26 @@ class _Connection:
         while part := await reader.read(_PART_BYTES):
             delivers = self._is_socket or part.startswith(_DELIVERS)
             if delivers:
-                await self._step(plan.BRINGING)
+                await self._step(plan.ANSWER_ON_ITS_WAY)
             writer.write(part)
             await writer.drain()
             if self._is_socket:
-                await self._step(plan.AFTER_BRINGING)
+                await self._step(plan.ANSWERED)
             elif not delivers:
-                await self._step(plan.BEFORE_TAKING)
+                await self._step(plan.WAITING)
 
     async def carry_down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what the site sends: messages, and receipts of answers."""
         while part := await reader.read(_PART_BYTES):
             self._is_socket = self._is_socket or part.startswith(_OPENED)
             if _RECEIPT in part:
-                await self._step(plan.AFTER_BRINGING)
+                await self._step(plan.ANSWERED)
             elif _MESSAGE in part:
-                await self._step(plan.TAKING)
+                await self._step(plan.MESSAGE_ON_ITS_WAY)
             writer.write(part)
             await writer.drain()
             if _MESSAGE in part:
-                await self._step(plan.BEFORE_BRINGING)
+                await self._step(plan.NOT_ANSWERED)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

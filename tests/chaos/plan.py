@@ -1,4 +1,4 @@
-"""Draws faults from a seed: those inside a process, at its steps, and those from outside, by the clock.
+"""Draws faults from a seed: inside a process, at its steps; from outside, by the clock; and on players' connections.
 
 Pure. The same seed, kind of process and number of process give the same faults at the same steps; which league is
 served at such a step depends on the machine.
@@ -26,15 +26,16 @@ BEFORE_END, AFTER_END = "before end", "after end"
 BEFORE_REPORT, AFTER_REPORT = "before report", "after report"
 """The steps of a referee from the choices of a match to its result. An end is a GAME_OVER."""
 
-BEFORE_TAKING, TAKING, BEFORE_BRINGING, BRINGING, AFTER_BRINGING = (
-    "before taking",
-    "taking",
-    "before bringing",
-    "bringing",
-    "after bringing",
+WAITING, MESSAGE_ON_ITS_WAY, NOT_ANSWERED, ANSWER_ON_ITS_WAY, ANSWERED = (
+    "waiting",
+    "message on its way",
+    "not answered",
+    "answer on its way",
+    "answered",
 )
 """The states of a line in which it is cut: it waits; a message is on its way, and lost; the player has the message and
-has not answered; its answer is on its way, and lost; the site has the answer, and the receipt is lost."""
+has not answered; its answer is on its way, and lost; the site has the answer, and the receipt, if there is one, is
+lost."""
 
 _DATABASE = {BEFORE_WRITE: 4, AFTER_WRITE: 4, BEFORE_COMMIT: 4, AFTER_COMMIT: 5}
 _CALLS = {BEFORE_CALL: 4, AFTER_CALL: 5}
@@ -57,11 +58,11 @@ POINTS: dict[str, dict[str, int]] = {
 """For each kind of process, the points at which faults can happen, and the weight of each."""
 
 _MAX_STEPS = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
-"""For each kind of process, after how many steps of one kind it is killed at the latest; mostly it is sooner."""
+"""For each kind of process, the highest ``nth`` of its faults; low numbers are likelier."""
 _MAX_VERDICT_STEPS = 6
 """Like ``_MAX_STEPS``, for the steps in ``_VERDICT``, of which a match has one or two."""
 _NO_STOP = {BEFORE_CALL, BEFORE_END}
-"""No process is stopped at these points, between its look at the clock and its call: it could not notice that it is
+"""No process stops itself at these points, between its look at the clock and its call: it could not notice that it is
 late, and only the receiver can refuse such a call."""
 
 
@@ -122,7 +123,7 @@ def _step(rng: random.Random, max_steps: int) -> int:
     return max(1, round(max_steps ** rng.random()))
 
 
-LINE_POINTS = {BEFORE_TAKING: 1, TAKING: 3, BEFORE_BRINGING: 3, BRINGING: 3, AFTER_BRINGING: 2}
+LINE_POINTS = {WAITING: 1, MESSAGE_ON_ITS_WAY: 3, NOT_ANSWERED: 3, ANSWER_ON_ITS_WAY: 3, ANSWERED: 2}
 """The points at which a line is cut, and the weight of each."""
 _MAX_LINE_STEPS = 8
 
@@ -131,7 +132,7 @@ def cut_of(seed: int, number: int) -> Fault:
     """The point at which the ``number``-th connection of the players that dial out is cut, unless it ends before."""
     rng = random.Random(f"{seed}/line/{number}")
     point, nth = _point(rng, LINE_POINTS), _step(rng, _MAX_LINE_STEPS)
-    return Fault(CUT, point, nth, round(rng.uniform(0.0, 0.3), 2) if point == BEFORE_TAKING else 0.0)
+    return Fault(CUT, point, nth, round(rng.uniform(0.0, 0.3), 2) if point == WAITING else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +140,13 @@ class TimedFault:
     """A fault from outside, of a process, the disk or a server.
 
     Attributes:
-        after_s: it happens when no process has been killed for this many seconds.
+        after_s: it happens when faults have been on for this many seconds and no process was killed meanwhile.
         what: KILL or STOP, or ``disk``, ``redis``, ``postgres``.
         role: the kind of process that is hit; empty for disk and servers.
         which: picks one of the running processes, 0 to 1.
         seconds: how long a stop or a full disk lasts.
-        at_game_over: it happens not by the clock but at the next GAME_OVER that a player receives.
+        at_game_over: it happens not by the clock but at the next GAME_OVER that a player receives, or after
+            ``episode.MAX_WAIT_S`` without one.
     """
 
     after_s: float
@@ -155,7 +157,7 @@ class TimedFault:
     at_game_over: bool = False
 
 
-SHARE_AT_ENDS = 0.5
+SHARE_AT_GAME_OVER = 0.5
 """The share of timed faults that wait for a GAME_OVER: its result has not been reported yet."""
 DISK, REDIS, POSTGRES = "disk", "redis", "postgres"
 _TIMED_FAULTS: dict[str, dict[tuple[str, str], int]] = {
@@ -203,7 +205,7 @@ class TimedFaults:
             role,
             rng.random(),
             round(rng.uniform(shortest, longest), 2),
-            at_game_over=rng.random() < SHARE_AT_ENDS and not is_first,
+            at_game_over=rng.random() < SHARE_AT_GAME_OVER and not is_first,
         )
 
 

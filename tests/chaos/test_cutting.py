@@ -83,7 +83,7 @@ async def test_an_answer_arrives_wherever_connections_are_cut(way: str, point: s
 
 async def test_no_connection_is_cut_while_faults_are_off() -> None:
     def cut_of(seed: int, number: int) -> plan.Fault:
-        return plan.Fault(plan.CUT, plan.TAKING, 1)
+        return plan.Fault(plan.CUT, plan.MESSAGE_ON_ITS_WAY, 1)
 
     inbox, points = Inbox(), list[str]()
 
