@@ -1,4 +1,4 @@
-"""``python -m tests.chaos``: plays leagues while the site's processes are killed, and reports what players noticed."""
+"""``python -m tests.chaos``: plays leagues while the site's processes are killed, and reports each broken promise."""
 
 from __future__ import annotations
 
@@ -59,11 +59,14 @@ def _say(line: str) -> None:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=_PROGRAM,
-        description="Plays leagues while a seeded plan kills, stops, delays and cuts off everything that plays them; "
-        "then checks, from the database and from the players' own records, that nobody could tell (docs/chaos.md).",
+        description="Plays leagues while a seeded plan kills, stops and delays the site's processes and cuts lines, "
+        "then checks from the database and the players' own records whether every promise was kept (docs/chaos.md).",
     )
     parser.add_argument(
-        "--kills", type=int, default=DEFAULT_KILLS, help="how many processes are killed in all (default 1000)"
+        "--kills",
+        type=int,
+        default=DEFAULT_KILLS,
+        help="how many processes and servers are killed in all (default 1000)",
     )
     parser.add_argument("--seed", type=int, help="repeats the plan of an earlier run; default: a new one")
     parser.add_argument(

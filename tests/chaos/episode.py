@@ -33,7 +33,7 @@ WRITES_WITHIN_S = 1.5
 """Within this time the site surely tries to write, because the conductor renews its lead once a second."""
 _ENDED = "completed and delivered"
 _NOTHING_EXPECTED = ("REGISTRATION", "SCHEDULED", _ENDED)
-"""States in which no new result of a league is expected: its players have not registered yet, or it has ended."""
+"""States in which no new result of a league is expected: it has not started, or it has ended."""
 _UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 _UNREADABLE = (sqlite3.Error, psycopg.Error)
 
@@ -73,7 +73,7 @@ class Episode:
         number: from 0.
         seed: the seed of the run.
         cutters: through which players that dial out find the site, one for each of its addresses.
-        kills: the number of kills after which the faults end.
+        kills: the number of killed processes and servers after which the faults end.
         within_s: seconds within which a league must go on after the last fault.
     """
 
@@ -150,7 +150,10 @@ class Episode:
             await asyncio.sleep(0.2)
 
     async def _open(self, league: str) -> None:
-        """Open a league, register its players and start it; each call is repeated until it succeeds."""
+        """Open a league, register its players and start it; a call is repeated until it succeeds.
+
+        A registration that is refused is not repeated: it is a violation.
+        """
         rng = random.Random(f"{self._seed}/{league}")
         game = rng.choice(["even_odd", "even_odd", "tic_tac_toe"])
         body = {"league_id": league, "game_type": game, "settings": plan.settings_of(rng)}
@@ -213,26 +216,27 @@ class Episode:
     # Faults ----------------------------------------------------------------------------------
 
     def _cut_lines(self, cut: bool) -> None:
-        """Let the lines of players be cut, or not; unlike other faults, cuts go on while results are waited for."""
+        """Let the lines of players be cut, or not; unlike other faults, cuts happen also after a kill."""
         for cutter in self._cutters:
             cutter.cuts = cut
 
     async def _strike_until(self, kills: int) -> None:
-        """Let faults happen until this many processes were killed; after each, wait until another result counts.
+        """Let faults happen until this many processes and servers were killed.
 
-        Without the wait, processes on a slow machine would die before they have done anything.
+        After each kill and each timed fault, wait up to ``MAX_WAIT_S`` for another result that counts: otherwise
+        processes on a slow machine would be killed before they have done anything.
         """
         faults = plan.TimedFaults(self._seed, self._number, self._site.mode)
         fault = faults.next()
         while (killed := self._journal.kills) < kills:
             self._calm.unlink(missing_ok=True)
-            if not await self._dies_before(fault, killed):
+            if not await self._process_killed_before(fault, killed):
                 fault = faults.next() if await self._strike(fault) else fault
             self._calm.touch()
             counted = len(self._journal.accepted)
             await _within(MAX_WAIT_S, lambda counted=counted: len(self._journal.accepted) > counted)
 
-    async def _dies_before(self, fault: plan.TimedFault, killed: int) -> bool:
+    async def _process_killed_before(self, fault: plan.TimedFault, killed: int) -> bool:
         """Wait until a timed fault is due; returns whether a process was killed by a fault of its own meanwhile.
 
         Args:

@@ -1,7 +1,7 @@
 """Runs inside the processes under test: counts their steps, and causes the planned faults at some of them.
 
-The code under test is not changed. Its modules are wrapped when they are imported: the database's writes and
-commits, the HTTP client, and what answers requests. At the start this imports only the standard library and
+The code under test is not changed. Its functions are wrapped when their modules are imported: the database's writes and
+commits, the HTTP client, and what answers requests. This module itself imports only the standard library and
 ``tests.chaos.plan``, which needs nothing else.
 """
 

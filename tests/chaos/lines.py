@@ -1,7 +1,7 @@
 """How the players of a run that dial out fetch their messages: by long poll or by socket (ruling, section 13).
 
-They connect again at once when a connection breaks, send an answer again until a process has it, and give the same
-answer to a message that is offered twice. They import nothing of the project.
+They connect again at once when a connection breaks, send an answer again if it was lost, and give the same answer to a
+message that is offered twice. They import nothing of the project.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import aiohttp
 PUSH, POLL, SOCKET = "push", "poll", "websocket"
 BACK_AFTER_S = 0.05
 DELIVER_S = 4.0
-"""How long a player tries to deliver an answer; no caller waits longer for one."""
+"""How long a player that polls tries to deliver an answer; no caller waits longer for one."""
 TRY_S = 1.0
 """The timeout of one try to deliver an answer or to open a socket: a stopped process answers nothing."""
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ValueError)

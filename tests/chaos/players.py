@@ -1,4 +1,4 @@
-"""The players of all leagues of a run: they always answer, nearly at once, and record every message.
+"""The players of all leagues of a run: they answer every call nearly at once, and record the messages of a league.
 
 No fault hits them, so a point that one of them loses without play was lost by the site's fault.
 Like all bots they use nothing of the project but the helper that stops a server (tests/bots/base.py).
@@ -32,7 +32,7 @@ class Player:
     Attributes:
         player_id: its id, once a registration was accepted.
         tokens: every auth_token it was given.
-        received: every message it received, in the order of arrival.
+        received: every message that it understood, in the order of arrival.
         odd: a sentence for each message that was wrong in itself.
         way: how messages reach it: PUSH, POLL or SOCKET.
     """

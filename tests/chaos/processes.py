@@ -68,7 +68,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Target:
-    """A running process with faults. ``pidfd`` refers to this process even if its pid is reused."""
+    """A process that gets faults. ``pidfd`` refers to this process even if its pid is reused."""
 
     role: str
     number: int
@@ -100,7 +100,7 @@ class Target:
 
 
 class Journal:
-    """Reads the journal of the processes under test, lists those that run, and lets stopped ones go on.
+    """Reads the journal of the processes under test, counts their faults, and signals those that run.
 
     Args:
         folder: the folder of the run.
@@ -124,7 +124,7 @@ class Journal:
 
     @property
     def kills(self) -> int:
-        """How many processes have been killed."""
+        """How many processes and servers have been killed."""
         return sum(count for (_, kind, _), count in self.faults.items() if kind == plan.KILL)
 
     async def follow(self) -> None:
@@ -224,7 +224,7 @@ class Journal:
                     continue
 
     def kill_all(self) -> None:
-        """Kill every process that is left."""
+        """Kill every process that gets faults and is left, such as a host's referee."""
         self.look()
         for role in plan.POINTS:
             for target in self.targets(role):

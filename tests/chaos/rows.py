@@ -89,7 +89,7 @@ class Snapshot:
         rounds: (league, number, state).
         events: (league, number, kind, data, at).
         tokens: (agent, SHA-256).
-        waiting: deliveries not yet settled, by league.
+        waiting: how many deliveries are pending, by league.
         failed: the deliveries that failed: message type and problem, by league and agent's id.
     """
 
@@ -143,7 +143,7 @@ class Postgresql:
 
 
 def leagues_of(database: Database) -> dict[str, str]:
-    """The state of every league."""
+    """The state of every league but the demo."""
     return {str(league): str(state) for league, state in database.read(_LEAGUES)}
 
 

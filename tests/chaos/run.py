@@ -23,7 +23,7 @@ class Summary:
     """The results of a run.
 
     Attributes:
-        within_s: how many seconds after the last fault every league must have continued.
+        within_s: seconds within which a league must go on after the last fault.
     """
 
     within_s: float
@@ -66,7 +66,7 @@ class Run:
         mode: the way of running a site, ``sqlite`` or ``scaled``.
         kills: how many processes and servers are killed in all, at least.
         say: prints the lines of each episode.
-        within_s: how many seconds after the last fault every league must have continued.
+        within_s: seconds within which a league must go on after the last fault.
     """
 
     def __init__(

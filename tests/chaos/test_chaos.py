@@ -33,7 +33,7 @@ def test_leagues_are_played_correctly_whichever_processes_are_killed(mode: str) 
     seed = int(os.environ.get("LEAGUE_CHAOS_SEED") or SEED)
     # Not in pytest's own folder, which PostgreSQL, run as another user, cannot enter.
     folder = Path(tempfile.mkdtemp(prefix=f"chaos-{mode}-"))
-    command = f"python -m tests.chaos --mode {mode} --kills {KILLS} --seed {seed}"
+    command = f"python -m tests.chaos --mode {mode} --kills {KILLS} --seed {seed} --within {GOES_ON_WITHIN_S:g}"
     print(f"\n{command}, in {folder}")
     try:
         run = Run(folder, mode, seed=seed, kills=KILLS, say=print, within_s=GOES_ON_WITHIN_S)

@@ -155,7 +155,7 @@ def test_players_need_not_be_told_a_verdict_that_no_referee_could_tell() -> None
         (lambda case: case.change(agents=case.snapshot.agents * 2), "is registered 2 times"),
         (lambda case: case.change(tokens=[]), "accepted registrations are not on record"),
         (lambda case: case.accepted.append(ACCEPTED | {"attempt": 1, "winner": "P02"}), "was accepted"),
-        (lambda case: case.table.reverse(), "is not the fold"),
+        (lambda case: case.table.reverse(), "is not the computed one"),
         (lambda case: case.change(matches=[]), "fall has 0 matches for 2 players"),
         (lambda case: case.change(events=[COUNTED, OVER, ("fall", 3, *OVER[2:])]), "was completed 2 times"),
         (lambda case: case.match(status="DRAW", winner=None), "counted as WIN P01, is DRAW None"),

@@ -43,9 +43,11 @@ def violations(
             broken.append(f"{league_id} is {state}: {still}")
             continue
         broken += _league(snapshot, league_id, matches, len(theirs))
-        table = fold(matches, [player.player_id for player in theirs])
+        table = computed_table(matches, [player.player_id for player in theirs])
         if league_id in tables and _table_in(tables[league_id]) != table:
-            broken.append(f"{league_id}: the site's table {_table_in(tables[league_id])} is not the fold {table}")
+            broken.append(
+                f"{league_id}: the site's table {_table_in(tables[league_id])} is not the computed one, {table}"
+            )
         broken += [f"{league_id} {one}" for one in _contradictory_ends(theirs)]
         for player in theirs:
             failed = snapshot.failed.get((league_id, player.player_id), [])
@@ -53,7 +55,7 @@ def violations(
     return broken
 
 
-def fold(matches: Iterable[MatchRow], players: Iterable[str]) -> Table:
+def computed_table(matches: Iterable[MatchRow], players: Iterable[str]) -> Table:
     """The table: (player, points, wins, draws, played), best first."""
     wins: Counter[str] = Counter()
     draws: Counter[str] = Counter()
