@@ -1,6 +1,6 @@
-"""Back up a running site into one archive: the database as of one moment, keys, the ports of its child processes.
+"""Back up a running site into one file: the database as of one moment, keys, the ports of its child processes.
 
-It is one archive, so that nobody keeps a database without the keys that its tokens were made with. Restoring needs no
+It is one file, so that nobody keeps a database without the keys that its tokens were made with. Restoring needs no
 command of ours (docs/deployment.md).
 """
 
@@ -34,25 +34,25 @@ class BackupFailed(Exception):
 
 
 def back_up(file: Path, *, database: dict[str, Any], data: Path) -> int:
-    """Write the archive and return its size in bytes.
+    """Write the backup and return its size in bytes.
 
     Args:
-        file: the archive to write, ``.tar.gz``; it must not exist yet.
+        file: the backup to write, ``.tar.gz``; it must not exist yet.
         database: Django's settings of it.
         data: the data folder.
 
     Raises:
-        BackupFailed: the archive exists or cannot be written, or the database cannot be read.
+        BackupFailed: the file exists or cannot be written, or the database cannot be read.
     """
     if file.exists():
         raise BackupFailed(f"{file} is there already: choose another name, such as one with the date in it.")
     try:
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=file.absolute().parent) as scratch:
             copy = _copy(database, Path(scratch))
-            archive = Path(scratch) / "archive"
-            _pack(archive, copy, data)
-            # The archive appears whole or not at all, and never replaces another one.
-            os.link(archive, file)
+            backup = Path(scratch) / "backup"
+            _pack(backup, copy, data)
+            # The backup appears whole or not at all, and never replaces another file.
+            os.link(backup, file)
     except FileExistsError:
         raise BackupFailed(f"{file} has just been written by somebody else.") from None
     except OSError as error:
@@ -159,9 +159,9 @@ def _cleaned(row: bytes, columns: list[bytes]) -> bytes:
     return b"\t".join(cells.values()) + b"\n"
 
 
-def _pack(archive: Path, copy: Path, data: Path) -> None:
-    archive.touch(mode=0o600)
-    with tarfile.open(archive, "w:gz", compresslevel=COMPRESSION) as packed:
+def _pack(backup: Path, copy: Path, data: Path) -> None:
+    backup.touch(mode=0o600)
+    with tarfile.open(backup, "w:gz", compresslevel=COMPRESSION) as packed:
         packed.add(copy, copy.name)
         for name in BESIDE:
             if (data / name).exists():

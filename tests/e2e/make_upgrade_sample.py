@@ -79,13 +79,13 @@ def play_into_round_2(site: Site, folder: Path) -> None:
         site.kill()
 
 
-def pack(data: Path, archive: Path) -> None:
+def pack(data: Path, sample: Path) -> None:
     """Pack the database (made one small file), the keys and the ports."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
+    sample.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         database.execute("PRAGMA journal_mode=DELETE")
         database.execute("VACUUM")
-    with tarfile.open(archive, "w:gz") as made:
+    with tarfile.open(sample, "w:gz") as made:
         for name in ("league.sqlite3", "keys", "ports.json"):
             if (data / name).exists():
                 made.add(data / name, name)
@@ -95,7 +95,7 @@ def main() -> None:
     """Make the sample that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--code", type=Path, required=True, help="a checkout of the old version")
-    parser.add_argument("--to", type=Path, required=True, help="the archive to write")
+    parser.add_argument("--to", type=Path, required=True, help="the sample to write, .tar.gz")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="upgrade-"))
     # The players are of this version, the site is of the other one.

@@ -1,6 +1,6 @@
 """This version starts on an older version's data folder and finishes the league in play there (docs/operations.md).
 
-The archives in ``tests/samples/upgrade`` hold such folders. ``make_upgrade_sample.py`` makes them and says how.
+The samples in ``tests/samples/upgrade`` are such folders, packed. ``make_upgrade_sample.py`` makes them and says how.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests import archives
+from tests import tar_files
 from tests.e2e.losers import losers
 from tests.e2e.make_upgrade_sample import OPEN, PLAYED, PLAYERS, WAITING
 from tests.e2e.site import ROOT, Site, free_port, wait_for
@@ -24,7 +24,7 @@ SAMPLES = sorted((ROOT / "tests/samples/upgrade").glob("*.tar.gz"))
 
 def unpack(sample: Path, data: Path) -> dict[str, int]:
     """Unpack a sample and give its players new addresses; returns the port of each."""
-    archives.unpack(sample, data)
+    tar_files.unpack(sample, data)
     ports = {name: free_port() for name in (*PLAYERS, *WAITING)}
     with closing(sqlite3.connect(data / "league.sqlite3")) as database, database:
         for name, port in ports.items():

@@ -13,13 +13,13 @@ from leaguesite.hosting.backups import BackupFailed, back_up
 
 class Command(BaseCommand):
     help = (
-        "Write database, keys and ports of the site into one archive (.tar.gz), also while the site runs. "
+        "Write database, keys and ports of the site into one file (.tar.gz), also while the site runs. "
         "Keep it secret. Restore: unpack it into an empty data folder; docs/deployment.md."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="the archive to write; it must not exist yet")
+        parser.add_argument("file", type=Path, help="the file to write; it must not exist yet")
         parser.add_argument("--data", help="folder of the site (default: data)")
 
     def handle(self, **options: Any) -> None:

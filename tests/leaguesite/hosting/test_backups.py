@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from leaguesite.hosting.backups import BackupFailed, back_up, libpq_variables, without_secrets
 from storage.databases import database
-from tests.archives import unpack
+from tests.tar_files import unpack
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_a_backup_is_of_one_moment_while_others_write(data: Path, tmp_path: Path
     counts = []
     for number in range(3):
         back_up(tmp_path / f"{number}.tar.gz", database=settings_of(data), data=data)
-        with tarfile.open(tmp_path / f"{number}.tar.gz") as archive:
-            member = archive.extractfile("league.sqlite3")
+        with tarfile.open(tmp_path / f"{number}.tar.gz") as backup:
+            member = backup.extractfile("league.sqlite3")
             assert member is not None
             (tmp_path / f"{number}.sqlite3").write_bytes(member.read())
         with closing(sqlite3.connect(tmp_path / f"{number}.sqlite3")) as copy:
@@ -82,9 +82,9 @@ def test_a_backup_has_keys_database_and_ports_and_only_its_owner_may_read_it(dat
     file = tmp_path / "site.tar.gz"
     assert back_up(file, database=settings_of(data), data=data) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
-    with tarfile.open(file) as archive:
-        assert sorted(archive.getnames()) == ["keys", "keys/secret_key", "league.sqlite3", "ports.json"]
-        assert {name: archive.getmember(name).mode & 0o777 for name in ("keys", "keys/secret_key")} == {
+    with tarfile.open(file) as backup:
+        assert sorted(backup.getnames()) == ["keys", "keys/secret_key", "league.sqlite3", "ports.json"]
+        assert {name: backup.getmember(name).mode & 0o777 for name in ("keys", "keys/secret_key")} == {
             "keys": 0o700,
             "keys/secret_key": 0o600,
         }
