@@ -1,4 +1,4 @@
-"""The strict player ``chapter8.py`` accepts our samples, and reports deviations from chapter 8 in changed ones.
+"""The strict player ``chapter8.py`` accepts our samples, and reports deviations from 004 chapter 8 in changed ones.
 
 End-to-end tests rely on it.
 """

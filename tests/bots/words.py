@@ -1,4 +1,7 @@
-"""Names and builders of chapter 8's messages, for all bots. Imports nothing of the project, which the bots test."""
+"""Names and builders of the messages of 004 chapter 8, for all bots.
+
+Imports nothing of the project, which the bots test.
+"""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ class Bot:
 
 
 class Player(Bot):
-    """The strict chapter-8 player."""
+    """The strict player of 004 chapter 8."""
 
     def __init__(self, site: Instructor, name: str, folder: Path, *options: str) -> None:
         super().__init__("chapter8", site, folder / f"{name}.jsonl", "--name", name, "--port", "0", *options)

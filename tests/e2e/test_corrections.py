@@ -84,7 +84,7 @@ def test_a_match_is_played_again_after_the_end_of_the_league(site: Site, tmp_pat
             "both are sent the table again",
             lambda: all(len(points_told(one, n + 1)) >= 3 for n, one in enumerate(players)),
         )
-        # Chapter 8 knows no message after the end of the league, so the strict players count these as deviations.
+        # 004 chapter 8 knows no message after the end of the league, so the strict players count these as deviations.
         assert {one for player in players for one in player.deviations()} <= {
             "a call after LEAGUE_COMPLETED",
             "an invitation after the end of its round",

@@ -99,7 +99,7 @@ def test_a_students_referee_that_starts_by_the_announcement_judges_alone(tmp_pat
         matches = play(site, players)
         assert {match["referee_id"] for match in matches} == {"REF02"}
         assert referee.reports() == [(match["match_id"], "ACCEPTED") for match in matches]
-        # It has judged every match, so it knows every player's record and sends what chapter 8 demands.
+        # It has judged every match, so it knows every player's record and sends what 004 chapter 8 demands.
         assert [player.deviations() for player in players] == [[], [], [], []]
         assert Counter(referee.methods())["notify_round"] == 3
 

@@ -267,7 +267,7 @@ def about_a_match(line: dict[str, Any]) -> bool:
 
 
 def deviates(kind: type[Bot]) -> bool:
-    """Whether a bot's answers differ from chapter 8 in a way that the site always notes; others it may not note."""
+    """Whether a bot's answers differ from 004 chapter 8 in a way that the site always notes; others it may not note."""
     if kind.stamp not in (Bot.stamp, speech.zulu_fractions, speech.zulu_millis, speech.offset):
         return True
     traits = ("shape", "minimal", "join", "reply_id", "callback", "message")

@@ -1,7 +1,7 @@
 """``tests/samples``: one real message of every type (004 table 11 and 3.8.2; ruling, sections 3 and 4).
 
 The messages of the league manager and of referees are built by the real code at a fixed time and must equal their
-samples. The messages of agents are written by hand after chapter 8 and must be understood.
+samples. The messages of agents are written by hand after 004 chapter 8 and must be understood.
 """
 
 import json

@@ -42,7 +42,7 @@ def error(code: int, why: str, call: Call, status: int = 200) -> Reply:
 
 
 class Stranger:
-    """An agent as in chapter 8; each subclass differs from that in a way of its own.
+    """An agent as in 004 chapter 8; each subclass differs from that in a way of its own.
 
     Args:
         league: the league manager's ``/mcp`` address.

@@ -152,8 +152,8 @@ class McpForbidsExtra(McpServer):
 
 
 class MethodsAsEvents(Stranger):
-    """Chapter 8's methods, but each answer is an event stream with a comment, an id and one data line for each
-    line of its JSON."""
+    """The methods of 004 chapter 8, but each answer is an event stream with a comment, an id and one data line for
+    each line of its JSON."""
 
     def wire(self, reply: Reply) -> bytes:
         one, two = json.dumps(reply.body, indent=1).encode().split(b"\n", 1)

@@ -183,7 +183,7 @@ TABLES = {
 
 
 class ForbidsExtra(Stranger):
-    """Refuses fields that are not in chapter 4's tables, as FastAPI reports pydantic's ``extra="forbid"``."""
+    """Refuses fields that are not in the tables of 004 chapter 4, as FastAPI reports pydantic's ``extra="forbid"``."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         extra = sorted(set(fields) - TABLES[kind])

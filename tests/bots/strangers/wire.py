@@ -1,4 +1,4 @@
-"""Strangers whose HTTP is unusual, and whose messages are those of chapter 8."""
+"""Strangers whose HTTP is unusual, and whose messages are those of 004 chapter 8."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Callback:
 
 
 class Bot:
-    """An agent as in chapter 8; a subclass changes some traits; its docstring says which real agents it is like.
+    """An agent as in 004 chapter 8; a subclass changes some traits; its docstring says which real agents it is like.
 
     Args:
         league: the league manager's ``/mcp`` address.

@@ -12,7 +12,7 @@ from tests.bots.zoo.speech import Incoming
 
 
 class Chapter8(Bot):
-    """Entry ``register_player``; ``contact_endpoint`` with ``/mcp``; methods of chapter 8; full answers in result."""
+    """As in 004 chapter 8: ``register_player``; ``contact_endpoint`` with ``/mcp``; methods; full answers in result."""
 
 
 class TypeAsMethod(Bot):

@@ -19,14 +19,14 @@ class TypeInside(Bot):
 
 
 class StatusOk(Bot):
-    """Registers as chapter 8 and then wants ``handle_message``; answers ``ok`` to what it does not know."""
+    """Registers as in 004 chapter 8 and then wants ``handle_message``; answers ``ok`` to what it does not know."""
 
     parser = parsers.handle_message()
     refuses = speech.success(status="ok")
 
 
 class UnknownMethod(Bot):
-    """Registers as chapter 8, wants the message type as method; {"error": "Unknown method"} in result for others."""
+    """Registers as in chapter 8, wants the message type as method; {"error": "Unknown method"} in result for others."""
 
     parser = parsers.ByMethod(parsers.TYPES)
     refuses = speech.success(error="Unknown method")
@@ -34,7 +34,7 @@ class UnknownMethod(Bot):
 
 
 class ToolsAfterChapter8(Bot):
-    """Registers as chapter 8 and then is an MCP server: tools with the chapter's names, isError for others."""
+    """Registers as in chapter 8 and then is an MCP server: tools with the chapter's names, isError for others."""
 
     parser = parsers.Tools(REQUIRED_TOOLS, {name: name.replace("_", " ") for name in REQUIRED_TOOLS})
     refuses = speech.tool_error

@@ -16,7 +16,7 @@ ROUNDS = 3
 
 
 async def played(kind: type[Bot]) -> tuple[Arena, Bot, list[str]]:
-    """Some matches against an agent of chapter 8; the faults of the bot."""
+    """Some matches against an agent of 004 chapter 8; the faults of the bot."""
     arena, (bot, other) = meet(kind, Chapter8)
     lost = []
     for number in range(1, ROUNDS + 1):

@@ -1,4 +1,4 @@
-"""A player's log and history in the files of chapter 9, in a folder beside its program."""
+"""A player's log and history in the files of 004 chapter 9, in a folder beside its program."""
 
 from __future__ import annotations
 

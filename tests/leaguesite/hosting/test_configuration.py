@@ -1,4 +1,4 @@
-"""The configuration of a site in the files of chapter 9: what the site makes of it, and how mistakes are reported."""
+"""The configuration of a site in the files of 004 chapter 9: what the site makes of it, how mistakes are reported."""
 
 from __future__ import annotations
 
