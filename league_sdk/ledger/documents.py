@@ -19,7 +19,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 
 LEDGER_FORMAT, LEAGUE_FORMAT = "leaguesite.ledger/1", "leaguesite.league/1"
 LEAGUE_FILE = "league.json"
-"""The name of the whole league's document in an archive."""
+"""The name of the whole league's document in the ZIP file of an export."""
 _MAX_NUMBER = 2**53
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Whole = Annotated[int, Field(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]

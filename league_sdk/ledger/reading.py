@@ -47,7 +47,7 @@ def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> An
     """Read and decode a whole ledger, or a whole league as the desk exports it.
 
     Args:
-        source: a file (JSON, or the archive of an export), or the URL of the league's board or ledger.
+        source: a file (JSON, or the ZIP file of an export), or the URL of the league's board or ledger.
         fetch: returns the body of a URL, of at most the given number of bytes; None for HTTP.
 
     Raises:
@@ -94,15 +94,15 @@ def _read_file(path: Path) -> bytes:
 
 
 def _unpacked(file: BinaryIO) -> bytes:
-    """The league's document from an archive; if it is too large, one byte more than is accepted."""
+    """The league's document from a ZIP file; if it is too large, one byte more than is accepted."""
     try:
-        with zipfile.ZipFile(file) as archive, archive.open(LEAGUE_FILE) as packed:
-            # Do not trust the size that the archive declares: it may be a zip bomb.
+        with zipfile.ZipFile(file) as zip_file, zip_file.open(LEAGUE_FILE) as packed:
+            # Do not trust the size that the ZIP file declares: it may be a zip bomb.
             return packed.read(MAX_BYTES + 1)
     except KeyError:
-        raise ValueError(f"the archive has no {LEAGUE_FILE} in it") from None
+        raise ValueError(f"the ZIP file has no {LEAGUE_FILE} in it") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise ValueError(f"the archive cannot be unpacked ({short(error)})") from None
+        raise ValueError(f"the ZIP file cannot be unpacked ({short(error)})") from None
 
 
 def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:

@@ -22,15 +22,15 @@ _FILE_MODE = 0o644 << 16
 def make(language: str, league: ForLeague) -> bytes:
     """Build the kit of a league; ``language`` is one of :data:`~league_sdk.kits.LANGUAGES`."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for file, text in files(language, league).items():
-            _add(archive, f"league-kit-{language}/{file}", text)
+            _add(zip_file, f"league-kit-{language}/{file}", text)
     return out.getvalue()
 
 
-def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+def _add(zip_file: zipfile.ZipFile, name: str, text: str) -> None:
     entry = zipfile.ZipInfo(name, date_time=_ZIP_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = _FILE_MODE
     entry.create_system = 3
-    archive.writestr(entry, text)
+    zip_file.writestr(entry, text)

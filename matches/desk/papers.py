@@ -27,7 +27,7 @@ from matches.league import audit
 from matches.league.leagues import named
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
-from matches.papers import archive, bundle, evidence, files, tables
+from matches.papers import bundle, evidence, export_zip, files, tables
 from matches.papers.bundle import read_snapshot
 from matches.view import roles
 
@@ -99,7 +99,7 @@ class PaperPages(LeagueAccess):
         return self.desk_page(request, "papers.html", title, league=league, tables=names)
 
     def paper_page(self, request: HttpRequest, object_id: str, name: str) -> FileResponse:
-        """Download the archive, the document or a table; ``?people=1`` includes what only the instructor may see."""
+        """Download the ZIP file, the document or a table; ``?people=1`` includes what only the instructor may see."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         file = export(league, name, people=request.GET.get("people") == "1", by=request.user)
         if file is None:
@@ -140,7 +140,7 @@ def export(league: League, name: str, *, people: bool, by: Any) -> FileResponse 
         The download; None if there is no file of this name.
     """
     stem, _dot, ending = name.rpartition(".")
-    writers: dict[str, Callable[..., None]] = {LEAGUE_FILE: bundle.write, "league.zip": archive.write}
+    writers: dict[str, Callable[..., None]] = {LEAGUE_FILE: bundle.write, "league.zip": export_zip.write}
     if ending == "csv" and stem in tables.TABLES:
         writers[name] = partial(tables.write, stem)
     if name not in writers:

@@ -137,7 +137,7 @@ def _iso_8601(value: Any) -> str:
     return str(value.isoformat())
 
 
-# Queries that the tables, the archive and SHARED use, too -------------------------------------------
+# Queries that the tables, the ZIP file and SHARED use, too -------------------------------------------
 
 
 def agents(league: League) -> list[Agent]:

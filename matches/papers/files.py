@@ -24,7 +24,7 @@ MAX_INTEGER = 2**63 - 1
 _ZIP = b"PK\x03\x04"
 _END_OF_ZIP = b"PK\x05\x06"
 _ZIP64_LOCATOR, _ZIP64_BYTES = b"PK\x06\x07", 56 + 20
-"""A zip64 archive has a larger end record, and its locator, before the ordinary one; unpackers use the larger one."""
+"""A zip64 file has a larger end record, and its locator, before the ordinary one; unpackers use the larger one."""
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(EOFError, OSError, RuntimeError, NotImplementedError, ValueError),
@@ -38,7 +38,7 @@ class Limits:
     Attributes:
         file: the uploaded file, compressed or not.
         document: the document after it was unpacked.
-        index: the central directory (the list of files) of an archive.
+        index: the central directory (the list of files) of a ZIP file.
     """
 
     file: int = 64 * 1024 * 1024
@@ -57,14 +57,14 @@ class NotALeague(Invalid):
 
 
 def read_document(file: IO[bytes], limits: Limits = LIMITS) -> bytes:
-    """Read the bytes of the document, unpacked if the file is an archive.
+    """Read the bytes of the document, unpacked if the file is a ZIP file.
 
     Args:
         file: the upload, a seekable file.
         limits: how large it may be.
 
     Raises:
-        NotALeague: the file is too large, or the archive cannot be read.
+        NotALeague: the file is too large, or the ZIP file cannot be read.
     """
     size = file.seek(0, 2)
     file.seek(0)
@@ -76,16 +76,16 @@ def read_document(file: IO[bytes], limits: Limits = LIMITS) -> bytes:
         return file.read(limits.file + 1)
     _refuse_large_index(file, size, limits.index)
     try:
-        with zipfile.ZipFile(file) as archive, archive.open(LEAGUE_FILE) as packed:
-            # The size in the archive may be wrong: read no more than the limit.
+        with zipfile.ZipFile(file) as zip_file, zip_file.open(LEAGUE_FILE) as packed:
+            # The size that the ZIP file states may be wrong: read no more than the limit.
             data = packed.read(limits.document + 1)
     except KeyError:
         raise NotALeague(
-            _("The file"), _("the archive has no %(name)s in it") % {"name": isolated(LEAGUE_FILE)}
+            _("The file"), _("the ZIP file has no %(name)s in it") % {"name": isolated(LEAGUE_FILE)}
         ) from None
     except _UNREADABLE as error:
         raise NotALeague(
-            _("The file"), _("the archive cannot be read: %(why)s") % {"why": isolated(shorten(error))}
+            _("The file"), _("the ZIP file cannot be read: %(why)s") % {"why": isolated(shorten(error))}
         ) from None
     if len(data) > limits.document:
         raise NotALeague(LEAGUE_FILE, _too_large(None, limits.document))
@@ -93,13 +93,13 @@ def read_document(file: IO[bytes], limits: Limits = LIMITS) -> bytes:
 
 
 def _refuse_large_index(file: IO[bytes], size: int, limit: int) -> None:
-    """Refuse an archive with a huge central directory: ``zipfile`` reads all of it into memory."""
+    """Refuse a ZIP file with a huge central directory: ``zipfile`` reads all of it into memory."""
     file.seek(max(0, size - 65_557 - _ZIP64_BYTES))
     tail = file.read()
     file.seek(0)
     end = tail.rfind(_END_OF_ZIP)
     if end < 0 or len(tail) < end + 22:
-        raise NotALeague(_("The file"), _("the archive cannot be read: %(why)s") % {"why": "no end"})
+        raise NotALeague(_("The file"), _("the ZIP file cannot be read: %(why)s") % {"why": "no end"})
     (index,) = struct.unpack("<L", tail[end + 12 : end + 16])
     before = tail[max(0, end - _ZIP64_BYTES) : end]
     if len(before) == _ZIP64_BYTES and before[56:60] == _ZIP64_LOCATOR:

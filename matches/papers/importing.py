@@ -63,7 +63,7 @@ def import_league(*, file: IO[bytes], by: Any = None) -> Imported:
     event. Digests are kept, whether they hold or not. Nothing is sent.
 
     Args:
-        file: JSON, or a ZIP archive with ``league.json`` in it; must be seekable.
+        file: JSON, or a ZIP file with ``league.json`` in it; must be seekable.
         by: the user who imports it and becomes its instructor; None, or a superuser, gets no role.
 
     Raises:

@@ -1,7 +1,7 @@
 """Makes the content of each file of 004 chapter 9: ``config``, ``data``, ``logs``.
 
-The export (``archive``) writes them into a ZIP, as staff see the league; ``shared`` keeps them up to date in a folder,
-as the public sees it.
+``export_zip`` writes them into the ZIP file of an export, as staff see the league; ``shared`` keeps them up to date in
+a folder, as the public sees it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class LeagueDocument(dict[str, list[Any]]):
 
 
 def read(file: IO[bytes]) -> LeagueDocument:
-    """Read a document from a file: JSON, or a ZIP archive with ``league.json`` in it.
+    """Read a document from a file: JSON, or a ZIP file with ``league.json`` in it.
 
     Args:
         file: must be seekable.

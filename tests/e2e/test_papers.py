@@ -60,9 +60,9 @@ def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
 
         desk.goto(f"{site.url}/admin/matches/league/{DESK}/papers/")
         shoot(desk, "papers")
-        archive = download(desk, "Archive with people (ZIP)", tmp_path)
+        export = download(desk, "Everything, with people (ZIP)", tmp_path)
         document = download(desk, "Document with people (JSON)", tmp_path)
-        with zipfile.ZipFile(archive) as opened:
+        with zipfile.ZipFile(export) as opened:
             assert opened.read("league.json") == document.read_bytes()
             assert f"SHARED/data/leagues/{LEAGUE}/standings.json" in opened.namelist()
         desk.get_by_role("link", name="Evidence sheets").click()
@@ -71,18 +71,18 @@ def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
         shoot(desk, "evidence")
         assert len(desk.pdf(path=str(FOLDER / "evidence.pdf"))) > 10_000
 
-        check_import(site, tmp_path, archive, desk)
+        check_import(site, tmp_path, export, desk)
 
 
-def check_import(site: Site, folder: Path, archive: Path, desk: Page) -> None:
-    """Import the archive at a fresh site, and check that the page says so and that table and events are the same."""
+def check_import(site: Site, folder: Path, export: Path, desk: Page) -> None:
+    """Import the export at a fresh site, and check that the page says so and that table and events are the same."""
     table = site.get(f"/leagues/{LEAGUE}/standings")
     events = site.get(f"/leagues/{LEAGUE}/events")["events"]
     fresh = Site(folder / "fresh", "--no-demo", "--referees", "0")
     try:
         log_in(desk, fresh)
         desk.goto(f"{fresh.url}/admin/matches/league/import/")
-        desk.set_input_files("#id_file", archive)
+        desk.set_input_files("#id_file", export)
         desk.get_by_role("button", name="Import").click()
         expect(desk.locator("body")).to_contain_text("6 matches")
         assert fresh.get(f"/leagues/{LEAGUE}/standings") == table

@@ -1,4 +1,4 @@
-"""The papers of a league: tables without formulas, the folders of chapter 9, a sheet for each student."""
+"""The papers of a league: tables without formulas, the folders of 004 chapter 9, a sheet for each student."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from league_sdk.repositories import (
 )
 from matches.league import freeze, opening
 from matches.models import League
-from matches.papers import archive, bundle, evidence, tables
+from matches.papers import bundle, evidence, export_zip, tables
 from matches.view import queries, sight
 from tests import factories as make
 from tests import rich
@@ -101,15 +101,15 @@ def test_the_tables_equal_the_standings_and_the_events() -> None:
     assert [row["display_name"] for row in table("players")][:3] == ["Player 1", "Player 2", "Player 3"]
 
 
-# The layout of chapter 9 ------------------------------------------------------------------------
+# The layout of 004 chapter 9 --------------------------------------------------------------------
 
 
 @pytest.fixture
 def shared(tmp_path: Path, db: None) -> Path:
-    """The folder SHARED of an archive of a league."""
+    """The folder SHARED of a league's export."""
     rich.over()
     out = io.BytesIO()
-    archive.write(League.objects.get(pk="fall"), out, people=True)
+    export_zip.write(League.objects.get(pk="fall"), out, people=True)
     with zipfile.ZipFile(out) as opened:
         assert {info.date_time for info in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert len(set(opened.namelist())) == len(opened.namelist())
@@ -118,11 +118,11 @@ def shared(tmp_path: Path, db: None) -> Path:
 
 
 @pytest.mark.django_db
-def test_an_archive_has_the_page_to_share_once_nothing_is_hidden() -> None:
+def test_an_export_has_the_page_to_share_once_nothing_is_hidden() -> None:
     def page() -> str | None:
         out = io.BytesIO()
         with translation.override("he"):
-            archive.write(League.objects.get(pk="fall"), out, people=False)
+            export_zip.write(League.objects.get(pk="fall"), out, people=False)
         with zipfile.ZipFile(out) as opened:
             return opened.read("evening.html").decode() if "evening.html" in opened.namelist() else None
 
@@ -174,7 +174,7 @@ def test_the_toolkit_of_the_course_reads_the_data(shared: Path) -> None:
     }
 
 
-def test_the_logs_of_an_archive_are_lines_of_json(shared: Path) -> None:
+def test_the_logs_of_an_export_are_lines_of_json(shared: Path) -> None:
     files = sorted((shared / "logs").rglob("*.jsonl"))
     assert [file.name for file in files] == [
         *(f"{code}.log.jsonl" for code in ("P01", "P02", "P03", "P04", "REF01")),
@@ -194,7 +194,7 @@ def test_logs_of_agents_have_the_messages_of_the_sites_referees_which_name_agent
     lines = [make.line(0, sender="REF01", recipient=player), make.line(1, sender=player, recipient="REF01")]
     make.report(match, player, transcript=lines)
     out = io.BytesIO()
-    archive.write(place.league, out, people=False)
+    export_zip.write(place.league, out, people=False)
     with zipfile.ZipFile(out) as opened:
         logs = [opened.read(f"SHARED/logs/agents/{code}.log.jsonl").splitlines() for code in (player, "REF01")]
     events = [[json.loads(line)["event_type"] for line in log] for log in logs]
@@ -213,7 +213,7 @@ def test_every_json_file_has_a_version_and_the_same_time(shared: Path) -> None:
 def test_a_league_in_which_nothing_has_happened_yet_is_exported() -> None:
     make.open_league("fall")
     out = io.BytesIO()
-    archive.write(League.objects.get(), out, people=True)
+    export_zip.write(League.objects.get(), out, people=True)
     assert zipfile.ZipFile(out).testzip() is None
     assert evidence.sheets(League.objects.get()) == []
 

@@ -59,11 +59,11 @@ def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
 
 
 def body_of(answer: Any) -> str:
-    """The text of an answer; for an archive, of its files."""
+    """The text of an answer; for a ZIP file, of the files in it."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     if body.startswith(b"PK"):
-        with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            body = b"".join(archive.read(name) for name in archive.namelist())
+        with zipfile.ZipFile(io.BytesIO(body)) as zip_file:
+            body = b"".join(zip_file.read(name) for name in zip_file.namelist())
     return str(body.decode("utf-8", "replace"))
 
 

@@ -235,9 +235,9 @@ def test_a_correction_is_logged_with_the_result_before_and_after_and_its_undoing
 
 def test_an_import_is_logged_with_the_imported_league(desk: Client) -> None:
     rich.over()
-    archive = exported_json()
+    document = exported_json()
     empty_site()
-    desk.post(f"{LEAGUES}import/", {"file": io.BytesIO(archive)})
+    desk.post(f"{LEAGUES}import/", {"file": io.BytesIO(document)})
     assert (last().action, last().league_id) == ("site.import", "fall")
 
 

@@ -12,7 +12,7 @@ import pytest
 from agents_registry.models import Agent
 from matches.league.errors import ActionRefused
 from matches.models import Check, League
-from matches.papers import archive, bundle, importing
+from matches.papers import bundle, export_zip, importing
 from matches.view import sight
 
 
@@ -24,9 +24,9 @@ def exported_json(*, people: bool = True) -> bytes:
 
 
 def exported_zip(*, people: bool = True) -> bytes:
-    """The archive of the league, with its people or without."""
+    """The ZIP file league.zip, with its people or without."""
     out = io.BytesIO()
-    archive.write(League.objects.get(pk="fall"), out, people=people)
+    export_zip.write(League.objects.get(pk="fall"), out, people=people)
     return out.getvalue()
 
 
@@ -54,14 +54,14 @@ def refusal(data: bytes | dict[str, Any]) -> str:
 
 
 def zip_of(content: bytes, *names: str, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """An archive with the same content in each of its files."""
+    """A ZIP file with the same content in each of its files."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
+    with zipfile.ZipFile(out, "w", method) as zip_file:
         for name in names or ("league.json",):
-            archive.writestr(name, content)
+            zip_file.writestr(name, content)
     return out.getvalue()
 
 
 def files_of_zip(data: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(io.BytesIO(data)) as zip_file:
+        return {info.filename: zip_file.read(info) for info in zip_file.infolist()}

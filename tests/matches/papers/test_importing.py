@@ -71,7 +71,7 @@ def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: 
     assert not AgentToken.objects.exists()
 
 
-def test_an_imported_archive_has_the_same_files_when_exported_again() -> None:
+def test_an_imported_zip_file_has_the_same_files_when_exported_again() -> None:
     rich.over()
     before = exported_zip()
     assert exported_zip() == before
@@ -174,14 +174,14 @@ def test_the_document_contains_no_token_and_no_hash_of_one() -> None:
 
 def test_a_public_export_contains_no_personal_data() -> None:
     rich.over()
-    with zipfile.ZipFile(io.BytesIO(exported_zip(people=False))) as archive:
-        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(io.BytesIO(exported_zip(people=False))) as zip_file:
+        files = {name: zip_file.read(name).decode() for name in zip_file.namelist()}
     leaks = [(name, secret) for name, text in files.items() for secret in rich.secrets() if secret in text]
     assert leaks == []
     assert "tables/evidence.csv" not in files
 
 
-def test_the_command_imports_an_archive(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_imports_a_zip_file(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     rich.over()
     file = tmp_path / "fall.zip"
     file.write_bytes(exported_zip())
@@ -196,7 +196,7 @@ def test_the_command_imports_an_archive(tmp_path: Any, capsys: pytest.CaptureFix
         call_command("import_league", str(tmp_path / "other.zip"))
 
 
-def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: Client) -> None:
+def test_the_page_imports_a_zip_file_for_people_who_may_create_leagues(client: Client) -> None:
     rich.over()
     data = exported_zip()
     empty_site()
@@ -363,7 +363,7 @@ def test_a_file_that_is_not_a_document_is_refused(data: bytes) -> None:
     assert refusal(data)
 
 
-def test_an_archive_without_a_document_or_beyond_the_limits_is_refused() -> None:
+def test_a_zip_file_without_a_document_or_beyond_the_limits_is_refused() -> None:
     assert "has no league.json in it" in refusal(zip_of(b"{}", "other.json"))
     whole = zip_of(b"{}" * 1000)
     assert "cannot be read" in refusal(whole[:-30] + whole[-22:])
@@ -376,10 +376,10 @@ def test_an_archive_without_a_document_or_beyond_the_limits_is_refused() -> None
             read_document(io.BytesIO(data), limits)
 
 
-def test_an_archive_with_a_wrong_size_is_read_only_up_to_the_limit() -> None:
+def test_a_zip_file_with_a_wrong_size_is_read_only_up_to_the_limit() -> None:
     limits = Limits(document=1 << 20)
     bomb = zip_of(b" " * (50 << 20))
-    # The archive states the size of its file twice: before the file, and in the list at its end.
+    # The ZIP file states the size of the file in it twice: before the file, and in the list at its end.
     size = (50 << 20).to_bytes(4, "little")
     assert bomb.count(size) == 2
     for data in (bomb, bomb.replace(size, (10).to_bytes(4, "little"))):

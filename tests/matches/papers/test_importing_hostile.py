@@ -1,4 +1,4 @@
-"""Files that somebody made to do harm: archives that are bombs, changed results; and secrets in exports."""
+"""Files that somebody made to do harm: zip bombs, changed results; and secrets in exports."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.matches.papers.exporting import empty_site, exported_json, import_of,
 pytestmark = pytest.mark.django_db
 
 
-# Archives ---------------------------------------------------------------------------------------
+# ZIP files --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=str
 )
-def test_an_archive_with_a_changed_byte_is_refused_with_a_sentence(method: int) -> None:
+def test_a_zip_file_with_a_changed_byte_is_refused_with_a_sentence(method: int) -> None:
     whole = zip_of(b'{"format": "of another program", "and": "more of it"}' * 20, method=method)
     for place in range(30, len(whole)):
         assert refusal(whole[:place] + bytes([whole[place] ^ 0xA5]) + whole[place + 1 :])
@@ -46,13 +46,13 @@ def test_the_zip64_list_of_files_is_bounded_too() -> None:
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(local) + len(index), 1)
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 10, len(local), 0)
     bomb = local + index + record + locator + end
-    with zipfile.ZipFile(io.BytesIO(bomb)) as archive:
-        assert len(archive.infolist()) == count
+    with zipfile.ZipFile(io.BytesIO(bomb)) as zip_file:
+        assert len(zip_file.infolist()) == count
     with pytest.raises(NotALeague, match="too large"):
         read_document(io.BytesIO(bomb), Limits(index=10_000))
 
 
-def test_only_the_document_of_an_archive_is_read(document: Any) -> None:
+def test_only_the_document_of_a_zip_file_is_read(document: Any) -> None:
     """Paths that lead elsewhere are names like others: nothing is ever unpacked."""
     whole = json.dumps(document).encode()
     import_of(zip_of(whole, "../../league.json", "/etc/passwd", "league.json"))

@@ -1,4 +1,4 @@
-"""``verify`` accepts what the desk exports: the league as JSON, and the archive with this file in it."""
+"""``verify`` accepts what the desk exports: the league as JSON, and the ZIP file with this file in it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def played_and_corrected() -> None:
     make_correction("replay", match_id="R2M1", reason="asked for")
 
 
-def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys: Any) -> None:
+def test_verify_accepts_the_exported_document_and_zip_file(tmp_path: Path, capsys: Any) -> None:
     played_and_corrected()
     league = League.objects.get(pk="fall")
     head = Event.objects.get(kind="round_completed", data__round_id=1).digest
@@ -115,8 +115,8 @@ def test_verify_says_why_an_export_cannot_be_verified(tmp_path: Path, capsys: An
     ):
         with pytest.raises(NotALedger, match=r"\.$"):
             verify(bad)
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
-        archive.writestr("README", "x")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as zip_file:
+        zip_file.writestr("README", "x")
     (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 and no more")
     for name, why in (("other.zip", "no league.json in it"), ("cut.zip", "cannot be unpacked")):
         assert main(["verify", str(tmp_path / name)]) == 1

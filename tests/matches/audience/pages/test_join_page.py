@@ -145,15 +145,15 @@ def test_the_starter_kit_is_complete_and_reproducible(client: Client, language: 
     first, second = (client.get(f"/leagues/fall/join/kit-{language}.zip") for _ in range(2))
     assert first.content == second.content
     assert first["Content-Disposition"].endswith(f'"league-kit-fall-{language}.zip"')
-    archive, folder = zipfile.ZipFile(io.BytesIO(first.content)), f"league-kit-{language}"
+    zip_file, folder = zipfile.ZipFile(io.BytesIO(first.content)), f"league-kit-{language}"
     files = ("README.md", *kit.LANGUAGES[language].files, "bridge.py", "league.json", ".gitignore")
-    assert archive.namelist() == [f"{folder}/{name}" for name in files]
-    known = json.loads(archive.read(f"{folder}/league.json"))
+    assert zip_file.namelist() == [f"{folder}/{name}" for name in files]
+    known = json.loads(zip_file.read(f"{folder}/league.json"))
     assert known["league"] == "http://testserver/leagues/fall/mcp" and known["game_types"] == ["even_odd"]
-    readme = archive.read(f"{folder}/README.md").decode()
+    readme = zip_file.read(f"{folder}/README.md").decode()
     assert known["league"] in readme and "{" not in readme and "--code" in readme
     assert f'{kit.LANGUAGES[language].start} --name "My Agent"' in readme
-    assert b"sesame" not in b"".join(archive.read(name) for name in archive.namelist())
+    assert b"sesame" not in b"".join(zip_file.read(name) for name in zip_file.namelist())
 
 
 @pytest.mark.parametrize("language", kit.LANGUAGES)

@@ -1,6 +1,6 @@
 """A league in the layout of 004 chapter 9 as a ZIP: ``SHARED/config``, ``SHARED/data``, ``SHARED/logs``.
 
-The archive also holds the whole league as one document (``league.json``), the tables for spreadsheets, and the page to
+The ZIP file also holds the whole league as one document (``league.json``), the tables for spreadsheets, and the page to
 share (``evening.html``) once the league is over and nothing is hidden. The same league always gives the same bytes:
 files have a fixed date, and ``last_updated`` is the time of the last event.
 """
@@ -32,48 +32,48 @@ FILE_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def write(league: League, out: IO[bytes], *, people: bool) -> None:
-    """Write a league's archive.
+    """Write a league's export as a ZIP file.
 
     Args:
         league: the league.
         out: the file; it need not be seekable.
         people: include what only the instructor may see, as in ``bundle.write``, and the evidence table.
     """
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        with _file(archive, LEAGUE_FILE) as file:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zip_file:
+        with _file(zip_file, LEAGUE_FILE) as file:
             bundle.write(league, file, people=people)
         for name in tables.TABLES:
             if people or name not in tables.PRIVATE_TABLES:
-                with _file(archive, f"tables/{name}.csv") as file:
+                with _file(zip_file, f"tables/{name}.csv") as file:
                     tables.write(name, league, file, people=people)
-        _Archive(league, archive, people).write()
+        _SharedFolder(league, zip_file, people).write()
         # In the site's language, so that every caller gets the same bytes.
         with translation.override(settings.LANGUAGE_CODE):
             page = story.file(sight.public(league))
         if page is not None:
-            with _file(archive, STORY_FILE) as file:
+            with _file(zip_file, STORY_FILE) as file:
                 file.write(page.encode())
 
 
 @contextmanager
-def _file(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
-    """Open a file of the archive for writing."""
+def _file(zip_file: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+    """Open a file in the ZIP file for writing."""
     info = zipfile.ZipInfo(name, FILE_DATE)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
-    with archive.open(info, "w", force_zip64=True) as file:
+    with zip_file.open(info, "w", force_zip64=True) as file:
         yield file
 
 
-class _Archive:
-    """Writes the folders of 004 chapter 9, as staff see the league.
+class _SharedFolder:
+    """Writes ``SHARED``, the folders of 004 chapter 9, as staff see the league.
 
     Without ``people``, agents have no address, and events and transcripts are as the public sees them after a freeze.
     """
 
-    def __init__(self, league: League, archive: zipfile.ZipFile, people: bool) -> None:
+    def __init__(self, league: League, zip_file: zipfile.ZipFile, people: bool) -> None:
         self._league = league
-        self._archive = archive
+        self._zip_file = zip_file
         self._people = people
         self._layout = Layout(sight.everything(league))
         self._updated = stamp(self._layout.view.moment.at or league.created_at)
@@ -98,11 +98,11 @@ class _Archive:
 
     def _put(self, path: str, content: Mapping[str, Any]) -> None:
         """Write a JSON file with the fields that 004 9.2.1 demands."""
-        with _file(self._archive, f"{SHARED}/{path}") as file:
+        with _file(self._zip_file, f"{SHARED}/{path}") as file:
             file.write(_json(layout.whole(content, self._updated), indent=2))
 
     def _lines(self, path: str, entries: Iterator[dict[str, Any]]) -> None:
-        with _file(self._archive, f"{SHARED}/{path}") as file:
+        with _file(self._zip_file, f"{SHARED}/{path}") as file:
             for entry in entries:
                 file.write(_json(entry) + b"\n")
 
