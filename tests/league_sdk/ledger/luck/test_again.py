@@ -158,11 +158,11 @@ def test_many_points_for_a_match_do_not_mix_up_the_order() -> None:
 
 # Leagues of known strengths ---------------------------------------------------------------------
 
-TESTED = {one.name: one for one in bench.SCENARIOS if one.players <= 13} | {
-    one.name: replace(one, players=12) for one in bench.SCENARIOS if one.players == 30 and not one.rounds
-}
-"""Scenarios by name, with few players, so that a test is quick."""
-SAMPLED = ("all equal, half are draws", "middling differences")
+_SMALL = [one for one in bench.SCENARIOS if one.players <= 13]
+_REDUCED = [replace(one, players=12) for one in bench.SCENARIOS if one.players == 30 and not one.rounds]
+TESTED = {f"{one.name}, {one.players} players": one for one in [*_SMALL, *_REDUCED]}
+"""Scenarios with few players, so that a test is quick."""
+SAMPLED = ("all equal, half are draws, 12 players", "middling differences, 12 players")
 
 
 @pytest.mark.parametrize(
@@ -177,5 +177,5 @@ def test_intervals_are_too_narrow_if_strengths_are_taken_as_known(monkeypatch: p
     """Shows that the test above can fail: the uncertainty of the strengths and their prior matter."""
     monkeypatch.setattr(strengths, "SPREADS", (3.2, 4.5))
     monkeypatch.setattr(strengths, "solve_upper", lambda columns, right: [0.0] * len(right))
-    equal = TESTED["all equal, no draws"]
+    equal = TESTED["all equal, no draws, 12 players"]
     assert bench.run(equal, leagues=25, seed=1, max_replays=300).covered < 0.8
