@@ -19,7 +19,7 @@ async def check(subject: Subject, client: Caller, on_clause: OnClause | None = N
 
     Args:
         subject: the agent.
-        client: the transport; its policy decides what may be called, or it is the line of an agent that dials out.
+        client: the transport; its policy decides what may be called, or it calls one agent that dials out.
         on_clause: told of each clause as it is decided.
 
     Returns:

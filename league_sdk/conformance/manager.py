@@ -15,11 +15,11 @@ from typing import Any
 from league_sdk.conformance.clauses.manager import MANAGER, QUERIES
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.judgements import is_refused, league_code
-from league_sdk.conformance.line import Line
 from league_sdk.conformance.listener import Listener, own_address
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, WRONG_BODIES, check_contact, check_wrong_bodies
 from league_sdk.conformance.report import Report
 from league_sdk.conformance.subject import Subject
+from league_sdk.conformance.subject_caller import SubjectCaller
 from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import inbound
 from league_sdk.dialects.memory import Memory
@@ -59,7 +59,7 @@ class _Agent:
 class _Talk:
     """A check in progress. ``conversations`` has the conversation_id of each message, with its exchange."""
 
-    line: Line
+    caller: SubjectCaller
     verdicts: Verdicts
     exchanges: list[Exchange] = field(default_factory=list)
     conversations: list[tuple[str, Exchange]] = field(default_factory=list)
@@ -77,8 +77,8 @@ class _Talk:
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Exchange:
         """Send any request."""
-        exchange = await self.line.call(rpc.call(method, params, self.line.next_id()), limit_s=REQUEST_TIMEOUT_S)
-        self.line.check_alive()
+        exchange = await self.caller.call(rpc.call(method, params, self.caller.next_id()), limit_s=REQUEST_TIMEOUT_S)
+        self.caller.check_alive()
         self.exchanges.append(exchange)
         return exchange
 
@@ -102,8 +102,8 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
     """
     url = subject.url
     verdicts = Verdicts(MANAGER, url, on_clause)
-    line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
-    talk = _Talk(line, verdicts)
+    caller = SubjectCaller(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
+    talk = _Talk(caller, verdicts)
     announced: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
     async def hear(request: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
@@ -118,14 +118,14 @@ async def check_manager(subject: Subject, client: Caller, on_clause: OnClause | 
             await _exchanges(talk, listener.endpoint)
             await _check_announcement(verdicts, announced)
     finally:
-        await line.aclose()
+        await caller.aclose()
         await listener.stop()
     _decide_replies(talk)
     return verdicts.report()
 
 
 async def _exchanges(talk: _Talk, endpoint: str) -> None:
-    await check_contact(talk.line, talk.verdicts)
+    await check_contact(talk.caller, talk.verdicts)
     player = await _register(talk, endpoint)
     if player.token:
         await _check_queries(talk, player)
@@ -229,11 +229,11 @@ async def _check_refusals(talk: _Talk, player: _Agent) -> None:
 
 
 async def _check_robustness(talk: _Talk, player: _Agent) -> None:
-    line, verdicts = talk.line, talk.verdicts
-    exchanges = await check_wrong_bodies(line, verdicts, *WRONG_BODIES)
+    caller, verdicts = talk.caller, talk.verdicts
+    exchanges = await check_wrong_bodies(caller, verdicts, *WRONG_BODIES)
     talk.exchanges.append(exchanges["robust.unknown_method"])
-    large = rpc.call("ping", {"x": "x" * MAX_BODY_BYTES}, line.next_id())
-    verdicts.judge("robust.large", await line.call(large, limit_s=REQUEST_TIMEOUT_S))
+    large = rpc.call("ping", {"x": "x" * MAX_BODY_BYTES}, caller.next_id())
+    verdicts.judge("robust.large", await caller.call(large, limit_s=REQUEST_TIMEOUT_S))
     if player.token:
         after = await talk.query(player)
         verdicts.decide("robust.afterwards", _is_answer(after), after)

@@ -1,22 +1,22 @@
-"""Opens the line to a player that is to be asked outside any league, and listens for answers by POST."""
+"""Calls a player that is to be asked outside any league, and listens for its answers by POST."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from league_sdk.conformance.line import Line
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.subject import NOBODY, Subject
+from league_sdk.conformance.subject_caller import SubjectCaller
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.words import READY
 from league_sdk.transport.client import Caller
 
 
 @asynccontextmanager
-async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Line, Posts]]:
-    """The line to a player and its mailbox, until the block ends.
+async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[SubjectCaller, Posts]]:
+    """The caller of a player and its mailbox, until the block ends.
 
     Args:
         subject: the player.
@@ -28,16 +28,16 @@ async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Line, 
     memory = Memory(dialect=subject.dialect, behind_gateway=subject.behind_gateway)
     if subject.ready_in:
         memory.spoken[READY] = subject.ready_in
-    line = Line(subject.url, client, memory=memory, overall_s=subject.limits.overall_s)
+    caller = SubjectCaller(subject.url, client, memory=memory, overall_s=subject.limits.overall_s)
     posts = Posts(subject.tokens, subject.own_tokens)
-    line.is_overtaken, line.dials_out = subject.is_overtaken, subject.dials_out
+    caller.is_overtaken, caller.dials_out = subject.is_overtaken, subject.dials_out
     try:
-        line.hears_posts = await _listening(subject, posts)
+        caller.hears_posts = await _listening(subject, posts)
         if subject.on_posts is not None:
             subject.on_posts(posts.relayed)
-        yield line, posts
+        yield caller, posts
     finally:
-        await line.aclose()
+        await caller.aclose()
         await posts.stop()
 
 

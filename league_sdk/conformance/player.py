@@ -8,11 +8,11 @@ from typing import Any
 from league_sdk.conformance import probes, reading
 from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Stopped
 from league_sdk.conformance.mcp.players import check_mcp, is_through_tools
 from league_sdk.conformance.opening import opened
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.conformance.subject import DEFAULT_GAME, Subject
+from league_sdk.conformance.subject_caller import Stopped
 from league_sdk.conformance.talk import Talk
 from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import answers, shapes
@@ -35,18 +35,18 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
     """Check a player; arguments as of :func:`.checking.check`."""
     game, others = _games(subject.game_types)
     verdicts, limits = Verdicts(PLAYER, subject.url, on_clause), subject.limits
-    async with opened(subject, client) as (line, posts):
+    async with opened(subject, client) as (caller, posts):
         endpoint, who = posts.endpoint or REFEREE_ENDPOINT, subject.identity or Identity()
         league = SimulatedLeague(who, game, referee_endpoint=endpoint, join_s=limits.join_s, move_s=limits.move_s)
-        talk = Talk(line, league, verdicts, limits, posts)
+        talk = Talk(caller, league, verdicts, limits, posts)
         with verdicts.until_stopped():
             await _exchanges(talk, others, farewell=subject.farewell)
         _decide_answer_contents(talk)
         await talk.cancel_open_matches()
     why_open = None if verdicts.conforms("join.accepts") else say(_("it joined no match"))
-    report = verdicts.report(why_open=why_open, memory=line.memory)
+    report = verdicts.report(why_open=why_open, memory=caller.memory)
     if talk.server is not None:
-        line.memory.learn_from(talk.server.spoken, talk.server.shared())
+        caller.memory.learn_from(talk.server.spoken, talk.server.shared())
     return report
 
 
@@ -55,12 +55,12 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> N
     first = league.match(ROLES[0])
     # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
     announcement, limit_s = league.round_announcement(first), talk.limits.other_s
-    announced = await talk.line.ask(announcement, limit_s=limit_s, patient=False, probe=True)
+    announced = await talk.caller.ask(announcement, limit_s=limit_s, patient=False, probe=True)
     # A referee pings no agent that answers without: a ping before the match might change what the agent answers in it.
     is_silent = announced.status is None
-    reached = await probes.ping(talk.line, limit_s=talk.limits.contact_s) if is_silent else announced
+    reached = await probes.ping(talk.caller, limit_s=talk.limits.contact_s) if is_silent else announced
     talk.verdicts.judge("http.reached", reached)
-    talk.line.check_alive()
+    talk.caller.check_alive()
     await _first_match(talk, first)
     await _second_match(talk, league.match(ROLES[1]), announced)
     if talk.verdicts.conforms("join.accepts"):
@@ -97,7 +97,7 @@ async def _first_match(talk: Talk, match: Match) -> None:
         talk, "choice", chosen, is_answered=move is not None, good=not illegal, limit_s=limit_s,
         move=seen_text(move), illegal=illegal,
     )  # fmt: skip
-    talk.line.check_alive()
+    talk.caller.check_alive()
     legal = None if illegal else move
     verdicts.judge("message.game_over_win", await talk.end(match, "WIN", legal))
     verdicts.judge("message.standings_update", await talk.tell(league.standings_update(match)))
@@ -107,11 +107,11 @@ async def _first_match(talk: Talk, match: Match) -> None:
 async def _invite(talk: Talk, match: Match) -> Exchange:
     verdicts, limit_s = talk.verdicts, talk.limits.join_s
     exchange = await talk.invite(match, judged_first=True)
-    if talk.line.memory.url:
+    if talk.caller.memory.url:
         why = _("Not at the address given, but at {url}. The league finds it; register that address.")
-        verdicts.record("http.json", Verdict.TOLERATED, say(why, url=talk.line.memory.url), exchange)
-    elif talk.line.ever_json or exchange.status is not None:
-        verdicts.decide("http.json", talk.line.ever_json, exchange)
+        verdicts.record("http.json", Verdict.TOLERATED, say(why, url=talk.caller.memory.url), exchange)
+    elif talk.caller.ever_json or exchange.status is not None:
+        verdicts.decide("http.json", talk.caller.ever_json, exchange)
     accepted = answers.accepted(exchange.message) if exchange.answered else None
     talk.cannot_play = not accepted
     if exchange.said_ready:
@@ -119,7 +119,7 @@ async def _invite(talk: Talk, match: Match) -> Exchange:
         verdicts.record("join.accepts", Verdict.CONFORMS, _READY, exchange)
     else:
         _judge_answer(talk, "join", exchange, is_answered=accepted is not None, good=accepted, limit_s=limit_s)
-    talk.line.check_alive()
+    talk.caller.check_alive()
     return exchange
 
 
@@ -157,7 +157,7 @@ def _judge_answer(
         text = _("No way of asking brought {field}. To the first it said: {said}.")
         why = say(text, field=field, said=exchange.in_words())
         verdicts.record(right, Verdict.FAILS, why, exchange)
-    elif talk.line.hears_posts:
+    elif talk.caller.hears_posts:
         text = _("It confirmed the receipt, and within {limit} s no {name} came by POST.")
         why = say(text, limit=f"{limit_s:g}", name=name)
         if talk.posts.refused:
@@ -241,7 +241,7 @@ def _decide_method_names(talk: Talk) -> None:
     facts: dict[str, Any] = {}
     # A server of MCP is called through its tools, whatever they are called.
     serves_mcp = talk.first_answer is not None and talk.first_answer.tool_result is not None
-    for kind, shape in talk.line.memory.spoken.items():
+    for kind, shape in talk.caller.memory.spoken.items():
         if serves_mcp and is_through_tools(shape, kind):
             continue
         if shapes.signature(shape, kind) != shapes.signature(shapes.CANONICAL, kind):

@@ -19,12 +19,12 @@ from league_sdk.asking.fault import Fault
 from league_sdk.asking.reading import read_move, read_yes
 from league_sdk.asking.request import Request
 from league_sdk.conformance.house import House
-from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.opening import opened
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.side import RESERVE_S
 from league_sdk.conformance.steps import OnStep, Step, WatchedSide
 from league_sdk.conformance.subject import Limits, Subject
+from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.protocol import tokens
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.messages import ROLES, MessageType
@@ -121,7 +121,7 @@ async def practise(
 
     Args:
         subject: the agent.
-        client: the transport; its policy decides what may be called, or it is the line of an agent that dials out.
+        client: the transport; its policy decides what may be called, or it calls one agent that dials out.
         house: whom it plays.
         game_type: what they play.
         role: the role of the agent.
@@ -135,7 +135,7 @@ async def practise(
     """
     game = get_game(game_type)
     limits = subject.limits
-    async with opened(subject, client) as (line, posts):
+    async with opened(subject, client) as (caller, posts):
         league = SimulatedLeague(
             subject.identity or Identity(),
             game,
@@ -143,14 +143,14 @@ async def practise(
             join_s=limits.join_s,
             move_s=limits.move_s,
         )
-        return await _Playing(line, posts, subject, league, league.match(role), house, on_step).report()
+        return await _Playing(caller, posts, subject, league, league.match(role), house, on_step).report()
 
 
 @dataclass(slots=True)
 class _Playing:
     """One practice match in progress."""
 
-    line: Line
+    caller: SubjectCaller
     posts: Posts
     subject: Subject
     league: SimulatedLeague
@@ -206,7 +206,7 @@ class _Playing:
         except Stopped as stopped:
             # An agent that was left in a match may refuse the next one.
             limit_s = OVERTAKEN_END_TIMEOUT_S if self.subject.is_overtaken() else self.limits.game_over_s
-            self.line.extend(limit_s)
+            self.caller.extend(limit_s)
             over = {"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"}
             await self._tell_end(over, limit_s)
             return _End(NOT_PLAYED, f"{stopped.reason}.", stopped.reason.to_json())
@@ -244,8 +244,8 @@ class _Playing:
         """
         side = self._side(MessageType.ROUND_ANNOUNCEMENT, self.limits.other_s)
         await side.tell(self.league.round_announcement(self.match), limit_s=self.limits.other_s, hidden=False)
-        self.line.timeouts = 0
-        self.line.check_alive()
+        self.caller.timeouts = 0
+        self.caller.check_alive()
 
     async def _invite(self) -> Fault | None:
         """Invite the agent; returns why it does not play, or None if it does."""
@@ -338,18 +338,20 @@ class _Playing:
             max_retries=self.limits.max_retries,
         )
         answer = await request.obtain()
-        self.line.check_alive()
+        self.caller.check_alive()
         return answer
 
     def _side(self, answer_type: MessageType, limit_s: float) -> WatchedSide:
         """What sends one request to the agent, as a referee does, and notes each try as a step."""
         open_match = self.posts.open(self.match, self.league.who)
-        patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
+        patience_s = max(limit_s, min(self.limits.request_patience_s, self.caller.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)
         invites = answer_type == MessageType.GAME_JOIN_ACK
         options = {"choice_field": self.game.choice_field}
         to = self.league.receiver(self.match)
-        return WatchedSide(self.line, to, open_match, limits, invites, options, note=self._note, join=self._keep_token)
+        return WatchedSide(
+            self.caller, to, open_match, limits, invites, options, note=self._note, join=self._keep_token
+        )
 
     def _keep_token(self, message: Mapping[str, Any]) -> None:
         """Keep the auth_token of the answer to the invitation."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import PIECE_PAUSE_S, PIECES, UNREACHABLE, Line, Stopped
 from league_sdk.conformance.report import Verdict
+from league_sdk.conformance.subject_caller import PIECE_PAUSE_S, PIECES, UNREACHABLE, Stopped, SubjectCaller
 from league_sdk.conformance.talk import Talk
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.answers import Understanding, understanding
@@ -27,18 +27,18 @@ _PING = {"jsonrpc": "2.0", "method": "ping"}
 _BROKEN = b'{"jsonrpc": "2.0", "method": "ping", "id": 1'
 
 
-async def ping(line: Line, *, limit_s: float = CONTACT_TIMEOUT_S) -> Exchange:
+async def ping(caller: SubjectCaller, *, limit_s: float = CONTACT_TIMEOUT_S) -> Exchange:
     """Call the method ping, without params (004 5.12.2)."""
-    return await line.call({**_PING, "id": line.next_id()}, limit_s=limit_s)
+    return await caller.call({**_PING, "id": caller.next_id()}, limit_s=limit_s)
 
 
-async def check_contact(line: Line, verdicts: Verdicts) -> None:
+async def check_contact(caller: SubjectCaller, verdicts: Verdicts) -> None:
     """Check that a league manager or a referee answers at all.
 
     Raises:
         Stopped: nothing answers.
     """
-    contact = await ping(line)
+    contact = await ping(caller)
     verdicts.judge("http.reached", contact)
     if contact.status is None:
         raise Stopped(say(UNREACHABLE))
@@ -47,23 +47,23 @@ async def check_contact(line: Line, verdicts: Verdicts) -> None:
 
 async def check_tools(talk: Talk, others: Sequence[Game]) -> None:
     """Check ping, get_player_state and the generic move (004 5.12.2, 8.11.2, 3.8.2)."""
-    talk.verdicts.judge("tool.ping", await ping(talk.line, limit_s=talk.limits.other_s))
-    talk.line.check_alive()
+    talk.verdicts.judge("tool.ping", await ping(talk.caller, limit_s=talk.limits.other_s))
+    talk.caller.check_alive()
     await _check_state(talk)
     await _check_generic_move(talk, others)
 
 
 async def _check_state(talk: Talk) -> None:
-    line, verdicts, name, who = talk.line, talk.verdicts, "tool.get_player_state", talk.league.who
+    caller, verdicts, name, who = talk.caller, talk.verdicts, "tool.get_player_state", talk.league.who
     params = {"player_id": who.player_id, "auth_token": who.league_token}
-    exchange = await line.call(rpc.call("get_player_state", params, line.next_id()), limit_s=talk.limits.other_s)
+    exchange = await caller.call(rpc.call("get_player_state", params, caller.next_id()), limit_s=talk.limits.other_s)
     if exchange.error_data.get("error_code") in _AUTH_CODES:
         verdicts.record(name, Verdict.CONFORMS, say(_("It wants a token for it.")), exchange)
     elif exchange.status is None or _is_understood(exchange, exchange.status):
         verdicts.decide(name, exchange.status is not None, exchange)
     else:
         verdicts.skip(name, say(_("It has none, and need not.")), exchange)
-    line.check_alive()
+    caller.check_alive()
 
 
 def _is_understood(exchange: Exchange, status: int) -> bool:
@@ -118,8 +118,8 @@ async def check_robustness(talk: Talk) -> None:
         await _check_extra_fields(talk)
         await _check_slow_body(talk)
         await _check_wrong_messages(talk)
-    await check_wrong_bodies(talk.line, talk.verdicts, *WRONG_BODIES, limit_s=talk.limits.other_s)
-    talk.line.check_alive()
+    await check_wrong_bodies(talk.caller, talk.verdicts, *WRONG_BODIES, limit_s=talk.limits.other_s)
+    talk.caller.check_alive()
     if talk.verdicts.conforms("join.accepts", "choice.legal"):
         await _check_afterwards(talk)
 
@@ -130,13 +130,13 @@ async def _check_extra_fields(talk: Talk) -> None:
     strange = {"x_unknown": {"list": [1, None, {"deep": True}], "text": "שלום"}, "x_number": 2.5}
     exchange = await talk.invite(match, more=strange, once=True, patient=False, probe=True)
     talk.verdicts.decide("robust.extra_fields", talk.has_joined(exchange), exchange)
-    talk.line.check_alive()
+    talk.caller.check_alive()
     talk.verdicts.judge("message.game_over_technical_loss", await talk.end(match, "TECHNICAL_LOSS"))
 
 
 async def _check_slow_body(talk: Talk) -> None:
     """Check that a player waits for an invitation whose body arrives in pieces, with pauses in between."""
-    if talk.line.dials_out:
+    if talk.caller.dials_out:
         for name in ("robust.slow_body", "http.content_type"):
             talk.verdicts.skip(name, say(WHOLE_ONLY))
         return
@@ -162,19 +162,19 @@ async def _check_wrong_messages(talk: Talk) -> None:
         "robust.wrong_type": lambda message: message | {name: wrong[name] for name in wrong if name in message},
     }
     for clause, spoil in spoilt.items():
-        exchange = await talk.line.ask(spoil(invitation), limit_s=talk.limits.join_s, patient=False, probe=True)
+        exchange = await talk.caller.ask(spoil(invitation), limit_s=talk.limits.join_s, patient=False, probe=True)
         talk.verdicts.judge(clause, exchange)
-        talk.line.check_alive()
+        talk.caller.check_alive()
         # A player may have joined this match and may play one match at a time: end the match as well.
         await talk.tell(spoil(over), probe=True)
     await talk.end(match)
 
 
-WRONG_BODIES: Mapping[str, Callable[[Line], Any]] = {
-    "robust.unknown_method": lambda line: rpc.call("no_such_method", {}, line.next_id()),
-    "robust.broken_json": lambda line: _BROKEN,
-    "robust.batch": lambda line: [{**_PING, "id": line.next_id()}],
-    "robust.notification": lambda line: _PING,
+WRONG_BODIES: Mapping[str, Callable[[SubjectCaller], Any]] = {
+    "robust.unknown_method": lambda caller: rpc.call("no_such_method", {}, caller.next_id()),
+    "robust.broken_json": lambda caller: _BROKEN,
+    "robust.batch": lambda caller: [{**_PING, "id": caller.next_id()}],
+    "robust.notification": lambda caller: _PING,
 }
 """Makes the body that is sent for each clause; a notification is a call without an id."""
 HTTP_ONLY = frozenset({"robust.broken_json", "robust.batch", "robust.notification"})
@@ -183,15 +183,15 @@ WHOLE_ONLY = _("A line of its own brings it whole JSON-RPC requests only, and no
 
 
 async def check_wrong_bodies(
-    line: Line, verdicts: Verdicts, *names: str, limit_s: float = REQUEST_TIMEOUT_S
+    caller: SubjectCaller, verdicts: Verdicts, *names: str, limit_s: float = REQUEST_TIMEOUT_S
 ) -> dict[str, Exchange]:
     """Send bodies of :data:`WRONG_BODIES` and judge the answers; returns the exchanges by clause."""
     exchanges = {}
     for name in names:
-        if line.dials_out and name in HTTP_ONLY:
+        if caller.dials_out and name in HTTP_ONLY:
             verdicts.skip(name, say(WHOLE_ONLY))
             continue
-        exchanges[name] = await line.call(WRONG_BODIES[name](line), limit_s=limit_s)
+        exchanges[name] = await caller.call(WRONG_BODIES[name](caller), limit_s=limit_s)
         verdicts.judge(name, exchanges[name])
     return exchanges
 

@@ -10,7 +10,6 @@ from typing import Any
 from league_sdk.conformance.cast import LEAGUE_ID, MANAGER, A, B, Cast, Heard, Script
 from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.mcp.referees import MATCH_STATE, check_referee_mcp
 from league_sdk.conformance.probes import REQUEST_TIMEOUT_S, check_contact, check_wrong_bodies
@@ -26,6 +25,7 @@ from league_sdk.conformance.refereeing import (
 )
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.conformance.subject import Subject
+from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import shapes, starts
 from league_sdk.dialects.memory import Memory
@@ -49,7 +49,7 @@ _SHORT_LIMITS = {"move_timeout_s": 1.0, "max_retries": 1, "retry_base_s": 0.1}
 class _Talk:
     """A check in progress; ``way`` is the way of starting a match that the referee takes, empty until it is known."""
 
-    line: Line
+    caller: SubjectCaller
     verdicts: Verdicts
     cast: Cast
     result_s: float
@@ -82,27 +82,27 @@ async def check_referee(
         if subject.on_listening is not None:
             subject.on_listening(cast.endpoint(MANAGER))
         await _check_registration(verdicts, cast, subject.register_wait_s)
-        line = Line(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
-        line.dials_out = subject.dials_out
+        caller = SubjectCaller(url, client, memory=Memory(), overall_s=CHECK_TIMEOUT_S)
+        caller.dials_out = subject.dials_out
         try:
             with verdicts.until_stopped():
-                await _exchanges(_Talk(line, verdicts, cast, result_s, silent_result_s))
+                await _exchanges(_Talk(caller, verdicts, cast, result_s, silent_result_s))
             with verdicts.until_stopped():
-                await _check_mcp(_Talk(line, verdicts, cast, result_s, silent_result_s))
+                await _check_mcp(_Talk(caller, verdicts, cast, result_s, silent_result_s))
         finally:
-            await line.aclose()
+            await caller.aclose()
     finally:
         await cast.stop()
     return verdicts.report()
 
 
 async def _exchanges(talk: _Talk) -> None:
-    line, verdicts = talk.line, talk.verdicts
-    await check_contact(line, verdicts)
+    caller, verdicts = talk.caller, talk.verdicts
+    await check_contact(caller, verdicts)
     await _fair_match(talk)
     await _illegal_match(talk)
     await _silent_match(talk)
-    await check_wrong_bodies(line, verdicts, "robust.unknown_method", "robust.broken_json", limit_s=REQUEST_TIMEOUT_S)
+    await check_wrong_bodies(caller, verdicts, "robust.unknown_method", "robust.broken_json", limit_s=REQUEST_TIMEOUT_S)
 
 
 async def _check_mcp(talk: _Talk) -> None:
@@ -120,7 +120,7 @@ async def _check_mcp(talk: _Talk) -> None:
         match_id=match_id,
         player_id=A,
     )
-    await check_referee_mcp(talk.line, talk.verdicts, question)
+    await check_referee_mcp(talk.caller, talk.verdicts, question)
 
 
 async def _check_registration(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:
@@ -200,15 +200,15 @@ async def _start(talk: _Talk, script: Script, **settings: Any) -> tuple[str, lis
 
 
 async def _offer(talk: _Talk, way: str, message: dict[str, Any]) -> Exchange:
-    rpc_id = talk.line.next_id()
+    rpc_id = talk.caller.next_id()
     if way != starts.ANNOUNCEMENT:
-        return await talk.line.call(starts.wrap(way, message, rpc_id), limit_s=REQUEST_TIMEOUT_S)
+        return await talk.caller.call(starts.wrap(way, message, rpc_id), limit_s=REQUEST_TIMEOUT_S)
     names = ("match_id", "league_id", "round_id", "game_type", "player_A_id", "player_B_id")
     row = {name: message[name] for name in (*names, "player_A_endpoint", "player_B_endpoint")}
     head = ("protocol", "sender", "timestamp", "conversation_id", "auth_token", "league_id", "round_id", "settings")
-    announcement = {name: message[name] for name in head} | {"matches": [row | {"referee_endpoint": talk.line.url}]}
+    announcement = {name: message[name] for name in head} | {"matches": [row | {"referee_endpoint": talk.caller.url}]}
     announcement["message_type"] = str(MessageType.ROUND_ANNOUNCEMENT)
-    return await talk.line.call(shapes.SHAPES[shapes.CANONICAL].wrap(announcement, rpc_id), limit_s=REQUEST_TIMEOUT_S)
+    return await talk.caller.call(shapes.SHAPES[shapes.CANONICAL].wrap(announcement, rpc_id), limit_s=REQUEST_TIMEOUT_S)
 
 
 async def _result(talk: _Talk, match_id: str, wait_s: float) -> Heard | None:
@@ -217,7 +217,7 @@ async def _result(talk: _Talk, match_id: str, wait_s: float) -> Heard | None:
     def reports() -> list[Heard]:
         return talk.cast.of(match_id, MessageType.MATCH_RESULT_REPORT)
 
-    await talk.cast.until(reports, max(min(wait_s, talk.line.left_s()), 0))
+    await talk.cast.until(reports, max(min(wait_s, talk.caller.left_s()), 0))
     return next(iter(reports()), None)
 
 

@@ -12,9 +12,9 @@ from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.clock import Clock
 from league_sdk.asking.mailbox import Mailbox
 from league_sdk.conformance.exchange import Exchange, answered_by_post
-from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.posts import OpenMatch
 from league_sdk.conformance.subject import Limits
+from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.dialects.answers import accepted
 from league_sdk.dialects.hunt import Proposal
 from league_sdk.match_messages import Receiver
@@ -33,11 +33,11 @@ class CheckSide:
 
     Attributes:
         invites: whether it is asked to join, not to move.
-        options: further arguments of :meth:`Line.ask`.
+        options: further arguments of :meth:`SubjectCaller.ask`.
         decisive: the exchange of the last try; None before any.
     """
 
-    line: Line
+    caller: SubjectCaller
     to: Receiver
     match: OpenMatch
     limits: Limits
@@ -74,13 +74,13 @@ class CheckSide:
         return self.to
 
     async def ask(self, message: dict[str, Any], *, limit_s: float, only: Proposal | None) -> CallResult:
-        self._reply = await self.line.ask(message, limit_s=limit_s, only=only, **self.options)
+        self._reply = await self.caller.ask(message, limit_s=limit_s, only=only, **self.options)
         return self._reply.result
 
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
         # What stops the check stops the next try, too.
         with suppress(Stopped):
-            return await self.line.ask(message, limit_s=limit_s, patient=False)
+            return await self.caller.ask(message, limit_s=limit_s, patient=False)
         return None
 
     def sent(self, message: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class CheckSide:
             self.decisive = self._reply
             return
         elapsed_ms = round((self.clock.monotonic() - self._sent_at) * 1000)
-        self.line.note_outcome(None)
+        self.caller.note_outcome(None)
         self.decisive = answered_by_post(Exchange(self._sent, elapsed_ms=elapsed_ms), result.message)
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 
 from league_sdk.asking.call_result import CallResult
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Stopped
 from league_sdk.conformance.side import CheckSide
+from league_sdk.conformance.subject_caller import Stopped
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Note
 from league_sdk.protocol.sentences import Sentence
@@ -61,7 +61,7 @@ class WatchedSide(CheckSide):
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
         # If the check is stopped here, the match goes on to the next request that needs an answer, which ends it.
         with suppress(Stopped):
-            self._note(message, await self.line.ask(message, limit_s=limit_s, patient=False))
+            self._note(message, await self.caller.ask(message, limit_s=limit_s, patient=False))
         return None
 
     def record(

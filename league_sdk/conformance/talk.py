@@ -13,11 +13,11 @@ from league_sdk import match_messages
 from league_sdk.asking.reading import read_join, read_move
 from league_sdk.asking.request import Request
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Line, Stopped
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.reading import oddities
 from league_sdk.conformance.side import RESERVE_S, CheckSide
 from league_sdk.conformance.subject import Limits
+from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.dialects.memory import Memory
@@ -45,7 +45,7 @@ class Talk:
         server: what was found out about an MCP server that is called through its tools; None for other agents.
     """
 
-    line: Line
+    caller: SubjectCaller
     league: SimulatedLeague
     verdicts: Verdicts
     limits: Limits
@@ -114,17 +114,17 @@ class Talk:
             more: further fields of the message.
             once: try once only. This is also done as soon as it is known that the agent cannot play.
             judged_first: do not stop the check here if the agent is gone: the caller judges the answer first.
-            options: further arguments of :meth:`Line.ask`.
+            options: further arguments of :meth:`SubjectCaller.ask`.
 
         Returns the exchange that decides.
 
         Raises:
             Stopped: the check cannot go on.
         """
-        line, choice_field = self.line, self.league.game.choice_field
+        caller, choice_field = self.caller, self.league.game.choice_field
         side = self._side(match, limit_s, answer_type, {"choice_field": choice_field, **options})
         retries = 0 if once or self.cannot_play else self.limits.max_retries
-        timeouts_before = line.timeouts
+        timeouts_before = caller.timeouts
         await Request(
             side,
             lambda now, deadline: build(now=now, deadline=deadline) | dict(more),
@@ -134,33 +134,33 @@ class Talk:
             max_retries=retries,
         ).obtain()
         # The timeouts of all tries of one request count as one.
-        line.timeouts = min(line.timeouts, timeouts_before + 1)
+        caller.timeouts = min(caller.timeouts, timeouts_before + 1)
         exchange = side.decisive
         if exchange is None:
             raise RuntimeError("a request without a try")
-        if exchange.is_untyped and not exchange.said_ready and line.hears_posts:
+        if exchange.is_untyped and not exchange.said_ready and caller.hears_posts:
             exchange = await side.late_post(exchange)
         by_name = answer_type not in (MessageType.GAME_MOVE_RESPONSE, MessageType.GAME_JOIN_ACK)
         self._read(exchange, answer_type, side.message, choice_field=choice_field if by_name else "")
         if not judged_first:
-            line.check_alive()
+            caller.check_alive()
         return exchange
 
     def _side(self, match: Match, limit_s: float, answer_type: MessageType, options: Mapping[str, Any]) -> CheckSide:
         """The side that asks the agent in this match; its tries end before the time of the check does."""
         open_match = self.posts.open(match, self.league.who)
         open_match.mailbox.allow_repeat(open_match.seat.player_id)
-        patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
+        patience_s = max(limit_s, min(self.limits.request_patience_s, self.caller.left_s() - RESERVE_S))
         limits = replace(self.limits, request_patience_s=patience_s)
         invites = answer_type == MessageType.GAME_JOIN_ACK
-        return CheckSide(self.line, self.league.receiver(match), open_match, limits, invites, options)
+        return CheckSide(self.caller, self.league.receiver(match), open_match, limits, invites, options)
 
     async def tell(self, message: Mapping[str, Any], *, patient: bool = False, probe: bool = False) -> Exchange:
-        """Send a message that asks for nothing; ``patient`` and ``probe`` as for :meth:`Line.ask`."""
+        """Send a message that asks for nothing; ``patient`` and ``probe`` as for :meth:`SubjectCaller.ask`."""
         over = message["message_type"] == MessageType.GAME_OVER
         limit = self.limits.game_over_s if over else self.limits.other_s
-        exchange = await self.line.ask(message, limit_s=limit, patient=patient, probe=probe)
-        self.line.check_alive()
+        exchange = await self.caller.ask(message, limit_s=limit, patient=patient, probe=probe)
+        self.caller.check_alive()
         return exchange
 
     async def end(self, match: Match, status: str = "CANCELLED", choice: Any = None) -> Exchange:
@@ -172,7 +172,7 @@ class Talk:
     async def cancel_open_matches(self) -> None:
         """Cancel the matches of a check that was stopped: an agent in one may be unable to play another."""
         for match in list(self._open.values()):
-            self.line.extend(self.limits.game_over_s)
+            self.caller.extend(self.limits.game_over_s)
             try:
                 await self.end(match)
             except Stopped:

@@ -11,8 +11,8 @@ from typing import Any
 from league_sdk.conformance.clauses.rules import REACHED, Role, Rule
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.judgements import misfit
-from league_sdk.conformance.line import Stopped
 from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.conformance.subject_caller import Stopped
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.words import READY
 from league_sdk.protocol.envelope import stamp

@@ -28,22 +28,22 @@ from league_sdk.transport.lookups import LOOKUPS, Lookups
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver, guarded_socket
 from league_sdk.transport.replies import Received, Reply, receive
 
-__all__ = ["Broken", "CallFailed", "Caller", "Client", "Line", "NotReached", "Reply", "TimedOut"]
+__all__ = ["Broken", "CallFailed", "Caller", "Client", "NotReached", "Reply", "SupportsPost", "TimedOut"]
 
 KEEPALIVE_S = 2.0
 """Common agent servers close an idle connection after five seconds: we close it first."""
 _NO_LIMIT = aiohttp.ClientTimeout()
 
 
-class Line(Protocol):
-    """Sends requests to an agent."""
+class SupportsPost(Protocol):
+    """What requests can be sent with: a :class:`Caller`, or a part of one."""
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
         """Like :meth:`Client.post`."""
 
 
-class Caller(Line, Protocol):
-    """A line that can make lines for other callers under its policy: a :class:`Client`, or an agent's own line."""
+class Caller(SupportsPost, Protocol):
+    """Calls agents at their addresses, as a :class:`Client` does, or one agent by whichever way it is reached."""
 
     def under_same_policy(self, agent_type: str) -> Caller:
         """Like :meth:`Client.under_same_policy`."""

@@ -27,7 +27,7 @@ from league_sdk.transport.httpx_client import HttpxClient
 from matches.checks import performing, relaying, runs, taking, tending
 from matches.checks.performing import OnClause, OnReport
 from matches.checks.taking import Job, Relayed
-from matches.inbox.calling import AgentLine, InboxLine
+from matches.inbox.calling import AgentCaller, AgentInboxCaller
 from matches.inbox.finding import FirstCall
 from matches.models import Check
 from matches.push import nudge
@@ -242,7 +242,7 @@ class Checker:
     def _caller(self, job: Job) -> Caller:
         """What calls the agent: at its address; or over its line, and perhaps at its address once the line is gone."""
         if job.agent is not None and not job.keys:
-            return InboxLine(job.agent, job.rules.connect_grace_s)
+            return AgentInboxCaller(job.agent, job.rules.connect_grace_s)
         # Call only the IP addresses that were resolved when the check was claimed: the name could meanwhile be
         # pointed at a program that plays a match.
         policy = self.client.policy.model_copy(update={"pinned": job.pinned})
@@ -257,7 +257,7 @@ class Checker:
                 logger.exception("the check %s does not call the address: the database failed", job.check_id)
                 return False
 
-        return AgentLine(client, job.agent, job.rules.connect_grace_s, may_call)
+        return AgentCaller(client, job.agent, job.rules.connect_grace_s, may_call)
 
     async def _keep_showing(self, job: Job, news: _News) -> None:
         """Store what was found or played so far, so that open pages show the progress."""

@@ -23,7 +23,7 @@ from matches.conducting.outgoing import Ping, Start, in_calls
 from matches.conducting.parcels import Parcel
 from matches.conducting.telling import Found, Telling
 from matches.conducting.waking import MIN_SUSPENSION_S, Waker
-from matches.inbox.calling import AgentLine
+from matches.inbox.calling import AgentCaller
 from matches.inbox.finding import found_by
 from matches.inbox.hub import hub
 from matches.league import losses, outbox, play
@@ -186,10 +186,10 @@ class Sender:
         if limit_s <= 0:
             logger.warning("a start came too late to be sent; its match waits until its lease is over")
             return
-        line = AgentLine(self._client, first.referee_pk)
+        caller = AgentCaller(self._client, first.referee_pk)
         with ExitStack() as records:
             sent = [records.enter_context(telemetry.sending(start.about)) for start in together]
-            results = await sending.send_starts(line, together, limit_s=limit_s)
+            results = await sending.send_starts(caller, together, limit_s=limit_s)
             for one, result in zip(sent, results, strict=True):
                 if result.problem:
                     one.failed(result.cause, str(result.problem))
@@ -244,13 +244,13 @@ class Sender:
 
         Returns the problem, empty if it was delivered; None if the agent was not reached and it is to be sent again.
         """
-        line = AgentLine(self._client, agent_pk, confirm=True)
+        caller = AgentCaller(self._client, agent_pk, confirm=True)
         try:
             with telemetry.sending(parcel.about):
                 if parcel.registration:
-                    found = await self._telling.tell(line, parcel)
+                    found = await self._telling.tell(caller, parcel)
                 else:
-                    found = Found(spoken=await sending.send_broadcast(line, parcel))
+                    found = Found(spoken=await sending.send_broadcast(caller, parcel))
         except NotReached as error:
             if sending.site_stalled(error):
                 # Nobody knows whether the agent is there. The tries count from when the whole site runs again.
@@ -285,11 +285,11 @@ class Sender:
         return patient and hub.dials_out(agent_pk) and now - failed_at < self._patience.line_s
 
     async def _ping(self, ping: Ping) -> None:
-        line, problem = AgentLine(self._client, ping.agent_pk), ""
+        caller, problem = AgentCaller(self._client, ping.agent_pk), ""
         outcome: Reply | CallFailed
         try:
             with telemetry.sending({"message_type": "ping"}):
-                outcome = await line.post(ping.endpoint, ping.body, limit_s=self._patience.ping_s)
+                outcome = await caller.post(ping.endpoint, ping.body, limit_s=self._patience.ping_s)
         except CallFailed as error:
             outcome, problem = error, str(error)
         finally:

@@ -25,7 +25,7 @@ from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.messages import START_MATCH, START_MATCHES, MessageType
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.client import CallFailed, Line, NotReached, TimedOut
+from league_sdk.transport.client import CallFailed, NotReached, SupportsPost, TimedOut
 from matches.conducting.outgoing import Start
 from matches.conducting.parcels import Parcel
 
@@ -66,7 +66,7 @@ class StartResult:
     in_doubt: bool = False
 
 
-async def send_starts(client: Line, starts: Sequence[Start], *, limit_s: float) -> list[StartResult]:
+async def send_starts(client: SupportsPost, starts: Sequence[Start], *, limit_s: float) -> list[StartResult]:
     """Start matches at their referee within ``limit_s`` seconds (ruling, section 10); the outcome of each, in order.
 
     Args:
@@ -90,7 +90,7 @@ def _not_called(error: CallFailed) -> StartResult:
     return StartResult(error.problem, cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
 
 
-async def _send_start(client: Line, start: Start, limit_s: float) -> StartResult:
+async def _send_start(client: SupportsPost, start: Start, limit_s: float) -> StartResult:
     body = rpc.encoded_call(START_MATCH, start.message, start.match_pk)
     try:
         reply = await client.post(start.endpoint, body, limit_s=limit_s, **_bearer(start.bearer))
@@ -108,7 +108,7 @@ async def _send_start(client: Line, start: Start, limit_s: float) -> StartResult
     return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), refused=refused)
 
 
-async def _send_together(client: Line, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
+async def _send_together(client: SupportsPost, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
     """Start several matches in one call. A referee of an earlier version does not know it, and gets one call each."""
     first, end = starts[0], time.monotonic() + limit_s
     try:
@@ -164,7 +164,7 @@ def _error_code(body: Any) -> Any:
     return data.get("error_code") if isinstance(data, dict) else None
 
 
-async def _send_in_spellings(client: Line, start: Start, limit_s: float) -> StartResult:
+async def _send_in_spellings(client: SupportsPost, start: Start, limit_s: float) -> StartResult:
     end = time.monotonic() + limit_s
     for one in start.tries:
         if one.way == starts.ANNOUNCEMENT and start.announced:
@@ -193,7 +193,7 @@ def _refusal(way: str, answer: str) -> Note:
     return note(Code.REFUSED, sentence=way, said=redact(answer))
 
 
-async def send_broadcast(client: Line, parcel: Parcel) -> dict[str, str]:
+async def send_broadcast(client: SupportsPost, parcel: Parcel) -> dict[str, str]:
     """Send a broadcast to a referee: once, or, to one that may start matches on it, until it is understood.
 
     Returns by message type the shape that the referee was found to understand.

@@ -20,7 +20,7 @@ from league_sdk.dialects.kept import END_S, KeptSessions
 from league_sdk.dialects.memory import Memory
 from league_sdk.protocol import own_words
 from league_sdk.protocol.notes import Code, note
-from league_sdk.transport.client import CallFailed, Client, Line, Reply
+from league_sdk.transport.client import CallFailed, Client, Reply, SupportsPost
 from matches.conducting.parcels import Parcel
 
 MAX_DISCOVERIES = 3
@@ -64,23 +64,23 @@ class Telling:
         self._noted: dict[tuple[str, str], None] = {}
         self._sessions = KeptSessions(self._delete, now=now)
 
-    async def tell(self, line: Line, parcel: Parcel) -> Found:
+    async def tell(self, caller: SupportsPost, parcel: Parcel) -> Found:
         """Send a broadcast, and once more in another way if it was not understood and the player is an MCP server.
 
         Args:
-            line: to the player.
+            caller: calls the player.
 
         Raises:
             CallFailed: no answer came.
         """
         end = self._now() + parcel.limit_s
         ids = partial(next, count(parcel.rpc_id + 1))
-        send = partial(self._send, partial(line.post, parcel.endpoint), parcel, ids, end)
+        send = partial(self._send, partial(caller.post, parcel.endpoint), parcel, ids, end)
         holder = self._holder(parcel)
         reply = await send(parcel.body, holder)
         found = Found(parcel.registration)
         if parcel.retold is not None and self._may_ask(parcel, reply):
-            memory = await self._discover(line, parcel, ids, end)
+            memory = await self._discover(caller, parcel, ids, end)
             found = replace(found, spoken=memory.spoken, learned=memory.shared())
             if memory.mcp:
                 body, unfilled = parcel.retold(memory)
@@ -137,7 +137,7 @@ class Telling:
             return True
         return "mcp" not in parcel.learned and not _is_understood(parcel, reply)
 
-    async def _discover(self, line: Line, parcel: Parcel, ids: Callable[[], int], end: float) -> Memory:
+    async def _discover(self, caller: SupportsPost, parcel: Parcel, ids: Callable[[], int], end: float) -> Memory:
         discoveries = self._discoveries.pop(parcel.registration, 0)
         self._discoveries[parcel.registration] = discoveries + 1
         while len(self._discoveries) > MAX_HOLDERS:
@@ -146,7 +146,7 @@ class Telling:
         # During the discovery the other messages to this player wait, but no other player's.
         limit_s = min(discovery.LIMIT_S, max(0.001, end - self._now()))
         try:
-            post = partial(line.post, parcel.endpoint)
+            post = partial(caller.post, parcel.endpoint)
             await discovery.discover(post, memory, ids, limit_s=limit_s, now=self._now)
         except CallFailed:
             # It has answered the broadcast itself: whatever it is, it is called without MCP.

@@ -34,7 +34,7 @@ from league_sdk.protocol.transcript import body_for_transcript
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from matches.conducting import trial_copies
 from matches.conducting.trial_copies import State, Trial
-from matches.inbox.calling import AgentLine
+from matches.inbox.calling import AgentCaller
 from matches.league.errors import ActionRefused
 from matches.push import notify, nudge
 from matches.view.recent import Recent
@@ -183,10 +183,10 @@ async def _send(client: Client, trial: Trial) -> None:
 async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
     memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), behind_gateway=trial.behind_gateway)
     hunt = Hunt(trial.message, url=trial.endpoint, memory=memory, choice_field=trial.choice_field)
-    next_id, line = partial(next, count(FIRST_ID)), AgentLine(client, trial.agent_pk)
+    next_id, caller = partial(next, count(FIRST_ID)), AgentCaller(client, trial.agent_pk)
 
     async def send(proposal: Proposal, left_s: float) -> Reply:
-        post = partial(line.post, proposal.url)
+        post = partial(caller.post, proposal.url)
         return await session.through(post, proposal.body, memory, next_id, limit_s=left_s)
 
     driver = Driver(hunt, send, failures=CallFailed, limit_s=trial.limit_s, next_id=next_id)

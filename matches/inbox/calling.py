@@ -59,8 +59,8 @@ CONNECT_GRACE_S = LeagueSettings().connect_grace_s
 
 
 @dataclass(frozen=True, slots=True)
-class InboxLine:
-    """The league manager's line to one agent through its inbox, and through nothing else.
+class AgentInboxCaller:
+    """Calls one agent for the league manager, through its inbox and through nothing else.
 
     Attributes:
         agent: the agent's primary key.
@@ -103,8 +103,8 @@ class InboxLine:
     async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
         """Do nothing: an inbox takes JSON-RPC requests only. The agent's server ends its session after a while."""
 
-    def under_same_policy(self, agent_type: str) -> InboxLine:
-        """The same line: an agent that dials out has only one, whoever calls it."""
+    def under_same_policy(self, agent_type: str) -> AgentInboxCaller:
+        """The same caller: an agent that dials out has one inbox, whoever calls it."""
         return self
 
     async def aclose(self) -> None:
@@ -132,15 +132,16 @@ async def _always() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentLine:
-    """The league manager's line to one agent: through its inbox while the agent dials out, else to its address.
+class AgentCaller:
+    """Calls one agent for the league manager: through its inbox while the agent dials out, else at its address.
 
     Attributes:
         client: calls addresses.
         agent: the agent's primary key.
-        grace_s: as that of an :class:`InboxLine`; None: :data:`CONNECT_GRACE_S`, or less if the agent has an address.
+        grace_s: as that of an :class:`AgentInboxCaller`; None: :data:`CONNECT_GRACE_S`, or less if the agent has an
+            address.
         may_call: whether the address of an agent without a line may be called now.
-        confirm: as that of an :class:`InboxLine`.
+        confirm: as that of an :class:`AgentInboxCaller`.
     """
 
     client: Caller
@@ -165,7 +166,7 @@ class AgentLine:
             grace_s = min(CONNECT_GRACE_S, limit_s / 4) if has_address else CONNECT_GRACE_S
         asked_at = time.monotonic()
         try:
-            return await InboxLine(self.agent, grace_s, self.confirm).post(
+            return await AgentInboxCaller(self.agent, grace_s, self.confirm).post(
                 url, message, limit_s=limit_s, headers=headers
             )
         except NotReached as error:
@@ -182,8 +183,8 @@ class AgentLine:
             return None
         return await self.client.delete(url, headers, limit_s=limit_s)
 
-    def under_same_policy(self, agent_type: str) -> AgentLine:
-        """The line of another caller to the same agent."""
+    def under_same_policy(self, agent_type: str) -> AgentCaller:
+        """A caller of the same agent that sends under another agent type."""
         return replace(self, client=self.client.under_same_policy(agent_type))
 
     async def aclose(self) -> None:

@@ -37,9 +37,9 @@ async def check_mcp(talk: Talk) -> Memory | None:
     Raises:
         Stopped: the time of the check is used up, or the player is due in a match.
     """
-    if not any(is_through_tools(shape, kind) for kind, shape in talk.line.memory.spoken.items()):
+    if not any(is_through_tools(shape, kind) for kind, shape in talk.caller.memory.spoken.items()):
         return None
-    server = await find_out(talk.line)
+    server = await find_out(talk.caller)
     _judge_version(talk, server)
     if server.memory.mcp:
         servers = await in_each_era(server)
@@ -50,7 +50,7 @@ async def check_mcp(talk: Talk) -> Memory | None:
     else:
         judge_greeting(talk.verdicts, [server])
     _judge_result(talk, server)
-    talk.line.check_alive()
+    talk.caller.check_alive()
     return server.memory
 
 
@@ -95,7 +95,7 @@ def _judge_result(talk: Talk, server: Server) -> None:
     tool = server.listed(name) if isinstance(name, str) else {}
     result = answer.response_body.get("result") if isinstance(answer.response_body, Mapping) else None
     # Which MCP it speaks was found out only after this answer, which may have come in another version.
-    called_in = talk.line.memory.session
+    called_in = talk.caller.memory.session
     stateless = called_in is not None and called_in.is_stateless
     wrong = forms.wrong_result(result, tool, stateless=stateless)
     talk.verdicts.decide("mcp.results", wrong is None, answer, wrong=wrong)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from league_sdk.conformance.exchange import CALL_TOOL
-from league_sdk.conformance.line import Line
 from league_sdk.conformance.mcp import forms
 from league_sdk.conformance.mcp.server import Server, find_out, in_each_era, judge_greeting, judge_list
 from league_sdk.conformance.mcp.sessions import check_session
 from league_sdk.conformance.report import Verdict
+from league_sdk.conformance.subject_caller import SubjectCaller
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.arguments import plain_name
 from league_sdk.dialects.discovery import DISCOVER, LIMIT_S
@@ -29,7 +29,7 @@ _MCP_ALONE = _(
 )
 
 
-async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[str, Any]) -> None:
+async def check_referee_mcp(caller: SubjectCaller, verdicts: Verdicts, question: Mapping[str, Any]) -> None:
     """Judge a referee as a server of MCP; nothing is reported for a referee that is not an MCP server.
 
     Args:
@@ -38,7 +38,7 @@ async def check_referee_mcp(line: Line, verdicts: Verdicts, question: Mapping[st
     Raises:
         Stopped: the time of the check is used up.
     """
-    server = await find_out(line)
+    server = await find_out(caller)
     if not server.memory.mcp:
         return
     evidence = server.exchanges.get(DISCOVER if server.is_stateless else forms.INITIALIZE)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.conformance.exchange import Exchange
-from league_sdk.conformance.line import Line
 from league_sdk.conformance.mcp import forms
 from league_sdk.conformance.mcp.forms import INITIALIZE
+from league_sdk.conformance.subject_caller import SubjectCaller
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import session
 from league_sdk.dialects.discovery import DISCOVER, LIMIT_S, discover
@@ -30,14 +30,14 @@ class Server:
     """What an agent answered as a server of MCP.
 
     Attributes:
-        line: sends the check's requests to the agent.
+        caller: sends the check's requests to the agent.
         memory: what its discovery, which is also the league's, found out about it.
         exchanges: the last exchange of each method.
         session_id: as it gave it with its answer to ``initialize``, whatever that is; None without.
         other_id: a session id that came with a later answer, and is another; None without.
     """
 
-    line: Line
+    caller: SubjectCaller
     memory: Memory
     exchanges: dict[str, Exchange] = field(default_factory=dict)
     session_id: str | None = None
@@ -68,7 +68,7 @@ class Server:
             Stopped: the time of the check is used up, or the agent is due in a match.
             CallFailed: no answer came.
         """
-        reply, exchange = await self.line.post(body, session_in=self.memory, limit_s=limit_s, headers=headers)
+        reply, exchange = await self.caller.post(body, session_in=self.memory, limit_s=limit_s, headers=headers)
         self.exchanges[str(body["method"])] = exchange
         session_id = reply.headers.get(session.ID_HEADER)
         if body["method"] == INITIALIZE:
@@ -86,21 +86,21 @@ class Server:
             Stopped, CallFailed: as :meth:`post`.
         """
         send = session.sender(self.post, limit_s=limit_s, now=time.monotonic, mirror=self.memory.mirrored)
-        await send(rpc.call(method, params, self.line.next_id()), agreed)
+        await send(rpc.call(method, params, self.caller.next_id()), agreed)
         return self.exchanges[method]
 
 
-async def find_out(line: Line) -> Server:
+async def find_out(caller: SubjectCaller) -> Server:
     """Find out what an agent is, by the same discovery as the league.
 
     Raises:
         Stopped: as :meth:`Server.post`.
     """
-    server = Server(line, Memory(behind_gateway=line.memory.behind_gateway))
+    server = Server(caller, Memory(behind_gateway=caller.memory.behind_gateway))
     # A server that did not answer in time stays unknown: a referee or the conductor may find out when it calls.
     with suppress(CallFailed):
-        await discover(server.post, server.memory, line.next_id, limit_s=LIMIT_S)
-    line.end_session_later(server.memory)
+        await discover(server.post, server.memory, caller.next_id, limit_s=LIMIT_S)
+    caller.end_session_later(server.memory)
     return server
 
 
@@ -113,14 +113,14 @@ async def in_each_era(server: Server) -> tuple[Server, ...]:
     if not server.is_stateless:
         return (server,)
     # The handshake era repeats no arguments in headers.
-    other = Server(server.line, Memory(behind_gateway=server.memory.behind_gateway))
+    other = Server(server.caller, Memory(behind_gateway=server.memory.behind_gateway))
     send = session.sender(other.post, limit_s=LIMIT_S, now=time.monotonic)
     with suppress(CallFailed):
-        opened = await session.open_session(send, server.line.next_id)
+        opened = await session.open_session(send, server.caller.next_id)
         if opened is not None and not opened.is_stateless:
             other.memory.session = opened
-            server.line.end_session_later(other.memory)
-            await send(rpc.call(LIST_TOOLS, {}, server.line.next_id()), opened)
+            server.caller.end_session_later(other.memory)
+            await send(rpc.call(LIST_TOOLS, {}, server.caller.next_id()), opened)
     return (server,) if other.memory.session is None else (server, other)
 
 

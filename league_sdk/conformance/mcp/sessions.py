@@ -86,9 +86,9 @@ async def _check_end(verdicts: Verdicts, server: Server, end: float) -> None:
     if ended_session is None or ended_session.way:
         # It was given over a line of the agent's own, on which there is no DELETE.
         return
-    status = await server.line.delete(ended_session, limit_s=min(END_S, _left_s(end)))
+    status = await server.caller.delete(ended_session, limit_s=min(END_S, _left_s(end)))
     memory.session, memory.wants_session = None, True
-    server.line.end_session_later(memory)
+    server.caller.end_session_later(memory)
     if status is None:
         verdicts.skip("mcp.session_end", say(_UNKNOWN, method="DELETE"))
     elif status == NOT_ALLOWED:

@@ -117,7 +117,7 @@ class Heartbeat:
     """Reports the matches in play.
 
     Args:
-        link: the line to the league manager.
+        link: calls the league manager.
         running: the matches in play; the referee adds and removes.
         clock: time.
         interval_s: seconds between two heartbeats while there is news.

@@ -1,4 +1,4 @@
-"""A referee's line to the league manager: registration, heartbeats, and each result until it is answered."""
+"""A referee's calls to the league manager: registration, heartbeats, and each result until it is answered."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from league_sdk.asking.clock import Clock
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.inbox_line import InboxLine
-from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.calls.inbox_caller import PlayerInboxCaller
+from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.journal import Journal
 from league_sdk.judging.match.broken_off import Fenced
 from league_sdk.judging.match.conversation import Conversation
@@ -67,7 +67,7 @@ class Dependencies:
     Attributes:
         clock: time.
         canary: says when a deadline that passed was our fault.
-        new_line: makes a line to players.
+        new_caller: makes a caller of players.
         play_match: plays one attempt (:func:`league_sdk.judging.match.play.play_match`).
         progress_interval_s: seconds between two heartbeats while there is news.
         journal: logs each message of each match.
@@ -76,7 +76,7 @@ class Dependencies:
 
     clock: Clock = field(default_factory=Clock)
     canary: Canary | None = None
-    new_line: Callable[[EndpointPolicy, Clock, Breaker, Canary], PlayerLine] = PlayerLine
+    new_caller: Callable[[EndpointPolicy, Clock, Breaker, Canary], PlayerCaller] = PlayerCaller
     play_match: Callable[..., Awaitable[Verdict]] = play_match
     progress_interval_s: float = PROGRESS_INTERVAL_S
     journal: Journal = field(default_factory=Journal)
@@ -88,7 +88,7 @@ class MatchRunner:
     """Plays the matches of a referee.
 
     Attributes:
-        link: the line to the league manager.
+        link: calls the league manager.
         heartbeat: reports the matches while they are played.
         running: the matches in play; the referee adds and removes.
         canary: says when a deadline that passed was our fault.
@@ -101,12 +101,12 @@ class MatchRunner:
     canary: Canary
     uses: Dependencies
     _rng: random.Random = field(default_factory=random.SystemRandom, init=False)
-    _lines: dict[EndpointPolicy, PlayerLine] = field(default_factory=dict, init=False)
+    _callers: dict[EndpointPolicy, PlayerCaller] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._breaker = Breaker(self.uses.clock.monotonic)
         self._league_client = Client(agent_type="referee")
-        self._inbox = InboxLine(self.link.url, self._league_client, self.uses.clock, self.link.token)
+        self._inbox = PlayerInboxCaller(self.link.url, self._league_client, self.uses.clock, self.link.token)
 
     async def play(self, match: RunningMatch) -> None:
         """Play a match, or announce its sealed verdict, and report the result.
@@ -118,9 +118,9 @@ class MatchRunner:
         """
         brief = match.brief
         match.log.on_entry = partial(self.uses.journal.record, brief)
-        line = await self._line(match.policy)
+        caller = await self._caller(match.policy)
         game = games()[brief.game_type]
-        ask, tell = line.for_match(brief.settings, game.choice_field)
+        ask, tell = caller.for_match(brief.settings, game.choice_field)
         fence = partial(self._fence, match)
         talk = Conversation(brief, ask, tell, self.uses.clock, match.log, match.mailbox, fence)
         if brief.sealed is not None:
@@ -130,11 +130,11 @@ class MatchRunner:
             verdict = await self.uses.play_match(talk, game, rng=self._rng, safe=safe)
         match.ended = EndedMatch.of(brief, verdict, match.log, self.uses.clock.now())
         findings = {
-            "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
-            "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
+            "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := caller.spoken(seat))},
+            "found_at": {seat.player_id: path for seat in brief.seats if (path := caller.found_at(seat))},
         }
         optional = {
-            "learned": {seat.player_id: more for seat in brief.seats if (more := line.learned(seat))},
+            "learned": {seat.player_id: more for seat in brief.seats if (more := caller.learned(seat))},
             "registrations": {seat.player_id: seat.registration for seat in brief.seats if seat.registration},
             "proofs": match.log.proofs,
         }
@@ -170,19 +170,19 @@ class MatchRunner:
         if match.left_s() <= 0 or self.uses.orphaned():
             raise Fenced
 
-    async def _line(self, policy: EndpointPolicy) -> PlayerLine:
-        """The line to players under a policy; making a new one closes those that no match uses any more."""
-        line = self._lines.get(policy)
-        if line is None:
-            line = self._lines[policy] = self.uses.new_line(policy, self.uses.clock, self._breaker, self.canary)
-            line.inbox = self._inbox
+    async def _caller(self, policy: EndpointPolicy) -> PlayerCaller:
+        """The caller of players under a policy; making a new one closes those that no match uses any more."""
+        caller = self._callers.get(policy)
+        if caller is None:
+            caller = self._callers[policy] = self.uses.new_caller(policy, self.uses.clock, self._breaker, self.canary)
+            caller.inbox = self._inbox
             used = {policy, *(match.policy for match in self.running.values())}
-            for unused in [self._lines.pop(old) for old in self._lines.keys() - used]:
+            for unused in [self._callers.pop(old) for old in self._callers.keys() - used]:
                 await unused.aclose()
-        return line
+        return caller
 
     async def aclose(self) -> None:
         """Close every connection to players."""
-        for line in self._lines.values():
-            await line.aclose()
+        for caller in self._callers.values():
+            await caller.aclose()
         await self._league_client.aclose()

@@ -41,7 +41,7 @@ class Referee:
     """Plays the matches that the league manager gives it.
 
     Args:
-        link: the line to the league manager, registered.
+        link: calls the league manager, at which it has registered.
         endpoint: this referee's own address, for the players; empty if they are told the league manager's, which passes
             their answers on: to a referee that dials out, and to one behind a tunnel.
         league_endpoint: that address of the league manager; empty: the one that the link calls.

@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 
 from league_sdk.conformance.clauses.referee import REFEREE
-from league_sdk.conformance.line import Line
 from league_sdk.conformance.mcp.referees import TOOLS, check_referee_mcp
 from league_sdk.conformance.report import Report, Verdict
+from league_sdk.conformance.subject_caller import SubjectCaller
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.memory import Memory
 from league_sdk.transport.client import Client
@@ -54,9 +54,9 @@ async def checked(agent: Agent) -> Report:
     """The check's report about a referee as an MCP server."""
     client, verdicts = Client(agent_type="check"), Verdicts(REFEREE, "http://127.0.0.1/mcp", None)
     async with listening(agent.serve) as url:
-        line = Line(url, client, memory=Memory(), overall_s=30)
-        await check_referee_mcp(line, verdicts, QUESTION)
-        await line.aclose()
+        caller = SubjectCaller(url, client, memory=Memory(), overall_s=30)
+        await check_referee_mcp(caller, verdicts, QUESTION)
+        await caller.aclose()
         agent.over.set()
     await client.aclose()
     return verdicts.report()

@@ -22,7 +22,7 @@ from league_sdk.conformance.report import Report
 from league_sdk.conformance.subject import Identity, Limits, Subject
 from league_sdk.dialects import inbound
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.match.brief import Brief, Seat, Standings
 from league_sdk.judging.match.conversation import Conversation
 from league_sdk.judging.match.log import MatchLog
@@ -125,7 +125,7 @@ async def played(one: Stranger, other: Stranger) -> list[str]:
         assert found is not None
         return web.json_response(found[1].deliver(found[0].player_id, callback.name, callback.message))
 
-    line = PlayerLine(EndpointPolicy(), clock, Breaker(clock.monotonic), Canary(clock), probe=lambda: "")
+    caller = PlayerCaller(EndpointPolicy(), clock, Breaker(clock.monotonic), Canary(clock), probe=lambda: "")
     try:
         # Each seat has a path of its own below that of the referee.
         async with listening({"/mcp/{seat}": door}) as address:
@@ -143,11 +143,11 @@ async def played(one: Stranger, other: Stranger) -> list[str]:
                 **{f"player_{role[-1].lower()}": seat(who, role) for who, role in roles},
             )
             game = games()["even_odd"]
-            ask, tell = line.for_match(RULES, game.choice_field)
+            ask, tell = caller.for_match(RULES, game.choice_field)
             talks.append(Conversation(brief, ask, tell, clock, MatchLog()))
             verdict = await play_match(talks[0], game, rng=random.Random(1))
     finally:
-        await line.aclose()
+        await caller.aclose()
     assert {fault.player_id for fault in verdict.faults} <= {one.player_id}
     return [fault.message_type for fault in verdict.faults]
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from league_sdk.asking.clock import Clock
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.worker.league_link import LeagueLink
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
@@ -96,14 +96,14 @@ def handed_back(link: Link) -> dict[str, Any]:
     return returned[0] if returned else {}
 
 
-def line_maker(lookups: Lookups, **options: Any) -> Any:
-    """A function that makes lines to players, which look up names in this way."""
+def caller_maker(lookups: Lookups, **options: Any) -> Any:
+    """A function that makes callers of players, which look up names in this way."""
 
-    def new_line(policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> PlayerLine:
+    def new_caller(policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> PlayerCaller:
         client = Client(agent_type="referee", policy=policy, lookups=lookups)
-        return PlayerLine(policy, clock, breaker, canary, client=client, **options)
+        return PlayerCaller(policy, clock, breaker, canary, client=client, **options)
 
-    return new_line
+    return new_caller
 
 
 async def play(
@@ -134,7 +134,7 @@ async def play(
     hostile.inner = inner.url
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}/mcp"
-    uses = Dependencies(clock=clock or Clock(), canary=canary, new_line=line_maker(lookups))
+    uses = Dependencies(clock=clock or Clock(), canary=canary, new_caller=caller_maker(lookups))
     referee = Referee(link, endpoint=address, max_concurrent=2, uses=uses)  # type: ignore[arg-type]
     typed_link: LeagueLink = link  # type: ignore[assignment]
     runner = web.AppRunner(application(referee, typed_link), access_log=None, shutdown_timeout=AT_ONCE_S)

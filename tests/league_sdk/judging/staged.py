@@ -1,4 +1,4 @@
-"""What a referee gets in tests: matches that end when the test says so, and lines to players that record messages."""
+"""What a referee gets in tests: matches that end when the test says so, and callers of players that record messages."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class SettableClock(Clock):
         return super().monotonic() if self.at is None else self.at
 
 
-class Line:
-    """A line to players that answer at once; it records the types of the messages that they were sent."""
+class RecordingCaller:
+    """Calls players that answer at once, and records the types of the messages that they were sent."""
 
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -69,17 +69,17 @@ class Stage:
 
     Attributes:
         uses: what the referee gets instead of the outside world.
-        lines: its lines to players.
+        callers: its callers of players.
     """
 
     def __init__(self) -> None:
         self.clock = SettableClock()
-        self.lines: list[Line] = []
+        self.callers: list[RecordingCaller] = []
         self.uses = Dependencies(
             clock=self.clock,
             play_match=self.play,
             progress_interval_s=0,
-            new_line=self._new_line,  # type: ignore[arg-type]
+            new_caller=self._new_caller,  # type: ignore[arg-type]
         )
         self.begun: list[Key] = []
         self.given_up: list[Key] = []
@@ -89,9 +89,9 @@ class Stage:
         self.gave_up = asyncio.Event()
         self._ends: dict[Key, asyncio.Future[Verdict]] = {}
 
-    def _new_line(self, *_: object) -> Line:
-        self.lines.append(Line())
-        return self.lines[-1]
+    def _new_caller(self, *_: object) -> RecordingCaller:
+        self.callers.append(RecordingCaller())
+        return self.callers[-1]
 
     async def play(self, talk: Conversation, game: Any, *, rng: Any, safe: Any) -> Verdict:
         brief = talk.brief

@@ -1,4 +1,4 @@
-"""start_match as the league manager sends it, and a line to a league manager that records what it is sent."""
+"""start_match as the league manager sends it, and a stand-in for ``LeagueLink`` that records what it is sent."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def with_tokens(**changes: Any) -> dict[str, Any]:
 
 
 class Link:
-    """A line to a league manager that takes what it is sent, unless ``on_progress`` or ``on_report`` objects."""
+    """Stands in for ``LeagueLink``: takes what it is to send, unless ``on_progress`` or ``on_report`` objects."""
 
     url = "http://127.0.0.1:9/mcp"
 

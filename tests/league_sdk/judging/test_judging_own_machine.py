@@ -16,7 +16,7 @@ from league_sdk.judging.match.side import MAX_EXCUSED_TRIES
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.lookups import LOOKUPS, Lookups
-from tests.league_sdk.judging.hostile_match import line_maker
+from tests.league_sdk.judging.hostile_match import caller_maker
 from tests.league_sdk.judging.starts import START, Link
 from tests.league_sdk.transport.conftest import FakeLookups
 
@@ -46,7 +46,7 @@ async def outcome(
         lookups: look up the names of hosts.
     """
     link = Link()
-    uses = Dependencies(progress_interval_s=0, new_line=line_maker(lookups, probe=lambda: network_problem))
+    uses = Dependencies(progress_interval_s=0, new_caller=caller_maker(lookups, probe=lambda: network_problem))
     made = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=2, uses=uses)  # type: ignore[arg-type]
     reporting = asyncio.create_task(made.keep_reporting())
     made.start_match(start(hosts))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from league_sdk.asking.callbacks import find_seat
 from league_sdk.dialects import inbound
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.match.brief import Brief, Seat, Standings
 from league_sdk.judging.match.conversation import Conversation
 from league_sdk.judging.match.ending import Verdict
@@ -59,13 +59,13 @@ class Arena:
     def __post_init__(self) -> None:
         self._bots: dict[int, Bot] = {}
         self._talk: Conversation | None = None
-        self.line = self.new_line()
+        self.caller = self.new_caller()
 
-    def new_line(self) -> PlayerLine:
-        """The line of a referee that has met nobody yet."""
+    def new_caller(self) -> PlayerCaller:
+        """The caller of a referee that has met nobody yet."""
         canary = Canary(self.clock)
         policy, breaker = EndpointPolicy(), Breaker(self.clock.monotonic)
-        return PlayerLine(policy, self.clock, breaker, canary, probe=lambda: "", client=self)  # type: ignore[arg-type]
+        return PlayerCaller(policy, self.clock, breaker, canary, probe=lambda: "", client=self)  # type: ignore[arg-type]
 
     def enter(self, bot: Bot, number: int) -> Bot:
         """A bot that has been registered, and listens at its port from now on."""
@@ -105,7 +105,7 @@ class Arena:
         )
         log = MatchLog()
         rules = games()[game]
-        ask, tell = self.line.for_match(brief.settings, rules.choice_field)
+        ask, tell = self.caller.for_match(brief.settings, rules.choice_field)
         self._talk = Conversation(brief, ask, tell, self.clock, log)
         verdict = await play_match(self._talk, rules, rng=random.Random(number))
         return verdict, log

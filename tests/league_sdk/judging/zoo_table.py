@@ -38,7 +38,7 @@ async def count() -> Counts:
         arena, (bot, other) = meet(kind, Chapter8)
         seat = arena.seat(bot, "PLAYER_A", **ready(bot))
         await arena.play(seat, arena.seat(other, "PLAYER_B"))
-        spoken = arena.line.spoken(seat)
+        spoken = arena.caller.spoken(seat)
         counts.answered.update((spoken[kind], kind) for kind in ASKED if kind in spoken)
         # ``reply.kind`` is what the bot took the request for.
         invited = [n for n, one in enumerate(arena.messages_to(bot), 1) if one.reply.kind == ASKED[0]]

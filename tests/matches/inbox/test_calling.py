@@ -18,7 +18,7 @@ from league_sdk.conformance.subject import NOBODY, Limits, Subject
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Outcome, Way
 from league_sdk.transport.client import Client, NotReached, TimedOut
-from matches.inbox.calling import AgentLine, InboxLine, hand_over
+from matches.inbox.calling import AgentCaller, AgentInboxCaller, hand_over
 from matches.inbox.hub import hub
 from matches.inbox.lines import Offer, Terms
 from tests.bots.base import listening
@@ -64,7 +64,7 @@ async def dialling(agent: Agent, pk: int, fetched: Fetched = lambda offer: True)
 
 async def check_over_line(pk: int) -> Report:
     subject = Subject(url=f"inbox://{pk}", dials_out=True, limits=QUICK, listen=NOBODY)
-    return await check_player(subject, InboxLine(pk, GRACE_S))
+    return await check_player(subject, AgentInboxCaller(pk, GRACE_S))
 
 
 async def test_a_check_over_a_line_has_the_clauses_of_every_check_and_says_which_a_line_cannot_test() -> None:
@@ -148,11 +148,11 @@ async def test_an_agent_with_an_address_is_called_there_when_its_line_is_gone() 
     client = Client(agent_type="league_manager")
     request = {"jsonrpc": "2.0", "method": "ping", "id": 7}
     async with listening(Agent().serve) as url:
-        line = AgentLine(client, ADA)
+        caller = AgentCaller(client, ADA)
         async with dialling(Agent(), ADA):
-            assert (await line.post(url, request, limit_s=2)).way == Way.INBOX
+            assert (await caller.post(url, request, limit_s=2)).way == Way.INBOX
         assert hub.dials_out(ADA)
-        assert (await line.post(url, request, limit_s=0.4)).way == ""
+        assert (await caller.post(url, request, limit_s=0.4)).way == ""
     await client.aclose()
 
 
@@ -168,7 +168,7 @@ async def test_an_agent_is_not_called_at_its_address_while_a_process_with_its_li
     with hub.line(ADA, "poll", token="t"):
         pass
     with stalled_site(), pytest.raises(NotReached) as caught:
-        await AgentLine(client, ADA, GRACE_S).post("http://192.168.1.5:8101/mcp", {"id": 1}, limit_s=1)
+        await AgentCaller(client, ADA, GRACE_S).post("http://192.168.1.5:8101/mcp", {"id": 1}, limit_s=1)
     assert (caught.value.cause, called) == (Cause.LEAGUE, [])
 
 
@@ -186,24 +186,24 @@ async def test_a_check_goes_on_at_the_address_when_the_line_closes_while_it_runs
 
     async with listening(Agent().serve) as url, dialling(Agent(), ADA, breaks):
         subject = Subject(url=url, dials_out=True, limits=QUICK, listen=NOBODY)
-        line = AgentLine(client, ADA, GRACE_S, may_call)
-        report = await check_player(subject, line)
+        caller = AgentCaller(client, ADA, GRACE_S, may_call)
+        report = await check_player(subject, caller)
         assert left[0] < 0
         # The message with which the line broke was taken, and not answered; all others were answered.
         assert len(having(report, Verdict.FAILS)) <= 1, report.to_json()
         allowed[0] = False
         with pytest.raises(NotReached, match="was not connected"):
-            await line.post(url, {"jsonrpc": "2.0", "method": "ping", "id": 7}, limit_s=0.4)
+            await caller.post(url, {"jsonrpc": "2.0", "method": "ping", "id": 7}, limit_s=0.4)
     await client.aclose()
 
 
 async def test_an_error_says_whether_the_agent_was_away_or_silent_with_its_code() -> None:
     request = {"jsonrpc": "2.0", "method": "ping", "id": 7}
     with pytest.raises(NotReached, match="was not connected") as away:
-        await InboxLine(ADA, GRACE_S).post(f"inbox://{ADA}", request, limit_s=0.2)
+        await AgentInboxCaller(ADA, GRACE_S).post(f"inbox://{ADA}", request, limit_s=0.2)
     async with dialling(Agent(), ADA, lambda offer: False):
         with pytest.raises(TimedOut, match="took the message and did not answer") as silent:
-            await InboxLine(ADA, GRACE_S).post(f"inbox://{ADA}", request, limit_s=0.2)
+            await AgentInboxCaller(ADA, GRACE_S).post(f"inbox://{ADA}", request, limit_s=0.2)
     errors = (away.value, silent.value)
     assert [(one.error_code, one.connected, one.way) for one in errors] == [
         ("E009", False, Way.INBOX),

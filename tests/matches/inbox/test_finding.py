@@ -85,11 +85,11 @@ async def test_only_the_first_call_of_a_check_tells_what_is_at_the_address() -> 
         Reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", 0.1),
     )
     for first, found in ((page, "a web page is at its address (HTTP 200)"), (reply, "")):
-        line = FirstCall(Answers(first, page, reply))
-        assert line.found is None
+        caller = FirstCall(Answers(first, page, reply))
+        assert caller.found is None
         for _ in range(3):
-            await line.post("http://127.0.0.1:8101/mcp", {}, limit_s=1)
-            assert str(line.found) == found
+            await caller.post("http://127.0.0.1:8101/mcp", {}, limit_s=1)
+            assert str(caller.found) == found
     refused = FirstCall(Answers(REFUSED))
     with pytest.raises(NotReached):
         await refused.post("http://127.0.0.1:8101/mcp", {}, limit_s=1)

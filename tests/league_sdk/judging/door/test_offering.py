@@ -214,7 +214,7 @@ async def test_the_steps_are_told_to_the_players_after_game_over(host: Host, era
         early = await host.call(era, name, TOKEN_OF_P01, match_id="R1M1")
         assert (early["isError"], early["structuredContent"]["error_code"]) == (True, "E002")
         assert "after GAME_OVER" in early["content"][0]["text"]
-    calls = host.stage.lines[0].called[:]
+    calls = host.stage.callers[0].called[:]
     await host.stage.end_and_settle(WIN)
     steps = [(await host.call(era, name, TOKEN_OF_P01, match_id="R1M1"))["structuredContent"] for name in STEPS]
     about = {"league_id": KEY[0], "match_id": "R1M1", "attempt": 1}
@@ -230,7 +230,7 @@ async def test_the_steps_are_told_to_the_players_after_game_over(host: Host, era
     ]
     assert at
     # Calling the steps has started nothing, and reported nothing again.
-    assert host.stage.lines[0].called == calls
+    assert host.stage.callers[0].called == calls
     assert (host.referee.in_play, host.stage.begun) == (0, [KEY])
 
 

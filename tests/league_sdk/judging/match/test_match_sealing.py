@@ -121,11 +121,11 @@ async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[
     assert (played.status, played.winner) == ("WIN", B)
 
 
-# -- the line to the league manager --------------------------------------------------------------------------
+# -- what the league manager confirms -----------------------------------------------------------------------
 
 
 @pytest.fixture
-async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]]:
+async def sealing() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]]:
     """A link to the league manager, a match whose heartbeats go out at once, its safe, and whether it was lost."""
     link, lost = Link(), asyncio.Event()
     running: dict[Any, RunningMatch] = {}
@@ -155,7 +155,7 @@ async def line() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.
     await asyncio.gather(task, return_exceptions=True)
 
 
-Line = tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]
+Sealing = tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]
 
 
 def answering(link: Link, *answers: str) -> None:
@@ -173,8 +173,8 @@ def answering(link: Link, *answers: str) -> None:
     link.on_progress = answer
 
 
-async def test_a_seal_is_sent_until_it_is_answered(line: Line) -> None:
-    link, running, safe, _ = line
+async def test_a_seal_is_sent_until_it_is_answered(sealing: Sealing) -> None:
+    link, running, safe, _ = sealing
     answering(link, "", "", "sealed")
     await asyncio.wait_for(safe.seal(WIN), 10)
     seals = [one["seal"] for beat in link.heartbeats for one in beat if "seal" in one]
@@ -182,8 +182,8 @@ async def test_a_seal_is_sent_until_it_is_answered(line: Line) -> None:
     assert (seals[0]["winner_player_id"], seals[0]["draw"]) == ("P01", 8)
 
 
-async def test_a_refused_seal_raises_an_error(line: Line) -> None:
-    link, running, safe, _ = line
+async def test_a_refused_seal_raises_an_error(sealing: Sealing) -> None:
+    link, running, safe, _ = sealing
     answering(link, "refused")
     with pytest.raises(SealRefused):
         await asyncio.wait_for(safe.seal(WIN), 10)
@@ -191,8 +191,8 @@ async def test_a_refused_seal_raises_an_error(line: Line) -> None:
 
 
 @pytest.mark.parametrize("what", ["seal", "moves"])
-async def test_a_lost_match_is_never_confirmed(line: Line, what: str) -> None:
-    link, running, safe, lost = line
+async def test_a_lost_match_is_never_confirmed(sealing: Sealing, what: str) -> None:
+    link, running, safe, lost = sealing
     answering(link, "lost")
     waiting = asyncio.create_task(safe.seal(WIN) if what == "seal" else safe.record_moves())
     await asyncio.wait_for(lost.wait(), 10)
@@ -202,8 +202,8 @@ async def test_a_lost_match_is_never_confirmed(line: Line, what: str) -> None:
     await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(line: Line) -> None:
-    link, running, safe, _ = line
+async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(sealing: Sealing) -> None:
+    link, running, safe, _ = sealing
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(matches: list[dict[str, Any]]) -> list[Any]:

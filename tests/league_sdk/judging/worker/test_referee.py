@@ -122,20 +122,20 @@ async def test_a_full_referee_refuses_new_matches_and_accepts_repeated_ones(refe
     assert referee.start_match(START | {"match_id": "R1M3"}) == TAKEN
 
 
-async def test_lines_to_players_that_no_match_uses_any_more_are_closed(referee: Referee, stage: Stage) -> None:
+async def test_callers_of_players_that_no_match_uses_any_more_are_closed(referee: Referee, stage: Stage) -> None:
     for number in range(5):
         policy = {"refused_ports": [8000 + number // 2]}
         await begin(referee, START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
         await stage.end_and_settle(WIN, stage.begun[-1])
     # Three policies, of which the last may be wanted again.
-    assert [line.closed for line in stage.lines] == [1, 1, 0]
+    assert [caller.closed for caller in stage.callers] == [1, 1, 0]
 
 
-async def test_a_line_to_players_that_a_match_still_uses_is_not_closed(referee: Referee, stage: Stage) -> None:
+async def test_a_caller_of_players_that_a_match_still_uses_is_not_closed(referee: Referee, stage: Stage) -> None:
     for number in (1, 2):
         policy = {"refused_ports": [8000 + number]}
         await begin(referee, START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
-    assert [line.closed for line in stage.lines] == [0, 0]
+    assert [caller.closed for caller in stage.callers] == [0, 0]
 
 
 async def test_a_game_without_rules_is_not_taken(referee: Referee) -> None:
@@ -317,12 +317,12 @@ async def test_a_match_whose_players_could_not_be_called_is_handed_back_with_the
 
 
 async def test_a_match_that_cannot_begin_is_handed_back(referee: Referee, link: Link, stage: Stage) -> None:
-    """A new line reads certificates: without a file to spare for them the match must not stay in play for ever."""
+    """A new caller reads certificates: without a file to spare for them the match must not stay in play for ever."""
 
     def no_file(*_: Any) -> Any:
         raise OSError(24, "Too many open files")
 
-    stage.uses.new_line = no_file
+    stage.uses.new_caller = no_file
     await begin(referee)
     why = "an error in the referee's own code (OSError)"
     assert await handed_back(referee, link) == [HANDED_BACK_ITEM | {"cause": "REFEREE", "why": why}]

@@ -33,8 +33,8 @@ async def test_no_player_is_called_once_another_referee_may_have_the_match(
     with pytest.raises(Fenced) as caught:
         await stage.asks[KEY](SEAT, {"message_type": "GAME_OVER"}, limit_s=5.0)
     await stage.end_and_settle(caught.value)
-    (line,) = stage.lines
-    assert line.called == ["CHOOSE_PARITY_CALL"]
+    (caller,) = stage.callers
+    assert caller.called == ["CHOOSE_PARITY_CALL"]
     assert (in_play(referee), link.reports) == (False, [])
     # It is not handed back either, because another referee has it now.
     assert all(item["state"] != "HANDED_BACK" for heartbeat in link.heartbeats for item in heartbeat)

@@ -1,4 +1,4 @@
-"""A referee's line to players that dial out: the league manager has their inboxes (ruling, section 13)."""
+"""How a referee calls players that have an inbox at the league manager: they may dial out (ruling, section 13)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Post(Protocol):
     def __call__(self, *, limit_s: float) -> Awaitable[Reply]: ...
 
 
-class InboxLine:
-    """Sends messages to players that dial out into their inbox.
+class PlayerInboxCaller:
+    """Calls players that have an inbox: through it, or at their address.
 
     Args:
         league_url: the league manager's /mcp.

@@ -7,7 +7,7 @@ import pytest
 from league_sdk.asking.call_result import CallResult
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import Broken, CallFailed, NotReached, Reply, TimedOut
-from tests.league_sdk.judging.line_agent import INVITATION, P02, Agent, ask, in_turn, line_to, meet, reply
+from tests.league_sdk.judging.called_agent import INVITATION, P02, Agent, ask, caller_of, in_turn, meet, reply
 
 ACCEPT = {"message_type": "GAME_JOIN_ACK", "accept": True}
 
@@ -59,8 +59,8 @@ async def test_an_ask_returns_the_result_of_the_call(
     connected: bool,
     fault: tuple[str | None, str],
 ) -> None:
-    agent, line = meet(in_turn(answer))
-    result = await ask(line, INVITATION)
+    agent, caller = meet(in_turn(answer))
+    result = await ask(caller, INVITATION)
     assert (result.error_code, result.message, result.connected) == (code, message, connected)
     assert (result.cause, str(result.detail)) == fault
     assert result.problem == "" if code is None else result.problem != ""
@@ -70,24 +70,24 @@ async def test_an_ask_returns_the_result_of_the_call(
 
 async def test_after_five_failures_in_a_row_a_player_is_not_called() -> None:
     down = NotReached("the name of the address is not known", connected=False, cause=Cause.NAME_LOOKUP)
-    agent, line = meet(in_turn(*[down] * 5, reply(200, {"result": ACCEPT})))
+    agent, caller = meet(in_turn(*[down] * 5, reply(200, {"result": ACCEPT})))
     for _ in range(5):
-        await ask(line, INVITATION)
-    assert await ask(line, INVITATION) == CallResult(
+        await ask(caller, INVITATION)
+    assert await ask(caller, INVITATION) == CallResult(
         error_code="E009",
         problem="not called: 5 failures in a row",
         connected=False,
         cause=Cause.NAME_LOOKUP,
         detail="not called any more: 5 failures in a row",
     )
-    assert (await ask(line, INVITATION, seat=P02)).message == ACCEPT
+    assert (await ask(caller, INVITATION, seat=P02)).message == ACCEPT
     assert [url for url, _ in agent.posted] == ["http://localhost:8101/mcp"] * 5 + ["http://localhost:8102/mcp"]
 
 
 @pytest.mark.parametrize("fault", [{"cause": Cause.REFEREE}, {"cause": Cause.CONNECT, "maybe_offline": True}])
 async def test_a_failure_of_our_network_does_not_open_the_circuit_breaker(fault: dict[str, Any]) -> None:
     ours = NotReached("no way out", connected=False, **fault)
-    line = line_to(Agent(in_turn(*[ours] * 9, reply(200, {"result": ACCEPT}))), "this machine has no network")
+    caller = caller_of(Agent(in_turn(*[ours] * 9, reply(200, {"result": ACCEPT}))), "this machine has no network")
     for _ in range(9):
-        await ask(line, INVITATION)
-    assert (await ask(line, INVITATION)).message == ACCEPT
+        await ask(caller, INVITATION)
+    assert (await ask(caller, INVITATION)).message == ACCEPT

@@ -40,13 +40,13 @@ async def connected(referee: Referee, link: Link) -> AsyncIterator[tuple[Judging
     keeper = DoorKeeper([], RefereeServer(referee, link))  # type: ignore[arg-type]
     budgets = Budgets()
     judging_end, door_end = await Pipe.over(ours), await Pipe.over(theirs)
-    line = JudgingClient(door_end, budgets)
+    judging = JudgingClient(door_end, budgets)
     keeper._pipe = judging_end
     keeper.send_state()
     referee.seats_changed = keeper.send_state
-    work = [asyncio.create_task(keeper._serve(judging_end)), asyncio.create_task(line.listen())]
+    work = [asyncio.create_task(keeper._serve(judging_end)), asyncio.create_task(judging.listen())]
     try:
-        yield line, budgets, keeper
+        yield judging, budgets, keeper
     finally:
         door_end.close()
         await asyncio.gather(*work)
@@ -54,19 +54,19 @@ async def connected(referee: Referee, link: Link) -> AsyncIterator[tuple[Judging
 
 
 async def test_a_start_is_taken_only_while_its_sender_waits(referee: Referee, link: Link, stage: Stage) -> None:
-    async with connected(referee, link) as (line, budgets, _):
-        hung_up = await line.perform("start_match", dict(START), gone)
+    async with connected(referee, link) as (judging, budgets, _):
+        hung_up = await judging.perform("start_match", dict(START), gone)
         assert hung_up["accepted"] is False and "has not waited" in hung_up["reason"]
         together = {"auth_token": LEAGUE_TOKEN, "matches": [dict(START)]}
-        assert await line.perform("start_matches", together, gone) == hung_up
+        assert await judging.perform("start_matches", together, gone) == hung_up
         assert referee.in_play == 0
-        assert await line.perform("start_match", dict(START), waiting) == {"accepted": True, "reason": None}
+        assert await judging.perform("start_match", dict(START), waiting) == {"accepted": True, "reason": None}
         assert budgets.caller("/mcp", f"Bearer {LEAGUE_TOKEN}") == LEAGUE
         secrets = referee.open_seats
         assert len(secrets) == 2 and [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == list(secrets)
         referee._give_up((START["league_id"], START["match_id"], START["attempt"]))
         # The door gets to know which seats are closed before it gets the next answer.
-        await line.perform("health", {}, waiting)
+        await judging.perform("health", {}, waiting)
         assert [budgets.caller(f"/mcp/{secret}", "") for secret in secrets] == [STRANGER, STRANGER]
     assert [key[1] for key in stage.begun] == ["R1M1"]
 
@@ -75,20 +75,20 @@ async def test_the_door_knows_the_players_in_play_by_their_proven_tokens(referee
     first, second = auth_token_of("league_2P01"), auth_token_of("league_2P02")
     params = with_tokens()
     params["player_B"] |= {"unproven_sha256": [tokens.digest(second)]}
-    async with connected(referee, link) as (line, budgets, _):
-        assert (await line.perform("start_match", params, waiting))["accepted"]
+    async with connected(referee, link) as (judging, budgets, _):
+        assert (await judging.perform("start_match", params, waiting))["accepted"]
         secret = referee._running[params["league_id"], "R1M1", 1].brief.player_a.path_secret
         callers = [budgets.caller("/mcp", f"Bearer {token}") for token in (first, second, auth_token_of("league_2P03"))]
         assert callers == [secret, STRANGER, STRANGER]
         referee._give_up((params["league_id"], "R1M1", 1))
-        await line.perform("health", {}, waiting)
+        await judging.perform("health", {}, waiting)
         assert budgets.caller("/mcp", f"Bearer {first}") == STRANGER
 
 
 async def test_an_error_is_the_same_on_both_sides_of_the_pipe(referee: Referee, link: Link) -> None:
-    async with connected(referee, link) as (line, _, _):
+    async with connected(referee, link) as (judging, _, _):
         with pytest.raises(InvalidFormat) as raised:
-            await line.perform("get_match_state", {"match_id": "R9M9", "auth_token": "of nobody"}, waiting)
+            await judging.perform("get_match_state", {"match_id": "R9M9", "auth_token": "of nobody"}, waiting)
     error = raised.value
     assert (error.legacy_code, error.context["seen"]) == ("G003", '"R9M9"')
 
@@ -98,10 +98,10 @@ async def test_a_message_with_the_greatest_depth_passes_the_pipe(referee: Refere
     for _ in range(MAX_JSON_DEPTH - 2):
         deep = [deep]
     body = rpc.loads(rpc.dumps({"params": deep}))
-    async with connected(referee, link) as (line, _, _):
+    async with connected(referee, link) as (judging, _, _):
         with pytest.raises(LeagueError):
-            await line.perform("get_match_state", {"match_id": body, "x": "\u2028\x7f😀"}, waiting)
-        assert (await line.perform("health", {}, waiting))["status"] == "ok"
+            await judging.perform("get_match_state", {"match_id": body, "x": "\u2028\x7f😀"}, waiting)
+        assert (await judging.perform("health", {}, waiting))["status"] == "ok"
 
 
 def test_an_unknown_kind_of_error_becomes_an_internal_error() -> None:

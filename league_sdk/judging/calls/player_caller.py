@@ -1,4 +1,4 @@
-"""A referee's line to the players: sends a message in a dialect that the player knows, returns the outcome."""
+"""How a referee calls players: sends a message in a dialect that the player knows, returns the outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.shapes import OF_TOOLS
 from league_sdk.dialects.tools import LIST_TOOLS, read_tools
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.inbox_line import InboxLine, for_relays
+from league_sdk.judging.calls.inbox_caller import PlayerInboxCaller, for_relays
 from league_sdk.judging.match.brief import Seat
 from league_sdk.judging.match.conversation import Ask, Tell
 from league_sdk.protocol import rpc
@@ -52,13 +52,13 @@ def _key(seat: Seat) -> tuple[str, str]:
     return seat.endpoint, seat.registration
 
 
-class PlayerLine:
+class PlayerCaller:
     """Calls players under one endpoint policy.
 
     Args:
         policy: which addresses may be called.
         clock: time.
-        breaker: shared by all lines of a referee; it counts ``ask`` calls, not ``tell`` calls.
+        breaker: shared by all of a referee's callers; it counts ``ask`` calls, not ``tell`` calls.
         canary: says when a deadline that passed was our fault.
         probe: says why this machine can call nobody at the moment, empty if it can; None for the real one.
         client: sends the requests; None for the real one.
@@ -83,7 +83,7 @@ class PlayerLine:
         self._requests: set[asyncio.Task[Reply]] = set()
         self._hunting = asyncio.Lock()
         self._sessions = KeptSessions(self._delete, now=clock.monotonic)
-        self.inbox: InboxLine | None = None
+        self.inbox: PlayerInboxCaller | None = None
         """For players that dial out; None where there is no league manager that has inboxes."""
 
     def for_match(self, settings: LeagueSettings, choice_field: str = "") -> tuple[Ask, Tell]:

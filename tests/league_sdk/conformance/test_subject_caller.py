@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from league_sdk.conformance.line import PIECES, Line
+from league_sdk.conformance.subject_caller import PIECES, SubjectCaller
 from league_sdk.dialects.hunt import Memory
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
@@ -24,9 +24,9 @@ async def test_a_slow_request_is_sent_in_pieces_with_its_length() -> None:
 
     client = Client(agent_type="check")
     async with listening(serve) as url:
-        line = Line(url, client, memory=Memory(), overall_s=10)
-        exchange = await line.ask(sample("GAME_INVITATION"), limit_s=5, slowly=True)
-    await line.aclose()
+        caller = SubjectCaller(url, client, memory=Memory(), overall_s=10)
+        exchange = await caller.ask(sample("GAME_INVITATION"), limit_s=5, slowly=True)
+    await caller.aclose()
     await client.aclose()
     assert (exchange.answered, len(pieces), lengths) == (True, PIECES, [len(b"".join(pieces))])
 
@@ -41,9 +41,9 @@ async def send_messages(serve: Any, *names: str) -> tuple[list[bool], list[str]]
 
     client = Client(agent_type="check")
     async with listening(noting) as url:
-        line = Line(url, client, memory=Memory(), overall_s=10)
-        answered = [(await line.ask(sample(name), limit_s=5)).answered for name in names]
-        await line.aclose()
+        caller = SubjectCaller(url, client, memory=Memory(), overall_s=10)
+        answered = [(await caller.ask(sample(name), limit_s=5)).answered for name in names]
+        await caller.aclose()
     await client.aclose()
     return answered, callers
 

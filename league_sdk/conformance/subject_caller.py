@@ -1,4 +1,4 @@
-"""The line to the agent under check: sends messages in a dialect that it understands, or bodies as they are."""
+"""Calls the agent under check: sends messages in a dialect that it understands, or bodies as they are."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-class Line:
+class SubjectCaller:
     """Sends requests to one agent, within the time limit of its check.
 
     Args:

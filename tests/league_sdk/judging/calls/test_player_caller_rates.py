@@ -14,10 +14,10 @@ from league_sdk.asking.call_result import CallResult
 from league_sdk.dialects.hunt import Proposal
 from league_sdk.protocol.faults import Cause
 from tests.bots.hostile.base import Behaviour, Call, Talk, message, result
+from tests.league_sdk.judging.called_agent import INVITATION, P02, UNKNOWN, ask, meet, ok, reply
 from tests.league_sdk.judging.hostile_match import A as HOSTILE
 from tests.league_sdk.judging.hostile_match import B as BEHAVED
 from tests.league_sdk.judging.hostile_match import play
-from tests.league_sdk.judging.line_agent import INVITATION, P02, UNKNOWN, ask, meet, ok, reply
 from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, ScriptedMatch, brief, choice
 
 REFUSED = CallResult(
@@ -92,20 +92,20 @@ def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[st
 
 
 async def test_a_rate_refusal_ends_the_hunt_and_names_the_request() -> None:
-    agent, line = meet(counting(1, "", {}))
-    result = await ask(line, INVITATION)
+    agent, caller = meet(counting(1, "", {}))
+    result = await ask(caller, INVITATION)
     assert (result.error_code, result.http_status, len(agent.methods)) == ("E002", 429, 3)
     assert result.limited is not None
     assert (result.wait_s, result.limited.method) == (2.0, agent.methods[-1])
     agent.methods.clear()
-    repeated = await ask(line, INVITATION, only=result.limited)
+    repeated = await ask(caller, INVITATION, only=result.limited)
     assert (agent.methods, repeated.http_status) == ([result.limited.method], 429)
 
 
 async def test_a_hunt_at_one_player_excuses_no_refusal_of_another() -> None:
-    _agent, line = meet(counting(2, "GAME_INVITATION", {"accept": True}))
-    await ask(line, INVITATION)
-    assert (await ask(line, INVITATION, seat=P02)).limited is None
+    _agent, caller = meet(counting(2, "GAME_INVITATION", {"accept": True}))
+    await ask(caller, INVITATION)
+    assert (await ask(caller, INVITATION, seat=P02)).limited is None
 
 
 # -- whole matches, on real sockets --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A referee's line to a player that dials out: what the player causes is never taken for a failure of the league."""
+"""How a referee calls a player that dials out: what the player causes is never taken for a failure of the league."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from league_sdk.judging.calls.inbox_line import InboxLine
+from league_sdk.judging.calls.inbox_caller import PlayerInboxCaller
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import OUTCOME_HEADER, Outcome
 from league_sdk.transport.client import Broken, Client, NotReached, Reply
-from tests.league_sdk.judging.line_agent import CALL, P01
+from tests.league_sdk.judging.called_agent import CALL, P01
 from tests.league_sdk.judging.scripted import Clock
 
 SEAT = replace(P01, endpoint="inbox://7", inbox_key="1.1.7.sig")
@@ -33,10 +33,10 @@ class League:
 async def outcome_of(reply: Reply) -> tuple[Exception, int]:
     """The error that a referee raises for the league's answer to a delivery, and how often it delivered."""
     league = League(reply)
-    line = InboxLine("http://league:8000/mcp", cast("Client", league), Clock(), lambda: "tok")
+    caller = PlayerInboxCaller("http://league:8000/mcp", cast("Client", league), Clock(), lambda: "tok")
     directly = partial(cast("Client", league).post, SEAT.endpoint, CALL)
     with pytest.raises((Broken, NotReached)) as caught:
-        await line.post(SEAT, CALL, limit_s=5.0, directly=directly, headers={})
+        await caller.post(SEAT, CALL, limit_s=5.0, directly=directly, headers={})
     return caught.value, league.delivered
 
 

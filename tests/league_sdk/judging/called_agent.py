@@ -8,7 +8,7 @@ from typing import Any
 
 from league_sdk.asking.call_result import CallResult
 from league_sdk.judging.calls.canary import Canary
-from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.match.brief import Seat
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.transport.breaker import Breaker
@@ -76,10 +76,10 @@ class Agent:
         """Do nothing: there is no connection."""
 
 
-def line_to(agent: Agent, network_problem: str = "") -> PlayerLine:
-    """A referee's line to an agent; ``network_problem`` is what its machine finds wrong with its own network."""
+def caller_of(agent: Agent, network_problem: str = "") -> PlayerCaller:
+    """A referee's caller of an agent; ``network_problem`` is what its machine finds wrong with its own network."""
     clock = agent.clock
-    return PlayerLine(
+    return PlayerCaller(
         EndpointPolicy(),
         clock,
         Breaker(clock.monotonic),
@@ -89,15 +89,15 @@ def line_to(agent: Agent, network_problem: str = "") -> PlayerLine:
     )
 
 
-def meet(answer: Callable[[dict[str, Any]], Answer], seconds: float = 0.0) -> tuple[Agent, PlayerLine]:
-    """An agent that answers in this way, and a line to it."""
+def meet(answer: Callable[[dict[str, Any]], Answer], seconds: float = 0.0) -> tuple[Agent, PlayerCaller]:
+    """An agent that answers in this way, and a caller of it."""
     agent = Agent(answer, seconds)
-    return agent, line_to(agent)
+    return agent, caller_of(agent)
 
 
 async def ask(
-    line: PlayerLine, message: dict[str, Any], limit_s: float = 5.0, *, seat: Seat = P01, **more: Any
+    caller: PlayerCaller, message: dict[str, Any], limit_s: float = 5.0, *, seat: Seat = P01, **more: Any
 ) -> CallResult:
     """Ask a player under a league's usual settings."""
-    call, _tell = line.for_match(LeagueSettings(), "parity_choice")
+    call, _tell = caller.for_match(LeagueSettings(), "parity_choice")
     return await call(seat, message, limit_s=limit_s, **more)
