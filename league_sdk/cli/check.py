@@ -38,7 +38,7 @@ class _Options:
     listen: str | None
     manager_port: int
     wait_s: float
-    farewell: bool
+    send_league_completed: bool
     shows_progress: bool
 
 
@@ -55,7 +55,9 @@ ManagerPort = Annotated[
 Wait = Annotated[
     float, typer.Option(metavar="SECONDS", min=0, help="Referees: how long to wait for their registration.")
 ]
-Farewell = Annotated[bool, typer.Option(help="Players: send LEAGUE_COMPLETED at the end.")]
+SendLeagueCompleted = Annotated[
+    bool, typer.Option("--farewell/--no-farewell", help="Players: send LEAGUE_COMPLETED at the end.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what was sent and what came for every clause.")]
 
 
@@ -68,7 +70,7 @@ def check(
     listen: Listen = None,
     manager_port: ManagerPort = 0,
     wait: Wait = DEFAULT_REGISTER_WAIT_S,
-    farewell: Farewell = True,
+    send_league_completed: SendLeagueCompleted = True,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -92,7 +94,7 @@ def check(
         listen=listen,
         manager_port=manager_port,
         wait_s=wait,
-        farewell=farewell,
+        send_league_completed=send_league_completed,
         shows_progress=sys.stderr.isatty() and not as_json,
     )
     report = _report(options)
@@ -139,7 +141,7 @@ async def _check(options: _Options) -> Report:
             listen=options.listen or await own_address(options.url),
             game_types=options.games,
             identity=options.identity,
-            farewell=options.farewell,
+            send_league_completed=options.send_league_completed,
             manager_port=options.manager_port,
             register_wait_s=options.wait_s,
             on_listening=_listening,

@@ -40,7 +40,7 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
         league = SimulatedLeague(who, game, referee_endpoint=endpoint, join_s=limits.join_s, move_s=limits.move_s)
         talk = Talk(caller, league, verdicts, limits, posts)
         with verdicts.until_stopped():
-            await _exchanges(talk, others, farewell=subject.farewell)
+            await _exchanges(talk, others, send_league_completed=subject.send_league_completed)
         _decide_answer_contents(talk)
         await talk.cancel_open_matches()
     why_open = None if verdicts.conforms("join.accepts") else say(_("it joined no match"))
@@ -50,7 +50,7 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
     return report
 
 
-async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> None:
+async def _exchanges(talk: Talk, others: Sequence[Game], *, send_league_completed: bool) -> None:
     league = talk.league
     first = league.match(ROLES[0])
     # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
@@ -69,7 +69,7 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, farewell: bool) -> N
     talk.server = await check_mcp(talk)
     await probes.check_tools(talk, others)
     await probes.check_robustness(talk)
-    if farewell:
+    if send_league_completed:
         talk.verdicts.judge("message.league_completed", await talk.tell(league.league_completed()))
 
 

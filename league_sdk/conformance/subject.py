@@ -92,7 +92,7 @@ class Subject:
             some count the rounds.
         proving_digests: players in a practice match: SHA-256 of auth_tokens, one of which the answer to the invitation
             must carry; empty if nobody else can be at its address.
-        farewell: players: send LEAGUE_COMPLETED at the end; some agents exit when they get it.
+        send_league_completed: players: send LEAGUE_COMPLETED at the end; some agents exit when they get it.
         manager_port: referees: where the league manager listens; 0 for a free port.
         register_wait_s: referees: seconds to wait for the registration with that league manager.
         on_listening: referees: told the league manager's address, so that the referee can be started with it.
@@ -114,7 +114,7 @@ class Subject:
     is_overtaken: Callable[[], bool] = lambda: False
     in_play: bool = False
     proving_digests: Collection[str] = ()
-    farewell: bool = True
+    send_league_completed: bool = True
     manager_port: int = 0
     register_wait_s: float = DEFAULT_REGISTER_WAIT_S
     on_listening: Callable[[str], None] | None = None

@@ -89,7 +89,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
         proving_digests=job.shown_by,
         is_overtaken=job.is_overtaken,
         # Some agents stop after LEAGUE_COMPLETED: one that is registered, and has yet to play, is not sent it.
-        farewell=identity is None,
+        send_league_completed=identity is None,
         # Do not wait: nobody can start a referee with the address of a league manager that exists only during a check.
         register_wait_s=0,
     )

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 GROUP = "inbox"
 ANNOUNCE_INTERVAL_S = 15.0
 """How often a process tells the others which of its lines are open, so that they know which agents dial out."""
-FAREWELL_TIMEOUT_S = 0.5
+CLOSING_TIMEOUT_S = 0.5
 """How long a process that ends may take to send what it still has for the others."""
 MAX_QUEUED = 10_000
 _EARLIER = "poll"
@@ -126,7 +126,7 @@ class Others:
                     tasks.create_task(work())
         except asyncio.CancelledError:
             with suppress(TimeoutError):
-                async with asyncio.timeout(FAREWELL_TIMEOUT_S):
+                async with asyncio.timeout(CLOSING_TIMEOUT_S):
                     while not self._outgoing.empty():
                         await self._send(self._outgoing.get_nowait())
                     await self._send(_message("end"))

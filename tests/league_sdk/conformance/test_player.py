@@ -157,9 +157,9 @@ async def test_a_correct_agent_conforms_and_every_clause_is_decided_once() -> No
     assert agent.methods[-1] == "notify_league_completed"
 
 
-async def test_league_completed_is_not_sent_without_the_farewell() -> None:
+async def test_league_completed_is_not_sent_if_the_subject_says_so() -> None:
     agent = Agent()
-    report = await checked(agent, farewell=False)
+    report = await checked(agent, send_league_completed=False)
     assert "notify_league_completed" not in agent.methods
     assert having(report, Verdict.SKIPPED) == {*PROBES, "message.league_completed"}
 

@@ -104,7 +104,7 @@ async def checked(one: Stranger) -> Report:
             identity=Identity(one.player_id, LEAGUE_ID, tokens.new_token(), known=True),
             tokens=digests,
             own_tokens=digests,
-            farewell=False,
+            send_league_completed=False,
         )
         return await check_player(subject, client)
     finally:

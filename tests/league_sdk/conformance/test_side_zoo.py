@@ -92,7 +92,7 @@ async def checked(kind: type[Bot]) -> Report:
         tokens={tokens.digest(bot.auth_token)},
         own_tokens={tokens.digest(bot.auth_token)},
         on_posts=road.listening,
-        farewell=False,
+        send_league_completed=False,
     )
     return await check_player(subject, road)
 
