@@ -184,7 +184,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "took_s": report.get("took_s"),
             "games": ", ".join(check.game_types),
             "at": check.finished_at or check.started_at or check.created_at,
-            "running": check.state in (CheckState.WANTED, CheckState.RUNNING),
+            "unfinished": check.state in (CheckState.WANTED, CheckState.RUNNING),
             "agent": None
             if check.agent is None
             else {

@@ -79,9 +79,9 @@ def render_fragments(names: tuple[str, ...], context: dict[str, Any]) -> dict[st
 def context_of(key: PageKey) -> dict[str, Any] | None:
     """The template context of a page, or None when the page does not exist."""
     if key.kind == "check":
-        return _live_while_running(key, report.report_page(str(key.item)), "check")
+        return _live_while_unfinished(key, report.report_page(str(key.item)), "check")
     if key.kind == "practice":
-        return _live_while_running(key, practice.context(str(key.item)), "practice")
+        return _live_while_unfinished(key, practice.context(str(key.item)), "practice")
     if key.kind == "index":
         return index.context(key)
     league = League.objects.filter(pk=key.league_id).first()
@@ -90,8 +90,8 @@ def context_of(key: PageKey) -> dict[str, Any] | None:
     return KINDS[key.kind].context(sight.view(league, staff=key.staff), key)
 
 
-def _live_while_running(key: PageKey, context: dict[str, Any] | None, name: str) -> dict[str, Any] | None:
+def _live_while_unfinished(key: PageKey, context: dict[str, Any] | None, name: str) -> dict[str, Any] | None:
     """The context of a check's report, or of a practice match's. A finished one needs no socket."""
-    if context is None or not context[name]["running"]:
+    if context is None or not context[name]["unfinished"]:
         return context
     return context | {"socket_path": socket_path(key)}

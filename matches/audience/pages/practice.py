@@ -62,7 +62,7 @@ def context(practice_id: str) -> dict[str, Any] | None:
             "json_url": reverse("practice_json", args=[practice.pk]),
             "mine_url": _mine(agent),
             "state": practice.state,
-            "running": practice.finished_at is None,
+            "unfinished": practice.finished_at is None,
             "outcome": _TONES.get(str(report.get("status")), "FAILED")
             if practice.state == CheckState.DONE
             else practice.state,
