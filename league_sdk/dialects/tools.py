@@ -110,8 +110,8 @@ GUESSED: dict[str, tuple[str, ...]] = {
 def choose_tool(tools: Mapping[str, Tool], kind: str) -> str | None:
     """The name of the agent's tool for a message type; None if it has none.
 
-    It is the tool with 004 chapter 8's name or that of the type, in any case; else the most similar one; else one that
-    takes every message.
+    It is the tool with 004 chapter 8's name or that of the type, whatever its capitals and punctuation; else the most
+    similar one; else one that takes every message.
     """
     canonical = shapes.canonical_method(kind)
     if canonical in tools:

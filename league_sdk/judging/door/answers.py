@@ -31,7 +31,7 @@ class OfMatch(TypedDict):
 class Choices(OfMatch):
     """The step collect_choices."""
 
-    step: Annotated[Literal["COLLECTING_CHOICES"], says("The state of the match.")]
+    step: Annotated[Literal["COLLECTING_CHOICES"], says("The step that this answer is about.")]
     choices: Annotated[Any, says("What each player chose, by id: its choice, or its moves.")]
     moves: Annotated[list[list[Any]], says("Player and move in order, of a game in turns.")]
 
@@ -39,7 +39,7 @@ class Choices(OfMatch):
 class Draw(OfMatch):
     """The step draw_number; null: number and parity if nothing was drawn, seed and play if the match has no seed."""
 
-    step: Annotated[Literal["DRAWING_NUMBER"], says("The state of the match.")]
+    step: Annotated[Literal["DRAWING_NUMBER"], says("The step that this answer is about.")]
     drawn_number: Annotated[Any, says("The number.")]
     number_parity: Annotated[Any, says("even or odd.")]
     draw_seed: Annotated[str | None, says("What the number was drawn from; its SHA-256 is draw_commitment.")]
@@ -49,7 +49,7 @@ class Draw(OfMatch):
 class End(OfMatch):
     """The step finalize_match."""
 
-    step: Annotated[Literal["FINISHED"], says("The state of the match.")]
+    step: Annotated[Literal["FINISHED"], says("The step that this answer is about.")]
     game_result: Annotated[GameResult, says("How it ended, as GAME_OVER told it.")]
 
 

@@ -27,8 +27,8 @@ MIN_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 STABLE_AFTER_S = 10.0
 """A door that ran for longer did not fail at its start, so the backoff starts from the beginning."""
 EXIT_TIMEOUT_S = 2.0
-MAX_UNREAD_BYTES = 16 << 20
-"""A door that leaves more unread is killed and started again."""
+MAX_WAITING_BYTES = 16 << 20
+"""If more waits for a door that reads too slowly, it is killed and started again."""
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|CODE|DATABASE|REDIS", re.IGNORECASE)
 """Environment variables with such names are withheld from the door, because it reads what strangers send."""
 
@@ -188,7 +188,7 @@ class DoorKeeper:
         self._send(self._pipe, {"state": state})
 
     def _send(self, pipe: Pipe, frame: Frame) -> None:
-        if pipe.unread_bytes > MAX_UNREAD_BYTES:
+        if pipe.waiting_bytes > MAX_WAITING_BYTES:
             # The door does not read any more; the next one gets the whole state.
             self._kill()
             return

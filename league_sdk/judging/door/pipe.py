@@ -39,8 +39,8 @@ class Pipe:
         return cls(reader, writer)
 
     @property
-    def unread_bytes(self) -> int:
-        """How much the other side has not read yet."""
+    def waiting_bytes(self) -> int:
+        """How many bytes wait in this process because the other side reads too slowly."""
         return self._writer.transport.get_write_buffer_size()
 
     def send(self, frame: Mapping[str, Any]) -> None:
