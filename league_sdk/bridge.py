@@ -47,7 +47,7 @@ POLL_S, CALL_S = 20.0, 20.0
 CONNECT_S = 4.0
 """How long a connection may take to open: if the network changes meanwhile, nothing else would end the attempt."""
 BACKOFF_S, MAX_BACKOFF_S = 0.25, 15.0
-OUT_LINES, SLOW_S = 3, 1.5
+OUT_CONNECTIONS, SLOW_S = 3, 1.5
 """How many connections deliver answers; an answer that takes longer than SLOW_S is sent on another one as well."""
 SLEPT_S = 10.0
 """A clock that jumps this far belongs to a laptop that slept: its connections are dead, and may not report it."""
@@ -294,15 +294,15 @@ class Server:
     ) -> Reply:
         failure = NoReply("no address", sent=False)
         for url in self._urls:
-            line = Connection(url)
+            connection = Connection(url)
             try:
-                return line.call("POST", path, body, headers, Limits(limit_s, MAX_ANSWER_BYTES, sent))
+                return connection.call("POST", path, body, headers, Limits(limit_s, MAX_ANSWER_BYTES, sent))
             except NoReply as error:
                 failure = error
                 if error.sent:
                     break
             finally:
-                line.drop()
+                connection.drop()
         raise failure
 
 
@@ -354,7 +354,7 @@ def summary_of(raw: Any) -> str:
     return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False))[:160]
 
 
-# -- the line to the league -----------------------------------------------------------------------------------
+# -- the connections to the league ----------------------------------------------------------------------------
 
 
 class Outbox:
@@ -376,11 +376,11 @@ class Outbox:
     ) -> None:
         self._name, self._path, self._stopped = name, path, stopped
         self._headers = {**headers, "Content-Type": "application/json"}
-        self._lines = [Connection(league) for _ in range(OUT_LINES)]
+        self._connections = [Connection(league) for _ in range(OUT_CONNECTIONS)]
         # The connection that was used last is used next: the others are needed only when it is slow.
         self._free: queue.LifoQueue[Connection] = queue.LifoQueue()
-        for line in self._lines:
-            self._free.put(line)
+        for connection in self._connections:
+            self._free.put(connection)
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[float, bytes]] = {}
 
@@ -403,8 +403,8 @@ class Outbox:
 
     def reset(self) -> None:
         """Open new connections."""
-        for line in self._lines:
-            line.drop()
+        for connection in self._connections:
+            connection.drop()
 
     def _seconds_left(self, number: int) -> float:
         """Seconds that an answer still has; 0 if it is on its way no more."""
@@ -425,7 +425,7 @@ class Outbox:
         It is not if the league did not answer, or answered with HTTP 429 or 5xx: then it is tried again.
         """
         try:
-            line = self._free.get(timeout=self._seconds_left(number))
+            connection = self._free.get(timeout=self._seconds_left(number))
         except queue.Empty:
             return False
         try:
@@ -433,11 +433,11 @@ class Outbox:
             if not batch:
                 return False
             body = b'{"responses": [' + b", ".join(batch.values()) + b"]}"
-            reply = line.call("POST", self._path, body, self._headers, Limits(CALL_S, MAX_CALL_BYTES))
+            reply = connection.call("POST", self._path, body, self._headers, Limits(CALL_S, MAX_CALL_BYTES))
         except NoReply:
             return False
         finally:
-            self._free.put(line)
+            self._free.put(connection)
         if reply.status == 429 or not 200 <= reply.status < 500:
             return False
         with self._lock:
@@ -816,11 +816,11 @@ class Bridge:
 
     def call(self, verb: str, target: str, body: bytes | None, headers: Mapping[str, str]) -> Reply:
         """Call the league once."""
-        line = Connection(self.league)
+        connection = Connection(self.league)
         try:
-            return line.call(verb, target, body, headers, Limits(CALL_S, MAX_NEWS_BYTES))
+            return connection.call(verb, target, body, headers, Limits(CALL_S, MAX_NEWS_BYTES))
         finally:
-            line.drop()
+            connection.drop()
 
     def admitted(self, name: str, reply: Reply, server: Server) -> Relay | None:
         """The relay of an agent whose registration was answered; None if it was not accepted."""

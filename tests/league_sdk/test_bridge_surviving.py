@@ -55,9 +55,9 @@ def test_a_connection_that_never_opens_is_given_up_soon() -> None:
         for waiting in (first, second):
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
-        line = Connection(urlsplit(f"http://127.0.0.1:{full.getsockname()[1]}"), connect_s=0.05)
+        connection = Connection(urlsplit(f"http://127.0.0.1:{full.getsockname()[1]}"), connect_s=0.05)
         with pytest.raises(NoReply) as given_up:
-            line.call("GET", "/", None, {}, Limits(3600.0, 1000))
+            connection.call("GET", "/", None, {}, Limits(3600.0, 1000))
     assert (given_up.value.sent, given_up.value.late) == (False, True)
 
 
