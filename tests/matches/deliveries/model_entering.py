@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.matches.deliveries.model_league import ModelState
-from tests.matches.deliveries.model_words import FINISHED, MAX_PLAYERS, MAX_TOKENS, Who, call_again, free_number
+from tests.matches.deliveries.model_words import FINISHED, MAX_PLAYERS, MAX_TOKENS, Agent, call_again, free_number
 
 
 class Entering(ModelState):
@@ -14,10 +14,10 @@ class Entering(ModelState):
         self.state, self.players, self.lobby = "REGISTRATION", self.lobby, []
 
     def register_player(
-        self, name: str, at: str, caller: str, token: str | None, wanted: int | None, league: str | None
+        self, name: str, machine: str, caller: str, token: str | None, wanted: int | None, league: str | None
     ) -> str:
-        known = next((one for one in self.players if (one.name, one.at) == (name, at)), None)
-        waiting = next((one for one in self.lobby if (one.name, one.at) == (name, at)), None)
+        known = next((one for one in self.players if (one.name, one.machine) == (name, machine)), None)
+        waiting = next((one for one in self.lobby if (one.name, one.machine) == (name, machine)), None)
         if league is not None and (league != "fall" or self.state == "NOT THERE"):
             return "E014"
         is_going_on = (
@@ -26,7 +26,7 @@ class Entering(ModelState):
             and (self.state == "RUNNING" or (self.state == "COMPLETED" and not self.is_over()))
         )
         if league is None and self.state != "REGISTRATION" and not is_going_on:
-            return self._let_in(self.lobby, waiting, name, at, caller, token, wanted)
+            return self._register_in(self.lobby, waiting, name, machine, caller, token, wanted)
         if known is not None and known.code in self.out:
             return "REJECTED L001"
         if known is None or ((self.state == "STOPPED" or self.is_over()) and not self._still_plays(known)):
@@ -34,69 +34,72 @@ class Entering(ModelState):
                 return "REJECTED L001"
             if len(self.players) >= MAX_PLAYERS:
                 return "REJECTED L002"
-        return self._let_in(self.players, known, name, at, caller, token, wanted)
+        return self._register_in(self.players, known, name, machine, caller, token, wanted)
 
-    def _let_in(
+    def _register_in(
         self,
-        members: list[Who],
-        known: Who | None,
+        members: list[Agent],
+        known: Agent | None,
         name: str,
-        at: str,
+        machine: str,
         caller: str,
         token: str | None,
         wanted: int | None,
     ) -> str:
         """Register a player in the league or the lobby; an agent known by name and address must prove its identity."""
-        if known is not None and token not in known.tokens and caller != at:
+        if known is not None and token not in known.tokens and caller != machine:
             return "REJECTED L003"
         if known is None:
             same = sum(one.name == name for one in members)
-            shown = f"{name} ({same + 1})" if same else name
-            self.entering = Who(free_number(members, wanted), "P", name, shown, at)
+            display_name = f"{name} ({same + 1})" if same else name
+            self.entering = Agent(free_number(members, wanted), "P", name, display_name, machine)
             members.append(self.entering)
-            self._take_in(self.entering, token, proven=caller == at, again=False)
+            self._check_proof(self.entering, token, proven=caller == machine, again=False)
         else:
             self.entering = known
             call_again(known)
-            self._take_in(known, token, proven=caller == at, again=True)
+            self._check_proof(known, token, proven=caller == machine, again=True)
         return "ACCEPTED"
 
-    def _still_plays(self, player: Who) -> bool:
-        theirs = [game for game in self.games.values() if player.code in game.players]
-        return self.state == "COMPLETED" and any(game.phase != FINISHED for game in theirs)
+    def _still_plays(self, player: Agent) -> bool:
+        theirs = [match for match in self.matches.values() if player.code in match.players]
+        return self.state == "COMPLETED" and any(match.phase != FINISHED for match in theirs)
 
-    def register_referee(self, name: str, at: str, caller: str, token: str | None, key: bool, progress: bool) -> str:
+    def register_referee(
+        self, name: str, machine: str, caller: str, token: str | None, key: bool, progress: bool
+    ) -> str:
         """Register a referee, with the site's ``key`` or without; in this model each name has its own port."""
         known = next((one for one in self.referees if one.name == name), None)
         again = known is not None
         if known is None:
-            known = Who(free_number(self.referees, None), "REF", name, name, at)
+            known = Agent(free_number(self.referees, None), "REF", name, name, machine)
             self.referees.append(known)
-        elif not key and token not in known.tokens and (known.site_key or caller != known.at):
+        elif not key and token not in known.tokens and (known.site_key or caller != known.machine):
             return "REJECTED L003"
-        elif not key and known.at != at and token not in known.tokens:
+        elif not key and known.machine != machine and token not in known.tokens:
             known.trusted = False
         if again and key and not known.site_key:
             # The referee that had this name and port was not the site's.
             known.tokens = {}
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
-        proven = key or (not known.site_key and caller == at)
-        if known.at != at and not proven:
+        proven = key or (not known.site_key and caller == machine)
+        if known.machine != machine and not proven:
             # A proof at the old address is none at the new one.
             known.tokens = dict.fromkeys(known.tokens, False)
-        known.at, known.progress, known.suspended, known.last_call_at = at, progress, False, self.now
+        known.machine, known.sends_progress, known.suspended, known.last_call_at = machine, progress, False, self.now
         self.entering = known
-        self._take_in(known, token, proven=proven, again=again)
+        self._check_proof(known, token, proven=proven, again=again)
         if again:
-            for game in self.games.values():
-                if game.referee == known.code:
-                    self.lose(game)
+            for match in self.matches.values():
+                if match.referee == known.code:
+                    self.lose_attempt(match)
         return "ACCEPTED"
 
-    def _take_in(self, who: Who, token: str | None, *, proven: bool, again: bool) -> None:
+    def _check_proof(self, agent: Agent, token: str | None, *, proven: bool, again: bool) -> None:
+        """Note whether the identity of the agent is proved; a proof ends the tokens that it was not proved with."""
         if again and proven:
-            who.tokens = {one: shown for one, shown in who.tokens.items() if shown}
-        self.proven = proven or who.tokens.get(token or "", False)
+            agent.tokens = {one: proved for one, proved in agent.tokens.items() if proved}
+        self.proven = proven or agent.tokens.get(token or "", False)
 
     def add_token(self, token: str) -> None:
         """Add the token that the league gave to the agent it has just accepted."""

@@ -11,63 +11,63 @@ from tests.matches.deliveries.model_words import (
     SHUTDOWN_AFTER,
     STEPS,
     SUSPEND_AFTER,
-    Game,
-    Who,
-    is_on,
+    Agent,
+    Match,
+    is_in_play,
 )
 
 
 class Judging(ModelState):
     """Reports, progress, starts that failed, and answers that came to the league manager."""
 
-    def _enter(self, token: str | None, sender: str | None, league: str | None) -> Who | str:
+    def _sender_or_error(self, token: str | None, sender: str | None, league: str | None) -> Agent | str:
         """The agent that a message is from; or the error code, if it is refused before its contents are read."""
         if league not in (None, "fall"):
             return "E014"
         if token is None:
             return "E011"
-        who = self.owner(token)
-        if who is None:
+        agent = self.owner(token)
+        if agent is None:
             return "E012"
-        return who if sender is None or sender == who.code else "E012"
+        return agent if sender is None or sender == agent.code else "E012"
 
-    def hear(self, referee: Who) -> None:
+    def hear_from(self, referee: Agent) -> None:
         referee.last_call_at, referee.suspended = self.now, False
 
     def report(
         self, token: str | None, sender: str, league: str, match_id: str, attempt: int | None, outcome: str
     ) -> str:
-        who = self._enter(token, None, league)
-        if isinstance(who, str):
-            return who
-        if who.prefix == "P":
+        agent = self._sender_or_error(token, None, league)
+        if isinstance(agent, str):
+            return agent
+        if agent.prefix == "P":
             return "E013"
-        if sender != who.code:
+        if sender != agent.code:
             return "E012"
-        game = self.games.get(match_id)
-        if game is None:
+        match = self.matches.get(match_id)
+        if match is None:
             return "E002"
-        claimed = game.attempt if attempt is None else attempt
-        if game.referee != who.code:
-            return "IGNORED" if 0 < claimed < game.attempt else "E013"
-        if outcome == "stranger":
+        claimed = match.attempt if attempt is None else attempt
+        if match.referee != agent.code:
+            return "IGNORED" if 0 < claimed < match.attempt else "E013"
+        if outcome == "unknown winner":
             return "E002"
-        self.hear(who)
-        if game.phase == READY and game.attempt == 0 and who.trusted and not who.progress:
+        self.hear_from(agent)
+        if match.phase == READY and match.attempt == 0 and agent.trusted and not agent.sends_progress:
             # A student's referee may begin its matches when it gets the announcement of the round.
-            self.assign(game, who)
-            claimed = game.attempt if attempt is None else attempt
-        if game.phase == FINISHED:
+            self.assign(match, agent)
+            claimed = match.attempt if attempt is None else attempt
+        if match.phase == FINISHED:
             return "DUPLICATE"
-        if game.phase != PLAYING or claimed != game.attempt:
+        if match.phase != PLAYING or claimed != match.attempt:
             return "IGNORED"
-        a, b = game.players
+        a, b = match.players
         silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
         for player in self.players:
-            if player.code in game.players:
+            if player.code in match.players:
                 self._count_silence(player, silent=player.code in silent)
         self.finish(
-            game,
+            match,
             {
                 "A": ("WIN", a),
                 "B": ("WIN", b),
@@ -79,7 +79,7 @@ class Judging(ModelState):
         )
         return "ACCEPTED"
 
-    def _count_silence(self, player: Who, *, silent: bool) -> None:
+    def _count_silence(self, player: Agent, *, silent: bool) -> None:
         if not silent:
             player.silences, player.state = 0, "ACTIVE" if player.state == "SUSPENDED" else player.state
             return
@@ -92,55 +92,59 @@ class Judging(ModelState):
     def progress(
         self, token: str | None, sender: str, items: list[tuple[str, int, str, str]], leaving: bool
     ) -> str | tuple[str, ...]:
-        who = self._enter(token, sender, None)
-        if isinstance(who, str):
-            return who
-        if who.prefix == "P":
+        agent = self._sender_or_error(token, sender, None)
+        if isinstance(agent, str):
+            return agent
+        if agent.prefix == "P":
             return "E013"
         if leaving:
-            who.suspended = True
+            agent.suspended = True
         else:
-            self.hear(who)
-        mine = {key: game.attempt for key, game in self.games.items() if game.referee == who.code and is_on(game)}
+            self.hear_from(agent)
+        mine = {
+            key: match.attempt
+            for key, match in self.matches.items()
+            if match.referee == agent.code and is_in_play(match)
+        }
         answers = []
         for match_id, attempt, state, why in items:
             alive = mine.get(match_id) == attempt
             answers.append("ok" if alive else "lost")
-            game = self.games.get(match_id)
-            if not alive or game is None or not is_on(game):
+            match = self.matches.get(match_id)
+            if not alive or match is None or not is_in_play(match):
                 continue
             if state == "HANDED_BACK":
-                self.lose(game, counts=bool(why))
+                self.lose_attempt(match, counts=bool(why))
             else:
-                self._renew(game, who, STEPS.index(state))
+                self._renew(match, agent, STEPS.index(state))
         return tuple(answers)
 
-    def _renew(self, game: Game, referee: Who, step: int) -> None:
+    def _renew(self, match: Match, referee: Agent, step: int) -> None:
         """A further step of the match renews its lease; a repeated one does when a tenth of the lease is gone."""
         full_lease_s = self.lease_of(referee)
-        if step > game.step or game.lease is None or game.lease - self.now < 0.9 * full_lease_s:
-            game.lease = self.now + full_lease_s
-        game.step = max(game.step, step)
+        if step > match.step or match.lease_until is None or match.lease_until - self.now < 0.9 * full_lease_s:
+            match.lease_until = self.now + full_lease_s
+        match.step = max(match.step, step)
 
-    def not_taken(self, match_id: str, attempt: int, *, refused: bool) -> None:
+    def start_failed(self, match_id: str, attempt: int, *, refused: bool) -> None:
         """A start_match failed: the referee refused it, or was not reached."""
-        game = self.games[match_id]
-        judge = self.referee(game.referee)
-        if is_on(game) and game.attempt == attempt and judge is not None:
-            judge.suspended = True
-            self.lose(game, counts=refused)
+        match = self.matches[match_id]
+        referee = self.referee(match.referee)
+        if is_in_play(match) and match.attempt == attempt and referee is not None:
+            referee.suspended = True
+            self.lose_attempt(match, counts=refused)
 
     def answer(self, token: str | None, match_id: str | None) -> str:
         """A player's answer that came to the league manager instead of its referee."""
-        who = self._enter(token, None, None)
-        if isinstance(who, str):
-            return who
-        if who.prefix != "P":
+        agent = self._sender_or_error(token, None, None)
+        if isinstance(agent, str):
+            return agent
+        if agent.prefix != "P":
             return "E002"
-        theirs = [key for key, game in self.games.items() if who.code in game.players and is_on(game)]
+        theirs = [key for key, match in self.matches.items() if agent.code in match.players and is_in_play(match)]
         if not theirs or match_id not in (None, *theirs):
             return "E001"
-        relayed = {pk: one for pk, one in self.outbox.items() if one.relayed_for == who.code}
+        relayed = {pk: one for pk, one in self.outbox.items() if one.relayed_for == agent.code}
         if sum(one.state == "PENDING" for one in relayed.values()) >= MAX_RELAYED_ANSWERS:
             return "E002"
         for pk, one in relayed.items():

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-LEASE_S, SILENT_S, MAX_LOST, MAX_PLAYERS, MAX_TOKENS, MAX_RELAYED_ANSWERS, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+LEASE_S, SILENT_S, MAX_LOST_ATTEMPTS, MAX_PLAYERS, MAX_TOKENS, MAX_RELAYED_ANSWERS, WAIT_S = 8, 16, 3, 5, 16, 4, 2
 """Limits of the league; a referee that reports progress and was silent for longer than SILENT_S gets no match, and a
 round waits WAIT_S for its announcements to be delivered."""
 SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
 """After so many silences in a row a player is suspended, or shut down."""
-CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
-"""Of held matches: for CALM_S no attempt may be lost before they are tried again; losses within TOGETHER_S are one
-event; another match's loss matters for LATELY_S; the longest time that a match is held."""
+QUIET_S, SIMULTANEOUS_S, RECENT_S, MIN_BACKOFF_S, MAX_BACKOFF_S = 3, 2, 15, 3, 600
+"""Of held matches (``matches/league/holds.py``): for QUIET_S no attempt may be lost before they are retried; attempts
+lost within SIMULTANEOUS_S may have one cause; the loss of an unrelated match matters for RECENT_S."""
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
@@ -27,8 +27,8 @@ all are lost."""
 
 
 @dataclass
-class Who:
-    """An agent: ``at`` is its machine, ``tokens`` has each valid token, and whether its identity was proved with it.
+class Agent:
+    """An agent: ``machine`` is its IP address; ``tokens`` has each valid token and whether it proves identity.
 
     Of a referee it matters whether it is ``suspended``, of a player in which ``state`` it is.
     """
@@ -36,12 +36,12 @@ class Who:
     number: int
     prefix: str
     name: str
-    shown: str
-    at: str
+    display_name: str
+    machine: str
     tokens: dict[str, bool] = field(default_factory=dict)
     trusted: bool = False
     site_key: bool = False
-    progress: bool = True
+    sends_progress: bool = True
     suspended: bool = False
     last_call_at: int = 0
     state: str = "REGISTERED"
@@ -53,11 +53,11 @@ class Who:
 
 
 @dataclass
-class Game:
+class Match:
     """One match.
 
     Attributes:
-        held: when it last lost an attempt or was corrected.
+        lost_or_corrected_at: when it last lost an attempt, was corrected, or a correction of it was undone.
         step: the last of :data:`STEPS` that was reported, as its index.
     """
 
@@ -65,10 +65,10 @@ class Game:
     round: int
     phase: str = PENDING
     attempt: int = 0
-    lost: int = 0
+    lost_attempts: int = 0
     referee: str | None = None
-    lease: int | None = None
-    held: int = 0
+    lease_until: int | None = None
+    lost_or_corrected_at: int = 0
     step: int = 0
     result: tuple[str, str | None] | None = None
 
@@ -77,8 +77,8 @@ class Game:
 class Out:
     """A player that is out of the league: how, and what becomes of its matches."""
 
-    word: str
-    matches: str
+    how: str
+    matches_become: str
 
 
 @dataclass
@@ -110,30 +110,30 @@ class Parcel:
     state: str = "PENDING"
 
 
-def is_on(game: Game) -> bool:
-    return game.phase == PLAYING
+def is_in_play(match: Match) -> bool:
+    return match.phase == PLAYING
 
 
-def call_again(player: Who) -> None:
+def call_again(player: Agent) -> None:
     if player.state == "SHUTDOWN":
         player.state, player.silences = "REGISTERED", 0
 
 
-def fate(game: Game, absent: Mapping[str, str]) -> tuple[str, str | None]:
+def result_without(match: Match, absent: Mapping[str, str]) -> tuple[str, str | None]:
     """How a match ends without its absent players; ``absent`` has what becomes of the matches of each."""
-    left = [code for code in game.players if code not in absent]
-    if any(absent.get(code) == VOID for code in game.players):
+    left = [code for code in match.players if code not in absent]
+    if any(absent.get(code) == VOID for code in match.players):
         return "CANCELLED", None
     return "TECHNICAL_LOSS", left[0] if left else None
 
 
-def missed(game: Game, code: str) -> bool:
+def lost_technically(match: Match, code: str) -> bool:
     """Whether a player has lost a match technically."""
-    status, winner = game.result or ("", None)
+    status, winner = match.result or ("", None)
     return status == "TECHNICAL_LOSS" and winner != code
 
 
-def free_number(agents: list[Who], wanted: int | None) -> int:
+def free_number(agents: list[Agent], wanted: int | None) -> int:
     numbers = {one.number for one in agents}
     if wanted is not None and wanted not in numbers:
         return wanted

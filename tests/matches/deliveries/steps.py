@@ -38,7 +38,7 @@ TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
 """The difference to the current attempt; None sends null as the attempt."""
 OUTCOMES = st.sampled_from(
-    ["A", "B", "draw", "cancelled", "A, B unusable", "A, B silent", "both silent", "nobody came", "B", "stranger"]
+    ["A", "B", "draw", "cancelled", "A, B unusable", "A, B silent", "both silent", "nobody came", "B", "unknown winner"]
 )
 SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
 STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
@@ -133,14 +133,14 @@ class Compared(RolledBack):
             return None, right or "REF01"
         return next(iter(holder.tokens)), holder.code
 
-    def game(self, pick: int) -> tuple[str, words.Game] | None:
+    def pick_match(self, pick: int) -> tuple[str, words.Match] | None:
         # Two thirds of the picks are among the matches that are being played, if there are any.
-        on = [key for key, game in self.world.games.items() if game.phase == words.PLAYING]
-        ids = on if on and pick % 3 else list(self.world.games)
-        return (ids[pick % len(ids)], self.world.games[ids[pick % len(ids)]]) if ids else None
+        on = [key for key, match in self.world.matches.items() if match.phase == words.PLAYING]
+        ids = on if on and pick % 3 else list(self.world.matches)
+        return (ids[pick % len(ids)], self.world.matches[ids[pick % len(ids)]]) if ids else None
 
-    def playing(self) -> list[words.Game]:
-        return [game for game in self.world.games.values() if game.phase == words.PLAYING]
+    def playing(self) -> list[words.Match]:
+        return [match for match in self.world.matches.values() if match.phase == words.PLAYING]
 
     # Comparisons after each step ---------------------------------------------------------------------
 
@@ -156,12 +156,12 @@ class Compared(RolledBack):
         )
         for members, league in ((self.world.players, "fall"), (self.world.lobby, None)):
             agents_shown = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
-            assert agents_shown == [(one.code, one.shown, one.state, one.silences) for one in members]
+            assert agents_shown == [(one.code, one.display_name, one.state, one.silences) for one in members]
         judges = [
             (code, shown, trusted, state) for kind, _, code, shown, state, _, trusted in rows if kind == "referee"
         ]
         assert [(*one, state == "SUSPENDED") for *one, state in judges] == [
-            (one.code, one.shown, one.trusted, one.suspended) for one in self.world.referees
+            (one.code, one.display_name, one.trusted, one.suspended) for one in self.world.referees
         ]
 
     def matches_are_the_models(self) -> None:
@@ -181,8 +181,8 @@ class Compared(RolledBack):
             for one in Match.objects.select_related("referee", "winner")
         }
         expected = {
-            key: (one.phase, one.attempt, one.lost, one.referee, one.lease, one.result)
-            for key, one in self.world.games.items()
+            key: (one.phase, one.attempt, one.lost_attempts, one.referee, one.lease_until, one.result)
+            for key, one in self.world.matches.items()
         }
         assert actual == expected
         assert table_of(sight.everything(league)) == self.world.table()

@@ -84,12 +84,12 @@ class AgentsCome(Compared):
     )
     def answer(self, pick: int, named: int | None, kind: str, by: str, times: int) -> None:
         player = self.world.players[pick % len(self.world.players)]
-        game = self.game(named) if named is not None else None
-        match_id = game[0] if game else None
+        match = self.pick_match(named) if named is not None else None
+        match_id = match[0] if match else None
         token = next(reversed(player.tokens), None) if by == "it" else self.who("right", None)[0]
         token = None if by == "nobody" else token
         params = {"auth_token": token, "match_id": match_id, "accept": True, "parity_choice": "odd"}
-        self.message(kind, params, player.at, lambda: self.world.answer(token, match_id), times)
+        self.message(kind, params, player.machine, lambda: self.world.answer(token, match_id), times)
 
     @precondition(lambda self: self.playing())
     @rule(pick=PICKS, kind=st.sampled_from(["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"]), times=TIMES)

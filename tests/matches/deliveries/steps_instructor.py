@@ -47,7 +47,7 @@ class InstructorActs(Compared):
                 "match_id", "player_a__code", "player_b__code", "round__number"
             )
             judges = dict(Match.objects.values_list("match_id", "referee__code"))
-            self.world.started({key: ((a, b), number) for key, a, b, number in rows}, judges)
+            self.world.start_next_round({key: ((a, b), number) for key, a, b, number in rows}, judges)
         self.compare()
 
     @precondition(lambda self: self.world.state == "RUNNING")
@@ -67,8 +67,8 @@ class InstructorActs(Compared):
     @rule(later=st.sampled_from([1, 1, 1, 2, 0, -1, None]))
     def freeze(self, later: int | None) -> None:
         """Freeze from the next round or a later one, or call that off (None); another round must be refused."""
-        begun = sum(one != words.PENDING for one in self.world.rounds)
-        number = None if later is None else begun + later
+        rounds_begun = sum(one != words.PENDING for one in self.world.rounds)
+        number = None if later is None else rounds_begun + later
         granted = self.world.freeze(number)
         self.act(lambda: freeze.plan(league_id="fall", from_round=number), granted=granted)
 
@@ -82,12 +82,12 @@ class InstructorActs(Compared):
         else:
             self.act(lambda: freeze.lift(league_id="fall"), granted=self.world.lift())
 
-    @precondition(lambda self: self.world.games)
+    @precondition(lambda self: self.world.matches)
     @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "give"]))
     def instruct(self, pick: int, verb: str) -> None:
-        match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
+        match_id, match = self.pick_match(pick) or ("", words.Match(("", ""), 0))
         where: dict[str, Any] = {"league_id": "fall", "match_id": match_id}
-        a = game.players[0]
+        a = match.players[0]
         if verb == "cancel":
             self.act(lambda: results.cancel(**where, why=WHY), granted=self.world.cancel(match_id))
         elif verb == "release":
@@ -107,7 +107,7 @@ class InstructorActs(Compared):
             self.world.give_points(a, 2)
             self.act(lambda: make_correction("points", player_id=a, points=2, reason=WHY), granted=True)
 
-    @precondition(lambda self: self.world.games)
+    @precondition(lambda self: self.world.matches)
     @rule(
         pick=PICKS,
         verb=st.sampled_from(["withdraw", "disqualify"]),

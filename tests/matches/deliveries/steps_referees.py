@@ -15,28 +15,28 @@ from tests.matches.deliveries.steps import ATTEMPTS, OUTCOMES, PICKS, SENDERS, S
 class RefereesReport(Compared):
     """Reports and progress."""
 
-    @precondition(lambda self: self.world.games)
+    @precondition(lambda self: self.world.matches)
     @rule(pick=PICKS, offset=ATTEMPTS, outcome=OUTCOMES, sender=SENDERS, wrong_name=st.integers(0, 39), times=TIMES)
     def report(self, pick: int, offset: int | None, outcome: str, sender: str, wrong_name: int, times: int) -> None:
-        match_id, game = self.game(pick) or ("R9M9", words.Game(("P01", "P02"), 1))
-        token, code = self.who(sender, game.referee)
+        match_id, match = self.pick_match(pick) or ("R9M9", words.Match(("P01", "P02"), 1))
+        token, code = self.who(sender, match.referee)
         # Sometimes the report names a match or a league that does not exist.
         match_id, league = ("R9M9" if wrong_name == 0 else match_id), ("nowhere" if wrong_name == 1 else "fall")
-        attempt = None if offset is None else max(0, game.attempt + offset)
-        a, b = game.players
-        winner = {"A": a, "B": b, "A, B unusable": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
+        attempt = None if offset is None else max(0, match.attempt + offset)
+        a, b = match.players
+        winner = {"A": a, "B": b, "A, B unusable": a, "A, B silent": a, "unknown winner": "P77"}.get(outcome)
         status = {
             "draw": "DRAW",
             "cancelled": "CANCELLED",
             "nobody came": "CANCELLED",
             "A": "WIN",
             "B": "WIN",
-            "stranger": "WIN",
+            "unknown winner": "WIN",
         }.get(outcome, "TECHNICAL_LOSS")
         silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
         fields = {
             "league_id": league,
-            "round_id": game.round,
+            "round_id": match.round,
             "match_id": match_id,
             "attempt": attempt,
             "status": status,
@@ -57,14 +57,14 @@ class RefereesReport(Compared):
     @rule(pick=PICKS, outcome=OUTCOMES, times=TIMES)
     def report_now(self, pick: int, outcome: str, times: int) -> None:
         """The referee of a match that is being played reports its result."""
-        # `game` takes a match in play for a pick that three does not divide; 39 is no wrong name.
+        # `pick_match` takes a match in play for a pick that three does not divide; 39 is no wrong name.
         self.report(3 * pick + 1, 0, outcome, "right", 39, times)
 
     @rule()
     def referees_are_alive(self) -> None:
         """Each referee reports the progress of its matches."""
         for judge in self.world.referees:
-            theirs = [(key, one) for key, one in self.world.games.items() if one.referee == judge.code]
+            theirs = [(key, one) for key, one in self.world.matches.items() if one.referee == judge.code]
             reports = [
                 (key, one.attempt, "COLLECTING_CHOICES", "") for key, one in theirs if one.phase == words.PLAYING
             ]
@@ -84,15 +84,15 @@ class RefereesReport(Compared):
     def progress(
         self, items: list[tuple[int, int, str, str]], sender: str, judge: int, leaving: bool, times: int
     ) -> None:
-        first = self.game(items[0][0]) if items else None
+        first = self.pick_match(items[0][0]) if items else None
         right = first[1].referee if first else None
         if right is None and self.world.referees:
             right = self.world.referees[judge % len(self.world.referees)].code
         token, code = self.who(sender, right)
         reports = []
         for pick, offset, state, why in items:
-            game = self.game(pick)
-            match_id, attempt = (game[0], game[1].attempt) if game else ("R1M1", 1)
+            match = self.pick_match(pick)
+            match_id, attempt = (match[0], match[1].attempt) if match else ("R1M1", 1)
             reports.append((match_id, max(0, attempt + offset), state, why))
         self.send_progress(token, code, reports, leaving, times)
 
@@ -108,14 +108,14 @@ class RefereesReport(Compared):
             "report_progress", params, "10.0.1.1", lambda: self.world.progress(token, code, reports, leaving), times
         )
 
-    @precondition(lambda self: self.world.games)
+    @precondition(lambda self: self.world.matches)
     @rule(pick=PICKS, offset=st.integers(-1, 1), refused=st.booleans(), times=TIMES)
     def start_not_taken(self, pick: int, offset: int, refused: bool, times: int) -> None:
         """A start_match fails: the referee refuses it, or cannot be reached."""
-        match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
-        attempt, match = game.attempt + offset, Match.objects.get(match_id=match_id)
+        match_id, match = self.pick_match(pick) or ("", words.Match(("", ""), 0))
+        attempt, row = match.attempt + offset, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
-            losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no", refused))
-            self.world.not_taken(match_id, attempt, refused=refused)
+            losses.undeliverable(losses.UntakenStart(row.pk, attempt, row.lease_until, "no", refused))
+            self.world.start_failed(match_id, attempt, refused=refused)
         self.compare()
