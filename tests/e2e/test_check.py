@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.bots.strangers.elsewhere import ABSENT
+from tests.bots.foreign_agents.processes import ABSENT
 from tests.e2e.site import ROOT, Site, bots, league_with_players, wait_for
-from tests.e2e.test_strangers import GROUPS
+from tests.e2e.test_foreign_agents import GROUPS
 from tests.e2e.test_zoo import REGISTERING, cast_of, first_referee_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -125,11 +125,11 @@ def test_every_agent_of_the_zoo_that_plays_passes_the_check(tmp_path: Path, numb
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(4))
-def test_every_stranger_that_is_played_passes_the_check(tmp_path: Path, number: int) -> None:
-    """The agents that no document describes pass, too: leagues play all of them (``test_strangers.py``)."""
+def test_every_foreign_agent_that_is_played_passes_the_check(tmp_path: Path, number: int) -> None:
+    """The agents that no document describes pass, too: leagues play all of them (``test_foreign_agents.py``)."""
     names = [name for group in GROUPS.values() for name in group if name not in ABSENT][number::4]
-    with checking_site(tmp_path, "strangers") as site:
-        options = ("--bots", ",".join(names), "--log-folder", str(tmp_path / "strangers"))
-        with bots(site, "strangers", *options) as lines:
+    with checking_site(tmp_path, "foreign_agents") as site:
+        options = ("--bots", ",".join(names), "--log-folder", str(tmp_path / "foreign_agents"))
+        with bots(site, "foreign_agents", *options) as lines:
             assert [line for line in lines if not line.startswith("READY ")] == []
-            assert cannot_play(site, "strangers", len(names)) == {}
+            assert cannot_play(site, "foreign_agents", len(names)) == {}

@@ -97,13 +97,13 @@ def test_no_bad_answer_makes_the_site_play_a_match_again(arena: Site, tmp_path: 
 @pytest.mark.long
 def test_a_players_answer_to_an_error_costs_no_other_match_its_referee(arena: Site, tmp_path: Path) -> None:
     """Alice and Bob think for longer than a referee may go without an accepted heartbeat."""
-    open_league(arena, "strangers", referee_lease_s=2)
+    open_league(arena, "answers-to-errors", referee_lease_s=2)
     cast_names = ("Mallory:nul_to_game_error", "Trudy:nul_to_game_error", "Alice:", "Bob:")
-    with losers(arena, "strangers", tmp_path, *cast_names, options=("--think", "2.5")) as cast:
-        start(arena, "strangers")
-        check_results_stand(arena, "strangers", cast)
+    with losers(arena, "answers-to-errors", tmp_path, *cast_names, options=("--think", "2.5")) as cast:
+        start(arena, "answers-to-errors")
+        check_results_stand(arena, "answers-to-errors", cast)
         assert cast.lines("trick") != []
-        assert attempts(arena, "strangers") == [1] * 6
+        assert attempts(arena, "answers-to-errors") == [1] * 6
 
 
 @pytest.mark.long

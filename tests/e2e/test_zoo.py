@@ -323,13 +323,13 @@ def test_the_site_notes_a_wrong_player_id_with_the_right_one(zoo: dict[str, Play
 def test_a_match_shows_which_dialect_was_found(zoo: dict[str, Played]) -> None:
     """No agent was configured: the site found the dialect of each by asking."""
     for played in zoo.values():
-        strangers = {name for name in played.agents if not ALL[name].parser.parse(CHAPTER_8_INVITATION)}
+        not_chapter_8 = {name for name in played.agents if not ALL[name].parser.parse(CHAPTER_8_INVITATION)}
         names = {name for name in played.agents if any(note.startswith("asked as ") for note in played.notes(name))}
         # For an agent that answers by callbacks only, the callback is noted instead of the dialect.
         posts = {name for name in played.agents if "answered by a POST of its own" in played.notes(name)}
         # An MCP server is found before its first match; its answers show what it is.
         tools = {name for name in played.agents if "the message was inside a tool result" in played.notes(name)}
-        assert strangers - names - posts - tools == set()
+        assert not_chapter_8 - names - posts - tools == set()
 
 
 CHAPTER_8_INVITATION = {

@@ -130,7 +130,7 @@ def test_a_failed_call_outweighs_the_last_check() -> None:
 
 def test_with_a_roster_every_student_has_one_tile() -> None:
     place = make.setting(players=4)
-    first, second, third, stranger = [member.agent for member in place.players]
+    first, second, third, without_owner = [member.agent for member in place.players]
     store_check(first)
     store_check(second)
     store_check(third, **failing("join.accepts"))
@@ -145,7 +145,7 @@ def test_with_a_roster_every_student_has_one_tile() -> None:
         ("Ada", "P01", Ready.READY, 0),
         # Of two agents of one person, the one that needs help is shown.
         ("Ben", "P03", Ready.WRONG_ANSWERS, 1),
-        ("", stranger.code, Ready.NOT_CHECKED, 0),
+        ("", without_owner.code, Ready.NOT_CHECKED, 0),
         ("Bea", "", NotRegistered.NOT_REGISTERED, 0),
         ("Cleo", "", NotRegistered.NOT_REGISTERED, 0),
     ]

@@ -111,7 +111,7 @@ def test_corrections_hold_in_every_replay() -> None:
     assert (behind.players["P04"].place, behind.players["P04"].low, behind.players["P04"].high) == (4, 4, 4)
 
 
-def test_strangers_results_are_ignored() -> None:
+def test_results_of_unknown_players_are_ignored() -> None:
     assert answer(question_of((*LADDER, won("P99", "P01")), chances=(None,) * 7)) == answer(question_of())
 
 

@@ -54,11 +54,11 @@ def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None
     assert (sum(points(assistant)), sum(points(assistant, f"{PAGE}?as=staff"))) == (6, 12)
     assert "no-store" in assistant.get(f"{PAGE}?as=staff")["Cache-Control"]
     make.open_league("other")
-    stranger = person("instructor", "other")
-    assert stranger.get(f"{PAGE}?as=staff").status_code == 403
+    other_instructor = person("instructor", "other")
+    assert other_instructor.get(f"{PAGE}?as=staff").status_code == 403
     # Staff of one league of the series do not see the hidden results of its other leagues.
     series.put(league_id="other", series_id="course")
-    assert sum(points(stranger, f"{PAGE}?as=staff")) == 6
+    assert sum(points(other_instructor, f"{PAGE}?as=staff")) == 6
 
 
 def test_the_page_makes_as_many_queries_for_many_people_as_for_few(desk: Client) -> None:

@@ -1,4 +1,4 @@
-"""Strangers that are programs of their own: with Node's http, Java's HttpServer and Python's http.server."""
+"""Foreign agents that are programs of their own: with Node's http, Java's HttpServer and Python's http.server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 from contextlib import suppress
 from pathlib import Path
 
-from tests.bots.strangers.base import Stranger
+from tests.bots.foreign_agents.base import ForeignAgent
 
-FOREIGN = Path(__file__).parent / "foreign"
+PROGRAMS = Path(__file__).parent / "programs"
 
 
-class _ForeignProgram(Stranger):
+class _OwnProcess(ForeignAgent):
     """Runs a program, which listens and registers by itself and prints ``READY <player id>``."""
 
     program: tuple[str, ...] = ()
@@ -40,24 +40,24 @@ class _ForeignProgram(Stranger):
         self.log.close()
 
 
-class Node(_ForeignProgram):
+class Node(_OwnProcess):
     """``http.createServer``: camelCase in its registration, chunked answers, 404 for unknown methods."""
 
-    program = ("node", str(FOREIGN / "player.js"))
+    program = ("node", str(PROGRAMS / "player.js"))
 
 
-class Java(_ForeignProgram):
+class Java(_OwnProcess):
     """``com.sun.net.httpserver`` and regular expressions; its client offers HTTP/2 by an upgrade."""
 
-    program = ("java", str(FOREIGN / "Player.java"))
+    program = ("java", str(PROGRAMS / "Player.java"))
 
 
-class SingleThread(_ForeignProgram):
+class SingleThread(_OwnProcess):
     """``http.server.HTTPServer`` with ``protocol_version = "HTTP/1.1"``: one connection at a time, for as long as it is
     open."""
 
-    program = (sys.executable, str(FOREIGN / "single_thread.py"))
+    program = (sys.executable, str(PROGRAMS / "single_thread.py"))
 
 
 ABSENT = [kind.__name__ for kind in (Node, Java, SingleThread) if shutil.which(kind.program[0]) is None]
-"""The strangers whose interpreter is not installed here."""
+"""The foreign agents whose interpreter is not installed here."""

@@ -1,4 +1,4 @@
-"""Strangers that are MCP servers, as the MCP library makes them or as its documentation describes them."""
+"""Foreign agents that are MCP servers, as the MCP library makes them or as its documentation describes them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bots.base import Call
-from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.foreign_agents.base import ForeignAgent, Reply, error, result
 from tests.bots.words import CHOOSE, INVITE, OVER, REQUIRED_TOOLS
 
 STRINGS = {name: {"type": "string"} for name in ("match_id", "player_id", "game_type")}
 
 
-class McpServer(Stranger):
+class McpServer(ForeignAgent):
     """Like the library's streamable HTTP: needs a session and an Accept of both types; answers as an event stream."""
 
     needs_session = True
@@ -151,7 +151,7 @@ class McpForbidsExtra(McpServer):
         return arguments if set(arguments) <= set(STRINGS) else None
 
 
-class MethodsAsEvents(Stranger):
+class MethodsAsEvents(ForeignAgent):
     """The methods of 004 chapter 8, but each answer is an event stream with a comment, an id and one data line for
     each line of its JSON."""
 

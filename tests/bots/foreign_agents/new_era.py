@@ -1,12 +1,12 @@
-"""Strangers that are MCP servers made with newer libraries: one with tools of other names, one without handshake."""
+"""Foreign agents that are MCP servers of newer libraries: one with tools of other names, one without handshake."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.bots.base import Call
-from tests.bots.strangers.base import Reply, error, result
-from tests.bots.strangers.mcp import McpServer
+from tests.bots.foreign_agents.base import Reply, error, result
+from tests.bots.foreign_agents.mcp import McpServer
 from tests.bots.words import CHOOSE, INVITE, OVER
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}

@@ -1,4 +1,4 @@
-"""Strangers whose HTTP is unusual, and whose messages are those of 004 chapter 8."""
+"""Test agents with unusual HTTP and the standard messages of 004 chapter 8."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 from tests.bots.base import Call, Talk
-from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.foreign_agents.base import ForeignAgent, Reply, error, result
 from tests.bots.words import INVITE, rpc
 
 
-class Http10(Stranger):
+class Http10(ForeignAgent):
     """HTTP/1.0 as http.server sends it: no Content-Length, the body ends with the connection."""
 
     hangs_up = True
@@ -21,7 +21,7 @@ class Http10(Stranger):
         return self.head(reply, {"Content-type": "application/json"}, "HTTP/1.0") + reply.payload()
 
 
-class ConnectionClose(Stranger):
+class ConnectionClose(ForeignAgent):
     """Closes the connection after each answer, with ``Connection: close``."""
 
     hangs_up = True
@@ -31,13 +31,13 @@ class ConnectionClose(Stranger):
         return super().wire(reply)
 
 
-class RudeClose(Stranger):
+class RudeClose(ForeignAgent):
     """Closes the connection after each answer without ``Connection: close``."""
 
     hangs_up = True
 
 
-class Chunked(Stranger):
+class Chunked(ForeignAgent):
     """Answers in chunks of seven bytes, with trailing white space and an extra newline."""
 
     def wire(self, reply: Reply) -> bytes:
@@ -47,7 +47,7 @@ class Chunked(Stranger):
         return self.head(reply, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}) + body
 
 
-class Gzipped(Stranger):
+class Gzipped(ForeignAgent):
     """Compresses its answers whether the caller accepts that or not."""
 
     def wire(self, reply: Reply) -> bytes:
@@ -55,14 +55,14 @@ class Gzipped(Stranger):
         return super().wire(squeezed)
 
 
-class ByteOrderMark(Stranger):
+class ByteOrderMark(ForeignAgent):
     """Answers in UTF-8 with a byte order mark."""
 
     def wire(self, reply: Reply) -> bytes:
         return super().wire(Reply(b"\xef\xbb\xbf" + reply.payload(), reply.status, reply.headers))
 
 
-class SaysHtml(Stranger):
+class SaysHtml(ForeignAgent):
     """Answers JSON as text/html, as Flask's ``return json.dumps(...)`` does."""
 
     def wire(self, reply: Reply) -> bytes:
@@ -70,7 +70,7 @@ class SaysHtml(Stranger):
         return super().wire(reply)
 
 
-class SaysPlain(Stranger):
+class NoContentType(ForeignAgent):
     """Answers and registers without a content type, as ``requests.post(url, data=json.dumps(...))`` does."""
 
     def wire(self, reply: Reply) -> bytes:
@@ -83,14 +83,14 @@ class SaysPlain(Stranger):
         self.read(await self.post(self.league, body, **options))
 
 
-class Created(Stranger):
+class Created(ForeignAgent):
     """Answers with HTTP status 201 instead of 200."""
 
     def wire(self, reply: Reply) -> bytes:
         return super().wire(Reply(reply.body, 201 if reply.status == 200 else reply.status, reply.headers))
 
 
-class Latin1(Stranger):
+class Latin1(ForeignAgent):
     """Answers in Latin-1, with a name beyond ASCII, and names the charset in the content type."""
 
     def wire(self, reply: Reply) -> bytes:
@@ -101,7 +101,7 @@ class Latin1(Stranger):
         return super().wire(Reply(raw, reply.status, {"Content-Type": "application/json; charset=iso-8859-1"}))
 
 
-class OneAtATime(Stranger):
+class OneAtATime(ForeignAgent):
     """A single-threaded server with keep-alive: serves one connection at a time."""
 
     def __init__(self, *args: Any) -> None:
@@ -113,32 +113,32 @@ class OneAtATime(Stranger):
             await super().converse(talk)
 
 
-class Ipv6(Stranger):
+class Ipv6(ForeignAgent):
     """Listens at ::1 and registers with that address."""
 
     host = "::1"
     registered_url = "http://[::1]:{port}/mcp"
 
 
-class Capitals(Stranger):
+class Capitals(ForeignAgent):
     """Registers with scheme and host in capitals."""
 
     registered_url = "HTTP://LOCALHOST:{port}/mcp"
 
 
-class AnyAddress(Stranger):
+class AnyAddress(ForeignAgent):
     """Registers with the address that a server binds, 0.0.0.0."""
 
     registered_url = "http://0.0.0.0:{port}/mcp"
 
 
-class NoScheme(Stranger):
+class NoScheme(ForeignAgent):
     """Registers with a URL that has no scheme and no path."""
 
     registered_url = "localhost:{port}"
 
 
-class AtTheRoot(Stranger):
+class AtTheRoot(ForeignAgent):
     """Serves POST / and no other path."""
 
     registered_url = "http://localhost:{port}/"
@@ -149,7 +149,7 @@ class AtTheRoot(Stranger):
         return await self.answer_call(call)
 
 
-class SlowJoin(Stranger):
+class SlowJoin(ForeignAgent):
     """Needs four of the five seconds that it has to join."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -158,7 +158,7 @@ class SlowJoin(Stranger):
         return await super().answer_message(kind, fields, call)
 
 
-class Slashed(Stranger):
+class Slashed(ForeignAgent):
     """Redirects /mcp to /mcp/ by a 307, as a mounted FastAPI application does."""
 
     async def answer_request(self, call: Call) -> Reply:
@@ -167,7 +167,7 @@ class Slashed(Stranger):
         return await self.answer_call(call) if call.path == "/mcp/" else Reply({"detail": "Not Found"}, 404)
 
 
-class HealthFirst(Stranger):
+class HealthFirst(ForeignAgent):
     """Refuses every call until somebody has called its /health."""
 
     seen = False
@@ -181,7 +181,7 @@ class HealthFirst(Stranger):
         return await super().answer_request(call)
 
 
-class PingFirst(Stranger):
+class PingFirst(ForeignAgent):
     """Refuses every call until it has been pinged."""
 
     seen = False

@@ -1,4 +1,4 @@
-"""Strangers with message formats, callbacks and validation of their own."""
+"""Foreign agents with message formats, callbacks and validation of their own."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bots.base import Call
-from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.foreign_agents.base import ForeignAgent, Reply, error, result
 from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, rpc
 
 
-class NestedResponse(Stranger):
+class NestedResponse(ForeignAgent):
     """Answers ``{"response": {...}}``."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         return result({"response": self.message(kind, fields)}, call)
 
 
-class ResultInResult(Stranger):
+class ResultInResult(ForeignAgent):
     """A bot whose handler and server both add JSON-RPC: a result within a result."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -27,21 +27,21 @@ class ResultInResult(Stranger):
         return result(inner, call)
 
 
-class TypeAndPayload(Stranger):
+class TypeAndPayload(ForeignAgent):
     """Answers ``{"type": ..., "payload": {...}}`` with nothing else in it."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         return result({"type": ANSWERS.get(kind, "ACK"), "payload": self.message(kind, fields)}, call)
 
 
-class ResultIsText(Stranger):
+class ResultIsText(ForeignAgent):
     """A bot whose ``result`` is a string that contains JSON."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         return result(json.dumps(self.message(kind, fields)), call)
 
 
-class BareWords(Stranger):
+class BareWords(ForeignAgent):
     """A bot whose ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -49,14 +49,14 @@ class BareWords(Stranger):
         return result(message.get("parity_choice", True), call)
 
 
-class SuccessMessage(Stranger):
+class SuccessMessage(ForeignAgent):
     """Answers ``{"status": "success", "data": {"message": {...}}}``."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         return result({"status": "success", "data": {"message": self.message(kind, fields)}}, call)
 
 
-class MoveData(Stranger):
+class MoveData(ForeignAgent):
     """Answers the choice with 004 3.8.2's GAME_MOVE_RESPONSE."""
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class MoveData(Stranger):
         return message
 
 
-class JoinStatus(Stranger):
+class JoinStatus(ForeignAgent):
     """Joins by ``{"status": "JOINED"}`` and chooses by ``{"move": {"parity": "odd"}}``."""
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
@@ -80,14 +80,14 @@ class JoinStatus(Stranger):
         return message
 
 
-class Batched(Stranger):
+class Batched(ForeignAgent):
     """Answers with a JSON-RPC batch of one response."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
         return Reply([result(self.message(kind, fields), call).body])
 
 
-class Camel(Stranger):
+class Camel(ForeignAgent):
     """Uses camelCase in its registration and answers, as in JavaScript."""
 
     def meta(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Camel(Stranger):
         return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in message.items()}
 
 
-class CallsBackByName(Stranger):
+class CallsBackByName(ForeignAgent):
     """Replies 202 with an empty body, then calls the referee by ``game_join_ack`` and ``submit_choice``."""
 
     methods = {INVITE: "game_join_ack", CHOOSE: "submit_choice"}
@@ -182,7 +182,7 @@ TABLES = {
 }
 
 
-class ForbidsExtra(Stranger):
+class ForbidsExtra(ForeignAgent):
     """Refuses fields that are not in the tables of 004 chapter 4, as FastAPI reports pydantic's ``extra="forbid"``."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -201,7 +201,7 @@ class ForbidsExtra(Stranger):
         return await super().answer_message(kind, fields, call)
 
 
-class ForbidsExtraBriefly(Stranger):
+class ForbidsExtraBriefly(ForeignAgent):
     """Refuses the first unknown field by -32602, as a dataclass filled with ``**params`` does."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -212,7 +212,7 @@ class ForbidsExtraBriefly(Stranger):
         return await super().answer_message(kind, fields, call)
 
 
-class StringIds(Stranger):
+class StringIds(ForeignAgent):
     """Takes only strings as JSON-RPC ids: 422 for a number."""
 
     async def answer_call(self, call: Call) -> Reply:
@@ -223,7 +223,7 @@ class StringIds(Stranger):
         return await super().answer_call(call)
 
 
-class StrictEnvelope(Stranger):
+class StrictEnvelope(ForeignAgent):
     """Requires the fields of tables 2 and 4, integer round_ids, and senders in the form of 2.4.4."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -236,7 +236,7 @@ class StrictEnvelope(Stranger):
         return await super().answer_message(kind, fields, call)
 
 
-class NotMyself(Stranger):
+class NotMyself(ForeignAgent):
     """Refuses an invitation whose opponent is itself or missing, and messages for another player_id."""
 
     async def answer_message(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -247,7 +247,7 @@ class NotMyself(Stranger):
         return await super().answer_message(kind, fields, call)
 
 
-class DottedMethods(Stranger):
+class DottedMethods(ForeignAgent):
     """Knows the methods ``player.invite``, ``player.choose`` and ``player.result``, which no document names."""
 
     async def answer_call(self, call: Call) -> Reply:
@@ -258,7 +258,7 @@ class DottedMethods(Stranger):
         return await self.answer_message(kind, body.get("params", {}), call)
 
 
-class ByTypeAnywhere(Stranger):
+class ByTypeAnywhere(ForeignAgent):
     """Tells messages apart by ``params.message_type``, whatever the method."""
 
     async def answer_call(self, call: Call) -> Reply:
@@ -269,7 +269,7 @@ class ByTypeAnywhere(Stranger):
         return result({"status": "error", "message": f"Unsupported message type {kind}"}, call)
 
 
-class ParamsMessage(Stranger):
+class ParamsMessage(ForeignAgent):
     """Wants the message in ``params.message``, whatever the method; else answers with a page of status 500."""
 
     async def answer_call(self, call: Call) -> Reply:
@@ -282,7 +282,7 @@ class ParamsMessage(Stranger):
         return await self.answer_message(message["message_type"], message, call)
 
 
-class CamelMethods(Stranger):
+class CamelMethods(ForeignAgent):
     """Knows the methods ``handleGameInvitation``, ``chooseParity`` and ``notifyMatchResult``."""
 
     async def answer_call(self, call: Call) -> Reply:
@@ -293,7 +293,7 @@ class CamelMethods(Stranger):
         return await self.answer_message(kind, call.body["params"], call)
 
 
-class Talker(Stranger):
+class Talker(ForeignAgent):
     """Answers like a language model: the choice is a text with its JSON in a code block."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -303,7 +303,7 @@ class Talker(Stranger):
         return result(message, call)
 
 
-class IdsAsText(Stranger):
+class IdsAsText(ForeignAgent):
     """Repeats the JSON-RPC id as a string, and answers under a new conversation_id."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.bots.strangers.elsewhere import ABSENT
+from tests.bots.foreign_agents.processes import ABSENT
 from tests.e2e import bridges
 from tests.e2e.site import UNHURRIED, Instructor, Site, bots
 
@@ -29,11 +29,11 @@ QUICK = [
     *("JoinLeague", "RequestArgument", "PlayerArgument", "TrailingSlash", "McpRegistration", "ByTypeAnywhere"),
     *("ParamsMessage", "IdsAsText", "Node", "Java"),
     *("McpServer", "McpMessageArgument", "McpPlainWord", "McpTextArgument", "ForbidsExtra", "ForbidsExtraBriefly"),
-    *("StringIds", "CamelMethods", "Batched", "Talker", "SaysPlain", "RestRegistration", "RestApiRegistration"),
+    *("StringIds", "CamelMethods", "Batched", "Talker", "NoContentType", "RestRegistration", "RestApiRegistration"),
     *("AtTheBase", "TokenInHeader", "McpCamelArguments", "McpNewEra"),
 ]
 SIZE = 4
-GROUPS = {f"strangers{at // SIZE}": QUICK[at : at + SIZE] for at in range(0, len(QUICK), SIZE)} | {"slow": SLOW}
+GROUPS = {f"foreign{at // SIZE}": QUICK[at : at + SIZE] for at in range(0, len(QUICK), SIZE)} | {"slow": SLOW}
 
 
 @pytest.fixture(scope="module", params=["called", "bridged"])
@@ -41,7 +41,7 @@ def leagues(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, list[dict[str, Any]]]]:
     """The matches of each league with all their details and the names of their players."""
-    folder = tmp_path_factory.mktemp("strangers")
+    folder = tmp_path_factory.mktemp("foreign_agents")
     site = Site(folder / "data", "--no-demo")
     try:
         # Otherwise the default league would take the agents that name no league.
@@ -55,7 +55,7 @@ def leagues(
                 installed = ",".join(name for name in names if name not in ABSENT)
                 (folder / league_id).mkdir()
                 options = ("--bots", installed, "--log-folder", str(folder / league_id))
-                lines = stack.enter_context(bots(manager, "strangers", *options))
+                lines = stack.enter_context(bots(manager, "foreign_agents", *options))
                 assert [line for line in lines if not line.startswith("READY ")] == []
                 site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
             if request.param == "bridged":
@@ -84,7 +84,7 @@ def played(site: Site, league_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", [name for names in GROUPS.values() for name in names])
-def test_an_unknown_agent_is_played_without_a_fault(leagues: dict[str, list[dict[str, Any]]], name: str) -> None:
+def test_a_foreign_agent_is_played_without_a_fault(leagues: dict[str, list[dict[str, Any]]], name: str) -> None:
     if name in ABSENT:
         pytest.skip(f"the interpreter of {name} is not installed here")
     league_id, group = next((league_id, names) for league_id, names in GROUPS.items() if name in names)

@@ -1,7 +1,7 @@
-"""A check passes an unusual agent exactly if a referee plays it, and fails it for the message that it would lose by.
+"""A check passes a foreign agent exactly if a referee plays it, and fails it for the message that it would lose by.
 
-The agents are *strangers* (``tests/bots/strangers``): each answers in a way that no document describes, and is called
-over TCP. Of those that a referee understands only a few quick ones are used here: ``tests/e2e/test_strangers.py`` plays
+Each of these agents (``tests/bots/foreign_agents``) answers in a way that no document describes, and is called by TCP.
+Of those that a referee understands only a few quick ones are used here: ``tests/e2e/test_foreign_agents.py`` plays
 leagues with all of them, and ``tests/e2e/test_check.py`` checks all of them.
 """
 
@@ -34,9 +34,9 @@ from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Client
 from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import Call, listening
-from tests.bots.strangers.base import Reply, Stranger, error
-from tests.bots.strangers.cast import STRANGERS
-from tests.bots.strangers.wire import PingFirst
+from tests.bots.foreign_agents.base import ForeignAgent, Reply, error
+from tests.bots.foreign_agents.cast import FOREIGN_AGENTS
+from tests.bots.foreign_agents.wire import PingFirst
 from tests.bots.words import CHOOSE, INVITE
 from tests.league_sdk.conformance.blamed import blamed
 from tests.sizes import sampled
@@ -48,7 +48,7 @@ RULES = LeagueSettings(
 )
 
 
-class Declines(Stranger):
+class Declines(ForeignAgent):
     """Refuses every invitation."""
 
     def message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,14 +56,14 @@ class Declines(Stranger):
         return message | ({"accept": False} if kind == INVITE else {})
 
 
-class ChoosesNeither(Stranger):
+class ChoosesNeither(ForeignAgent):
     """Chooses neither "even" nor "odd"."""
 
     def choose(self, match: str) -> str:
         return "neither"
 
 
-class ErrsAtChoices(Stranger):
+class ErrsAtChoices(ForeignAgent):
     """A bot whose server fails when it has to choose."""
 
     def answer(self, kind: str, fields: dict[str, Any], call: Call) -> Reply:
@@ -78,22 +78,22 @@ class PingFirstUnsaid(PingFirst):
 
 
 PLAYS = [
-    STRANGERS[name]
+    FOREIGN_AGENTS[name]
     for name in ("NestedResponse", "BareWords", "Camel", "ForbidsExtra", "SaysHtml", "CallsBackByName", "CallsBackFlat")
 ] + [PingFirst]
-"""Strangers that a referee understands."""
-FAILS: dict[type[Stranger], str] = {
+"""Foreign agents that a referee understands."""
+FAILS: dict[type[ForeignAgent], str] = {
     Declines: "GAME_INVITATION",
     ChoosesNeither: "CHOOSE_PARITY_CALL",
     ErrsAtChoices: "CHOOSE_PARITY_CALL",
     PingFirstUnsaid: "GAME_INVITATION",
-    **{STRANGERS[name]: "GAME_INVITATION" for name in ("HealthFirst", "DottedMethods")},
+    **{FOREIGN_AGENTS[name]: "GAME_INVITATION" for name in ("HealthFirst", "DottedMethods")},
 }
-"""Strangers that lose, and the message whose answer cannot be used."""
+"""Foreign agents that lose, and the message whose answer cannot be used."""
 
 
-async def checked(one: Stranger) -> Report:
-    """Check a stranger that is registered in a league, with that league's timeouts; the report."""
+async def checked(one: ForeignAgent) -> Report:
+    """Check a foreign agent that is registered in a league, with that league's timeouts; the report."""
     client = Client(agent_type="check")
     digests = {tokens.digest(one.token)}
     try:
@@ -111,7 +111,7 @@ async def checked(one: Stranger) -> Report:
         await client.aclose()
 
 
-async def played(one: Stranger, other: Stranger) -> list[str]:
+async def played(one: ForeignAgent, other: ForeignAgent) -> list[str]:
     """Let ``one`` play a match against ``other``, judged by a referee that listens at a port.
 
     Returns:
@@ -152,7 +152,7 @@ async def played(one: Stranger, other: Stranger) -> list[str]:
     return [fault.message_type for fault in verdict.faults]
 
 
-def seat(who: Stranger, role: str) -> Seat:
+def seat(who: ForeignAgent, role: str) -> Seat:
     return Seat(
         player_id=who.player_id,
         role=role,
@@ -164,9 +164,9 @@ def seat(who: Stranger, role: str) -> Seat:
     )
 
 
-async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
-    """Check one stranger of a kind and let another one play: the report, and what :func:`played` returns."""
-    cast = [who(LEAGUE, folder / f"{number}.jsonl") for number, who in enumerate((kind, kind, Stranger))]
+async def both(kind: type[ForeignAgent], folder: Path) -> tuple[Report, list[str]]:
+    """Check one foreign agent of a kind and let another one play: the report, and what :func:`played` returns."""
+    cast = [who(LEAGUE, folder / f"{number}.jsonl") for number, who in enumerate((kind, kind, ForeignAgent))]
     for number, who in enumerate(cast, 1):
         who.player_id, who.token = f"P{number:02d}", tokens.new_token()
         await who.listener.open()
@@ -178,14 +178,14 @@ async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
 
 
 @pytest.mark.parametrize("kind", sampled(PLAYS), ids=lambda kind: kind.__name__)
-async def test_a_stranger_that_a_referee_plays_passes_the_check(kind: type[Stranger], tmp_path: Path) -> None:
+async def test_a_foreign_agent_that_a_referee_plays_passes_the_check(kind: type[ForeignAgent], tmp_path: Path) -> None:
     report, lost = await both(kind, tmp_path)
     assert (report.can_play, lost) == (True, []), report.summary
 
 
 @pytest.mark.parametrize(("kind", "why"), FAILS.items(), ids=lambda one: getattr(one, "__name__", ""))
-async def test_a_stranger_that_loses_a_match_fails_the_check_for_the_same_message(
-    kind: type[Stranger], why: str, tmp_path: Path
+async def test_a_foreign_agent_that_loses_a_match_fails_the_check_for_the_same_message(
+    kind: type[ForeignAgent], why: str, tmp_path: Path
 ) -> None:
     report, lost = await both(kind, tmp_path)
     assert (report.can_play, blamed(report), lost) == (False, why, [why]), report.summary

@@ -1,15 +1,15 @@
-"""Strangers that register in ways of their own."""
+"""Foreign agents that register in ways of their own."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from tests.bots.strangers.base import Stranger
+from tests.bots.foreign_agents.base import ForeignAgent
 from tests.bots.words import rpc
 
 
-class RegistersTwice(Stranger):
+class RegistersTwice(ForeignAgent):
     """Registers at its start and again when its main loop starts; keeps the second answer."""
 
     async def enter(self) -> None:
@@ -19,7 +19,7 @@ class RegistersTwice(Stranger):
         assert self.player_id == first
 
 
-class OwnToken(Stranger):
+class OwnToken(ForeignAgent):
     """Registers with an auth_token that it made up, and uses only that, whatever token the league gives it."""
 
     def request(self) -> dict[str, Any]:
@@ -30,21 +30,21 @@ class OwnToken(Stranger):
         self.token = "my-own-secret-token"
 
 
-class HostAndPort(Stranger):
+class HostAndPort(ForeignAgent):
     """Registers with a host and a port (a string) instead of a URL."""
 
     def meta(self) -> dict[str, Any]:
         return {"name": self.name, "host": "localhost", "port": str(self.port), "games": "even_odd"}
 
 
-class PortAlone(Stranger):
+class PortAlone(ForeignAgent):
     """Calls ``register`` with a name and a port only, not in a ``player_meta``."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(self.league, "register", {"player_name": self.name, "port": self.port}))
 
 
-class JoinLeague(Stranger):
+class JoinLeague(ForeignAgent):
     """Calls ``join_league`` with ``agent_id`` and ``url``: no name from the documents."""
 
     async def enter(self) -> None:
@@ -52,14 +52,14 @@ class JoinLeague(Stranger):
         self.read(await self.rpc(self.league, "join_league", params))
 
 
-class RequestArgument(Stranger):
+class RequestArgument(ForeignAgent):
     """Calls ``register_player`` with the whole message in one argument, ``request``."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(self.league, "register_player", {"request": self.request()}))
 
 
-class PlayerArgument(Stranger):
+class PlayerArgument(ForeignAgent):
     """Calls ``league.register_player`` with ``player: {...}`` and its URL as ``mcp_endpoint``."""
 
     async def enter(self) -> None:
@@ -67,7 +67,7 @@ class PlayerArgument(Stranger):
         self.read(await self.rpc(self.league, "league.register_player", {"player": player}))
 
 
-class RestRegistration(Stranger):
+class RestRegistration(ForeignAgent):
     """Registers by a plain POST to /register_player, without JSON-RPC."""
 
     async def enter(self) -> None:
@@ -75,7 +75,7 @@ class RestRegistration(Stranger):
         self.read({"result": answer})
 
 
-class RestApiRegistration(Stranger):
+class RestApiRegistration(ForeignAgent):
     """Registers by a plain POST to /api/register."""
 
     async def enter(self) -> None:
@@ -83,21 +83,21 @@ class RestApiRegistration(Stranger):
         self.read({"result": await self.post(f"{self.site}/api/register", body)})
 
 
-class AtTheBase(Stranger):
+class AtTheBase(ForeignAgent):
     """Registers by JSON-RPC at the league's host without a path."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(f"{self.site}/", "register_player", self.request()))
 
 
-class TrailingSlash(Stranger):
+class TrailingSlash(ForeignAgent):
     """Registers at /mcp/ instead of /mcp."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(f"{self.site}/mcp/", "register_player", self.request()))
 
 
-class McpRegistration(Stranger):
+class McpRegistration(ForeignAgent):
     """Registers as the MCP library's client: initialize, initialized, tools/list, tools/call."""
 
     async def enter(self) -> None:

@@ -1,4 +1,4 @@
-"""The base class of strangers: an agent that writes its own HTTP, so that a subclass can change every byte of it."""
+"""The base class of foreign agents: it writes its own HTTP, so that a subclass can change every byte of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def error(code: int, why: str, call: Call, status: int = 200) -> Reply:
     return Reply(rpc_error(code, why, call.id), status)
 
 
-class Stranger:
+class ForeignAgent:
     """An agent as in 004 chapter 8; each subclass differs from that in a way of its own.
 
     Args:

@@ -1,4 +1,4 @@
-"""The line for a stranger that is a program of its own (``strangers/elsewhere.py``)."""
+"""The line for a foreign agent that is a program of its own (``foreign_agents/processes.py``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bots.strangers.elsewhere import _ForeignProgram
+from tests.bots.foreign_agents.processes import _OwnProcess
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tests.bots.strangers.elsewhere import _ForeignProgram
 async def test_a_program_is_registered_only_if_its_first_line_says_ready(
     printed: str, line: str, tmp_path: Path
 ) -> None:
-    class Printing(_ForeignProgram):
+    class Printing(_OwnProcess):
         program = (sys.executable, "-c", f"print({printed!r})")
 
     one = Printing("http://127.0.0.1:9/mcp", tmp_path / "log.jsonl")
