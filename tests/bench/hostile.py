@@ -51,11 +51,11 @@ def delays_ms(calls: list[tuple[float, str, str]], begin: float, finish: float) 
     return delays
 
 
-async def play_later(bench: LoneReferee, url: str, partner: str, kind: str, after_s: float) -> None:
+async def play_later(bench: LoneReferee, url: str, partner: str, behaviour: str, after_s: float) -> None:
     """Wait for ``after_s``, then let a hostile agent play one match as soon as the referee has room for it."""
     await asyncio.sleep(after_s)
     async with bench.room:
-        await bench.play(url, partner, kind, **RULES)
+        await bench.play(url, partner, behaviour, **RULES)
 
 
 async def measure(folder: Path) -> dict[str, Any]:
@@ -80,8 +80,8 @@ async def measure(folder: Path) -> dict[str, Any]:
                 hostile_matches = asyncio.gather(
                     *(
                         # Begun one after the other: a burst of matches would delay the others even if all behaved well.
-                        play_later(bench, url, partner, kind, number * PHASE_S / len(hostile_now) / 2)
-                        for number, (kind, url) in enumerate(hostile_now)
+                        play_later(bench, url, partner, behaviour, number * PHASE_S / len(hostile_now) / 2)
+                        for number, (behaviour, url) in enumerate(hostile_now)
                     )
                 )
                 while not all(one.done() for one in (*good_matches, hostile_matches)):
@@ -90,7 +90,8 @@ async def measure(folder: Path) -> dict[str, Any]:
                 await asyncio.gather(*good_matches, hostile_matches)
                 phases.append((name, begin, begin + PHASE_S))
             memory.append(bench.memory_mb())
-            statuses = {kind: bench.league.results.get(match, {}).get("status") for match, kind in bench.kinds.items()}
+            results, labels = bench.league.results, bench.labels
+            statuses = {behaviour: results.get(match, {}).get("status") for match, behaviour in labels.items()}
             handed_back = [one.get("why") for one in bench.league.handed_back]
     finally:
         outputs = [end(process) for process in (good, bad, partners)]

@@ -32,7 +32,8 @@ CASES = REDIS_UP, REDIS_DOWN, MESSAGE_LOST = "with Redis", "Redis is down", "a m
 LOST_LOG_LINE = "the channel layer took no message"
 """What a process logs when it has lost a message."""
 ORDER = (REDIS_UP, REDIS_DOWN, REDIS_UP, MESSAGE_LOST)
-"""Repeated while there are matches, because a process logs a lost message only if the one before it arrived."""
+"""Repeated while there are matches. A case with Redis comes before each other one, because a process logs a lost
+message only if the message before it arrived."""
 SETTLED_S = 6.0
 """How long to wait after Redis is back: by then both processes have subscribed again."""
 AIM_S = 5.0

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a run that does not do as it is told is a failure, not a missing program."""
+"""A command of PostgreSQL that fails raises an error; only a PostgreSQL that is not installed skips tests."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ class LoneReferee:
         self.room = asyncio.Semaphore(max_matches)
         """For callers that play several matches at once: one for each match that may be in play."""
         self.numbers = itertools.count(1)
-        self.kinds: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        """The label of each match, by match_id."""
 
     async def _start(self, fields: dict[str, Any]) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {LEAGUE_TOKEN}"}
@@ -94,11 +95,18 @@ class LoneReferee:
         result: dict[str, Any] = answer.get("result", answer)
         return result
 
-    async def play(self, first: str, second: str, kind: str = "", **rules: Any) -> str:
-        """Give a match to the referee and wait for its end; returns its id. ``rules`` are settings of its league."""
+    async def play(self, first: str, second: str, label: str = "", **settings: Any) -> str:
+        """Give a match to the referee and wait for its end; returns its id.
+
+        Args:
+            first: the URL of player A.
+            second: the URL of player B.
+            label: a word for the caller's statistics.
+            settings: those of the match's league.
+        """
         match = f"R1M{next(self.numbers)}"
-        self.kinds[match] = kind
-        fields = self.start_of(match, first, second, **rules)
+        self.labels[match] = label
+        fields = self.start_of(match, first, second, **settings)
         # The referee reports a match a little before it has room for the next one.
         while not (answer := await self._start(fields)).get("accepted"):
             if "matches already" not in str(answer):
@@ -109,7 +117,7 @@ class LoneReferee:
             await self.league.changed.wait()
         return match
 
-    def start_of(self, match: str, first: str, second: str, **rules: Any) -> dict[str, Any]:
+    def start_of(self, match: str, first: str, second: str, **settings: Any) -> dict[str, Any]:
         """The fields of a ``start_match``."""
         return {
             "auth_token": LEAGUE_TOKEN,
@@ -119,7 +127,7 @@ class LoneReferee:
             "attempt": 1,
             "game_type": "even_odd",
             "conversation_id": f"conv-{match}",
-            "settings": LeagueSettings(**rules).for_referee(),
+            "settings": LeagueSettings(**settings).for_referee(),
             "player_A": seat("P01", first),
             "player_B": seat("P02", second),
         }

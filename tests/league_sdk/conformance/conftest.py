@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ def every_sentence_has_hebrew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         sentences.append(why)
         record(self, name, verdict, why, exchange)
 
-    def reported(self: Verdicts, **how: object) -> Report:
-        found: Report = report(self, **how)  # type: ignore[arg-type]  # as they came
+    def reported(self: Verdicts, **how: Any) -> Report:
+        found = report(self, **how)
         sentences.extend([found.summary_words, found.next_step_words])
         return found
 

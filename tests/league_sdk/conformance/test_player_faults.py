@@ -13,7 +13,10 @@ pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 
 
 class Changed(Agent):
-    """Changes fields of "every" answer, of answers of one type, or of the JSON "around" them; None removes a field."""
+    """Changes fields of "every" answer, of answers of one type, or of the JSON "around" results.
+
+    None removes a field of an answer; around a result it is sent as null.
+    """
 
     def __init__(self, **changes: Params) -> None:
         super().__init__()

@@ -62,18 +62,18 @@ def test_a_gateway_is_marked_listed_and_taken_back(script: Script) -> None:
 
 
 @pytest.mark.django_db
-def test_a_mark_by_script_is_on_record_where_it_counts_and_wakes_the_conductor(
+def test_a_mark_by_script_is_on_record_where_it_counts_and_nudges_the_conductor(
     script: Script, django_capture_on_commit_callbacks: Any
 ) -> None:
     for league_id, host in (("fall", "192.0.2.7"), ("spring", "192.0.2.8")):
         make.open_league(league_id)
         make.join("Alpha", league_id, endpoint=f"http://{host}:8101/mcp")
-    woken: list[bool] = []
-    detach = nudge.attach(woken.append)
+    nudges: list[bool] = []
+    detach = nudge.attach(nudges.append)
     for _ in range(2):
         with django_capture_on_commit_callbacks(execute=True):
             script.post("/gateways", {"host": "192.0.2.7"})
     detach()
     events = Event.objects.filter(kind="gateway_changed").values_list("league_id", "data")
     assert list(events) == [("fall", {"host": "192.0.2.7", "gateway": True, "user": "api"})]
-    assert True in woken
+    assert True in nudges

@@ -121,13 +121,13 @@ def test_a_button_marks_a_gateway_and_another_removes_the_mark(
     assert (button.label, button.value) == ("Mark 192.0.2.7 as a gateway", HOST)
     page = desk.get("/admin/matches/league/fall/change/").content.decode()
     assert f'formaction="{button.url}" name="host" value="192.0.2.7"' in " ".join(page.split())
-    woken: list[bool] = []
-    detach = nudge.attach(woken.append)
+    nudges: list[bool] = []
+    detach = nudge.attach(nudges.append)
     with django_capture_on_commit_callbacks(execute=True):
         sentence = mark(desk)
     detach()
     assert sentence == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
-    assert (programs.gateways(), address_problems(desk), True in woken) == ({HOST}, [], True)
+    assert (programs.gateways(), address_problems(desk), True in nudges) == ({HOST}, [], True)
     [gateway] = shown(desk)["gateways"]
     assert (gateway.host, gateway.players, gateway.back.value) == (HOST, "P01, P02, P03, P04", HOST)
     mark(desk)

@@ -244,21 +244,21 @@ def test_a_second_league_is_played_to_its_end_beside_the_first() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_look_that_moves_rounds_wakes_nobody_and_says_what_is_left() -> None:
+def test_a_look_that_changes_a_round_sends_no_nudge_and_says_whether_to_look_again() -> None:
     place = make.setting(players=4, auto_advance=True)
-    woken: list[bool] = []
-    detach = nudge.attach(woken.append)
+    nudges: list[bool] = []
+    detach = nudge.attach(nudges.append)
     lifecycle.start_league(league_id="fall")
-    assert set(woken) == {True}
+    assert set(nudges) == {True}
     settle(make.look())
-    woken.clear()
+    nudges.clear()
     opened = make.look()
-    assert (len(opened.starts), opened.more, woken) == (2, False, [])
+    assert (len(opened.starts), opened.more, nudges) == (2, False, [])
     make.finish_round(place)
-    woken.clear()
+    nudges.clear()
     # Nothing can be sent for the next round while every agent is busy.
     busy = set(Agent.objects.values_list("pk", flat=True))
-    assert (due.look(busy_agents=busy, draining=False).more, woken) == (True, [])
+    assert (due.look(busy_agents=busy, draining=False).more, nudges) == (True, [])
     assert [one.state for one in Round.objects.order_by("number")] == ["COMPLETED", "ANNOUNCING", "PENDING"]
     detach()
 

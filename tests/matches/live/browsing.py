@@ -54,7 +54,7 @@ class Browser:
 
 
 def serving(**how: Any) -> URLRouter:
-    """The sockets of boards and matches, with these ``seats`` or ``times`` in place of those of the site."""
+    """The sockets of boards and matches, with these ``sockets`` or ``times`` in place of those of the site."""
     return URLRouter(
         [
             path("ws/leagues/<slug:league_id>/", LivePage("board", **how)),

@@ -63,13 +63,13 @@ async def layer() -> AsyncIterator[Layer]:
 
 @asynccontextmanager
 async def conductor(layer: Layer) -> AsyncIterator[asyncio.Queue[bool]]:
-    """A conductor of this process: how urgently it was woken."""
-    woken: asyncio.Queue[bool] = asyncio.Queue()
-    detach = nudge.attach(woken.put_nowait)
+    """A conductor of this process: the nudges that it receives, each as whether it is urgent."""
+    nudges: asyncio.Queue[bool] = asyncio.Queue()
+    detach = nudge.attach(nudges.put_nowait)
     hearing = asyncio.create_task(nudge.hear())
     await next_of(layer.joined)
     try:
-        yield woken
+        yield nudges
     finally:
         hearing.cancel()
         await asyncio.gather(hearing, return_exceptions=True)
@@ -95,26 +95,26 @@ async def next_of(queue: asyncio.Queue[Any]) -> Any:
 
 
 async def test_the_conductor_receives_a_nudge_of_another_process(layer: Layer) -> None:
-    async with conductor(layer) as woken:
+    async with conductor(layer) as nudges:
         for due, urgent in (([True], True), ([False], False), ([False, True], True)):
             await layer.group_send(notify.GROUP, {"type": "x", "leagues": {}, "due": due, "from": "another"})
-            assert await next_of(woken) is urgent
-        # What only changes how a page looks wakes nobody.
+            assert await next_of(nudges) is urgent
+        # What only changes how a page looks is no nudge.
         await layer.group_send(notify.GROUP, {"type": "x", "leagues": {"fall": []}, "due": [], "from": "another"})
         await layer.group_send(notify.GROUP, {"type": "x", "leagues": {}, "due": [True], "from": "another"})
-        assert await next_of(woken) is True
-        assert woken.empty()
+        assert await next_of(nudges) is True
+        assert nudges.empty()
 
 
 async def test_a_nudge_of_this_process_wakes_its_conductor_once(layer: Layer) -> None:
-    async with messages_on(layer) as messages, conductor(layer) as woken:
+    async with messages_on(layer) as messages, conductor(layer) as nudges:
         nudge.nudge(urgent=False)
         notify.push("fall", ["R1M1"])
-        assert await next_of(woken) is False
+        assert await next_of(nudges) is False
         message = await next_of(messages)
         # Both are in one message, as both were made before the loop could send.
         assert (message["leagues"], message["due"], message["from"]) == ({"fall": ["R1M1"]}, [False], notify.PROCESS_ID)
-        assert woken.empty()
+        assert nudges.empty()
 
 
 async def test_a_message_says_in_which_leagues_a_match_has_ended(layer: Layer) -> None:

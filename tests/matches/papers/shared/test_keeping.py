@@ -1,4 +1,4 @@
-"""When SHARED is written: woken by a nudge, never too often, and again after each failure."""
+"""When SHARED is written: after a nudge, never too often, and again after each failure."""
 
 from __future__ import annotations
 
