@@ -12,7 +12,7 @@ it must stop, however little time it has.
 
 What it cannot gain: certainty. A player that begins in the middle can always win Connect Four, but to know how takes a
 search to the end, which Python does not reach in a second. Where it sees no end it guesses, and may lose to a player
-that looks less far. In games of chance it is no better than a coin.
+that looks less far. In games of chance it is no better than random choices.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ is then right nearly always. It also notices a draw that favours one parity, but
 better: a search for many patterns finds some by chance.
 
 What it cannot gain: anything from a fair draw, where what came next says nothing about what comes next now. It finds
-"patterns" there all the same, because every row of coin tosses has some: with them it is right as often as a coin
-(docs/strategies.md has the figures). The draws of this league are fair, and can be checked (ruling, section 12).
+"patterns" there all the same, because every row of random numbers has some, and is right in half of its matches with
+them (docs/strategies.md has the figures). The draws of this league are fair, and can be checked (ruling, section 12).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ What it can gain: everything there is. It never loses, and it wins as soon as th
 
 What it cannot gain: a win against another player without mistakes. Tic-Tac-Toe is a draw then, always. And the same
 idea does not work for Connect Four, which has more than four million million positions (see connect_four.py). In games
-of chance it is no better than a coin.
+of chance it is no better than random choices.
 """
 
 from __future__ import annotations

@@ -34,17 +34,17 @@ def about_bars(luck: Luck, after_round: int) -> str:
         "The bars: from which place to which everyone would be if rounds 1 to %(round)d were played again, "
         "in nine of ten leagues."
     ) % {"round": after_round}
-    if luck.chance or all(player.coin for player in luck.players.values()):
+    if luck.is_game_of_chance or all(player.could_be_chance for player in luck.players.values()):
         return sentence
     hollow = _("A hollow bar: its results could be those of an average player, so its place could be chance.")
     return f"{sentence} {hollow}"
 
 
-def about_coins(luck: Luck) -> str:
-    """Whether a whole table could be luck; empty if not."""
-    if luck.chance:
+def about_table(luck: Luck) -> str:
+    """That a whole table could be chance; empty if it could not."""
+    if luck.is_game_of_chance:
         return _("In this game nobody can be better than another: every place could be chance.")
-    if luck.coin:
+    if luck.table_could_be_chance:
         return _("Chance alone could have made this table: nobody is shown to be better than another.")
     return ""
 
@@ -62,7 +62,7 @@ def about_player(player: PlayerLuck, luck: Luck, after_round: int) -> str:
             "If rounds 1 to %(round)d were played again, its place would be between %(low)d and %(high)d of %(of)d "
             "in nine of ten leagues."
         )
-    return f"{sentence % facts} {_worth(player) if luck.chance else _strength(player)}"
+    return f"{sentence % facts} {_worth(player) if luck.is_game_of_chance else _strength(player)}"
 
 
 def _worth(player: PlayerLuck) -> str:
@@ -80,7 +80,7 @@ def _worth(player: PlayerLuck) -> str:
 
 
 def _strength(player: PlayerLuck) -> str:
-    if player.coin or player.better is None:
+    if player.could_be_chance or player.better is None:
         return _("Its results could be those of an average player: its place could be chance.")
     if player.better > 0.5:
         return _("That it is better than the average player is hardly luck.")
@@ -92,7 +92,7 @@ def about_champion(player_id: str, player: PlayerLuck, luck: Luck) -> str:
     if player.best is None:
         return ""
     facts = {"player": player_id, "best": share(player.best), "again": share(player.first)}
-    if luck.chance:
+    if luck.is_game_of_chance:
         return (
             _(
                 "In this game nobody can be better than another: "

@@ -64,7 +64,7 @@ class Figures:
     inside: int = 0
     intervals: int = 0
     widths: list[int] = field(default_factory=list)
-    coins: int = 0
+    tables_could_be_chance: int = 0
     leagues: int = 0
     champion_best_said: float = 0.0
     champion_best_true: int = 0
@@ -221,7 +221,7 @@ def run(scenario: Scenario, leagues: int, seed: int, **how: int) -> Figures:
 
 def _compare(found: Figures, luck: Luck, places: dict[str, int]) -> None:
     found.leagues += 1
-    found.coins += luck.coin
+    found.tables_could_be_chance += luck.table_could_be_chance
     for player_id, one in luck.players.items():
         found.intervals += 1
         found.inside += one.low <= places[player_id] <= one.high
@@ -245,7 +245,8 @@ def main() -> None:
         best = f"{said:.0%}, {true:.0%}" if said else ""
         print(
             f"| {scenario.name} | {scenario.players} | {found.covered:.1%} | {statistics.fmean(found.widths):.1f} "
-            f"| {found.coins / found.leagues:.0%} | {best} | {statistics.median(found.cpu_s):.2f} s |",
+            f"| {found.tables_could_be_chance / found.leagues:.0%} | {best} "
+            f"| {statistics.median(found.cpu_s):.2f} s |",
             flush=True,
         )
     print(f"| all | | {inside / intervals:.1%} | | | | |")

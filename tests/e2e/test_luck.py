@@ -59,8 +59,9 @@ class AnyPlace:
 
     def known(self, view: View) -> Known:
         n = len(view.names)
-        anyone = PlayerLuck(place=1, points=0, low=1, high=n, first=0.1, best=0.1, better=0.5, coin=True)
-        return Known(Luck(dict.fromkeys(view.names, anyone), 9, 0, 100, chance=False, coin=True), 1, fresh=True)
+        anyone = PlayerLuck(place=1, points=0, low=1, high=n, first=0.1, best=0.1, better=0.5, could_be_chance=True)
+        players = dict.fromkeys(view.names, anyone)
+        return Known(Luck(players, 9, 0, 100, is_game_of_chance=False, table_could_be_chance=True), 1, fresh=True)
 
 
 @pytest.mark.django_db

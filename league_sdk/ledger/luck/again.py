@@ -27,7 +27,8 @@ MIN_PLAYERS, MIN_MATCHES_EACH = 3, 2
 MAX_REPLAYS, MIN_REPLAYS, MAX_PLAYED_AGAIN = 1000, 100, 4_000_000
 """A league is played again at most and at least so many times, and in between as often as keeps all its replays
 together below MAX_PLAYED_AGAIN matches."""
-COIN_REPLAYS = 1000
+MAX_CHANCE_TABLES = 1000
+"""At most so many tables are made by chance alone, to see whether such a table would have wins as uneven."""
 LOWER, UPPER = 0.05, 0.95
 """The quantiles between which nine of ten replays are. A player whose chance to be better than average is between them
 could be an average player."""
@@ -82,14 +83,14 @@ def play_again(question: Question, *, max_replays: int = MAX_REPLAYS) -> Luck | 
     replays = max(MIN_REPLAYS, min(max_replays, MAX_PLAYED_AGAIN // len(replayable)))
     strengths = estimate(len(index), skill_matches) if skill_matches else None
     replayed = _replay(question, _fixed_keys(question, index), chance_matches, (skill_matches, strengths), replays, rng)
-    chance = not skill_matches
-    coin = chance or not _are_apart(len(index), skill_matches, rng)
+    is_game_of_chance = not skill_matches
+    table_could_be_chance = is_game_of_chance or not _is_more_than_chance(len(index), skill_matches, rng)
     active = {number for result, _ in replayable for number in (index[result.player_a], index[result.player_b])}
-    expected = _expected(question, played) if chance else {}
+    expected = _expected(question, played) if is_game_of_chance else {}
     players = {}
     for player_id, number in index.items():
         places = sorted(replayed.places[number])
-        better = None if chance else replayed.better[number] / replays
+        better = None if is_game_of_chance else replayed.better[number] / replays
         mean, spread = expected.get(player_id, (None, None))
         players[player_id] = PlayerLuck(
             place=rows[player_id].tied_rank,
@@ -97,17 +98,24 @@ def play_again(question: Question, *, max_replays: int = MAX_REPLAYS) -> Luck | 
             low=places[int(LOWER * replays)],
             high=places[min(replays - 1, int(UPPER * replays))],
             first=places.count(1) / replays,
-            best=_best(replayed, number, active, replays, chance=chance) if number in active else None,
+            best=_best(replayed, number, active, replays, equal=is_game_of_chance) if number in active else None,
             better=better,
-            coin=better is None or LOWER <= better <= UPPER,
+            could_be_chance=better is None or LOWER <= better <= UPPER,
             expected=mean,
             spread=spread,
         )
-    return Luck(players, len(replayable), len(played) - len(replayable), replays, chance, coin)
+    return Luck(
+        players,
+        matches=len(replayable),
+        kept=len(played) - len(replayable),
+        replays=replays,
+        is_game_of_chance=is_game_of_chance,
+        table_could_be_chance=table_could_be_chance,
+    )
 
 
-def _best(replayed: _Replayed, number: int, active: set[int], replays: int, *, chance: bool) -> float:
-    return 1 / len(active) if chance else replayed.best[number] / replays
+def _best(replayed: _Replayed, number: int, active: set[int], replays: int, *, equal: bool) -> float:
+    return 1 / len(active) if equal else replayed.best[number] / replays
 
 
 def _played_match(result: Result, index: dict[str, int]) -> PlayedMatch:
@@ -233,8 +241,8 @@ def _note_places(replayed: _Replayed, keys: list[int]) -> None:
         places.append(place_of[key])
 
 
-def _are_apart(players: int, matches: list[PlayedMatch], rng: random.Random) -> bool:
-    """Whether the players' wins differ more than in 95 of 100 leagues in which coins decide who wins.
+def _is_more_than_chance(players: int, matches: list[PlayedMatch], rng: random.Random) -> bool:
+    """Whether the players' wins differ more than in 95 of 100 leagues in which chance alone decides who wins.
 
     Draws stay draws. An advantage of PLAYER_A is left out, as each player is PLAYER_A in about half of its matches.
     """
@@ -251,7 +259,7 @@ def _are_apart(players: int, matches: list[PlayedMatch], rng: random.Random) -> 
         return sum(balance[number] ** 2 / matches_played for number, matches_played in matches_of.items())
 
     seen = unevenness([match.sign for match in decisive])
-    replays = max(MIN_REPLAYS, min(COIN_REPLAYS, MAX_PLAYED_AGAIN // len(decisive)))
+    replays = max(MIN_REPLAYS, min(MAX_CHANCE_TABLES, MAX_PLAYED_AGAIN // len(decisive)))
     as_uneven = sum(unevenness(rng.choices((1, -1), k=len(decisive))) >= seen - 1e-9 for _ in range(replays))
     return (as_uneven + 1) / (replays + 1) < 1 - UPPER
 

@@ -64,7 +64,7 @@ class PlayerLuck:
         first: the share of all leagues that are played again in which it would be first, alone or with others.
         best: how likely it is the strongest of all; None if it has played no match to its end.
         better: how likely it is stronger than the average; None in a game of chance, in which all are equal.
-        coin: whether its results could be those of a player like all others.
+        could_be_chance: whether its results could be those of an average player, so its place could be chance.
         expected: in a game of chance, the points that it would have on average, with its corrections; else None.
         spread: the standard deviation of these points; else None.
     """
@@ -76,7 +76,7 @@ class PlayerLuck:
     first: float
     best: float | None
     better: float | None
-    coin: bool
+    could_be_chance: bool
     expected: float | None = None
     spread: float | None = None
 
@@ -90,16 +90,17 @@ class Luck:
         matches: how many results were played again.
         kept: how many results stayed as they are, as they were decided without play.
         replays: how often these matches were played again.
-        chance: whether the game is one of chance, in which nobody can be better than the others.
-        coin: whether chance alone could have made this table: no player is shown to be better than another.
+        is_game_of_chance: whether the game is one of chance, in which nobody can be better than the others.
+        table_could_be_chance: whether chance alone could have made this table, so no player is shown to be better than
+            another.
     """
 
     players: Mapping[str, PlayerLuck]
     matches: int
     kept: int
     replays: int
-    chance: bool
-    coin: bool
+    is_game_of_chance: bool
+    table_could_be_chance: bool
 
     def to_json(self) -> str:
         """The answer as text."""

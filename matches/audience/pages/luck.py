@@ -19,7 +19,7 @@ class Bar(NamedTuple):
         width: how long it is.
         mark: the middle of the player's place.
         players: how long the line is.
-        coin: whether its place could be chance.
+        could_be_chance: whether its place could be chance.
         places: the bar in words.
         expected: in a game of chance, the points that its matches were worth on average; else empty.
         luck: the difference between its points and these, with a sign; else empty.
@@ -29,7 +29,7 @@ class Bar(NamedTuple):
     width: int
     mark: str
     players: int
-    coin: bool
+    could_be_chance: bool
     places: str
     expected: str
     luck: str
@@ -41,17 +41,17 @@ class TableLuck:
 
     Attributes:
         bars: by player id, without the players whose final place is already unveiled.
-        chance: whether it is a game of chance.
+        is_game_of_chance: whether nobody can be better than another.
         bars_mean: what the bars mean.
-        coins: a sentence that says that the whole table could be luck; empty if it could not.
+        about_table: a sentence that says that the whole table could be chance; empty if it could not.
         champion: how likely the champion is the best, and would be first again; in a game of chance only the latter.
             Empty before the end, and if there are several champions.
     """
 
     bars: dict[str, Bar]
-    chance: bool
+    is_game_of_chance: bool
     bars_mean: str
-    coins: str
+    about_table: str
     champion: str
 
 
@@ -64,9 +64,9 @@ def of_table(view: View) -> TableLuck | None:
     bars = {player_id: _bar(known, player_id) for player_id in known.luck.players if player_id not in view.unveiled}
     return TableLuck(
         bars,
-        known.luck.chance,
+        known.luck.is_game_of_chance,
         words.about_bars(known.luck, known.after_round),
-        words.about_coins(known.luck),
+        words.about_table(known.luck),
         _champion(view, known),
     )
 
@@ -88,7 +88,7 @@ def _bar(known: Known, player_id: str) -> Bar:
         width=player.high - player.low + 1,
         mark=f"{player.place - 0.5:g}",
         players=len(known.luck.players),
-        coin=player.coin,
+        could_be_chance=player.could_be_chance,
         places=words.places(player),
         expected=words.expected(player),
         luck=difference.replace("-", "\N{MINUS SIGN}"),

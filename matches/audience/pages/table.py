@@ -107,7 +107,7 @@ _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
 def columns(lucky: TableLuck | None, history: RankHistory, planned: int) -> Columns:
     """The columns of the table of a league with ``planned`` rounds."""
-    return Columns(lucky is not None, lucky is not None and lucky.chance, _spark_box(history, planned))
+    return Columns(lucky is not None, lucky is not None and lucky.is_game_of_chance, _spark_box(history, planned))
 
 
 def rows(

@@ -64,7 +64,7 @@ def test_figures_are_computed_after_a_round_and_only_of_finished_rounds() -> Non
     assert work.run_waiting() == 1
     known = keeper.known(sight.everything(place.league))
     assert known is not None
-    assert (known.after_round, known.fresh, known.luck.matches, known.luck.chance) == (2, True, 4, True)
+    assert (known.after_round, known.fresh, known.luck.matches, known.luck.is_game_of_chance) == (2, True, 4, True)
     assert set(known.luck.players) == {"P01", "P02", "P03", "P04"}
     assert known.of("P99") is None
     make.playing_on(place)
@@ -193,7 +193,7 @@ def test_a_game_that_fails_is_taken_for_one_of_skill(
     keeper.known(sight.everything(place.league))
     work.run_waiting()
     known = keeper.known(sight.everything(place.league))
-    assert known is not None and not known.luck.chance
+    assert known is not None and not known.luck.is_game_of_chance
     assert "cannot say the chances" in caplog.text
 
 

@@ -18,8 +18,8 @@ from tests.places import ROOT
 from tests.sizes import examples
 
 PLAYERS = ("P01", "P02", "P03", "P04")
-SURE_DRAW: Chances = (0.0, 1.0, 0.0)
-COIN: Chances = (0.5, 0.0, 0.5)
+CERTAIN_DRAW: Chances = (0.0, 1.0, 0.0)
+EVEN_CHANCES: Chances = (0.5, 0.0, 0.5)
 
 
 def won(winner: str, loser: str) -> Result:
@@ -62,13 +62,13 @@ def test_too_few_matches_say_nothing() -> None:
     ]  # fmt: skip
 
 
-def test_a_ladder_of_four_could_be_coins_and_the_same_ladder_ten_times_could_not() -> None:
+def test_a_ladder_of_four_could_be_chance_and_the_same_ladder_ten_times_could_not() -> None:
     once = answer(question_of())
-    assert (once.coin, once.chance, once.matches, once.kept) == (True, False, 6, 0)
+    assert (once.table_could_be_chance, once.is_game_of_chance, once.matches, once.kept) == (True, False, 6, 0)
     ten_times = answer(question_of(LADDER * 10))
     # The two in the middle are not shown to be better or worse than the average.
-    assert not ten_times.coin
-    assert [(one.place, one.low, one.high, one.coin) for one in ten_times.players.values()] == [
+    assert not ten_times.table_could_be_chance
+    assert [(one.place, one.low, one.high, one.could_be_chance) for one in ten_times.players.values()] == [
         (1, 1, 1, False), (2, 2, 2, True), (3, 3, 3, True), (4, 4, 4, False),
     ]  # fmt: skip
     assert ten_times.players["P01"].best == pytest.approx(1.0, abs=0.05)
@@ -76,15 +76,15 @@ def test_a_ladder_of_four_could_be_coins_and_the_same_ladder_ten_times_could_not
 
 
 def test_a_game_of_chance_says_what_its_matches_are_worth() -> None:
-    chances = (COIN, COIN, SURE_DRAW, COIN, SURE_DRAW, SURE_DRAW)
+    chances = (EVEN_CHANCES, EVEN_CHANCES, CERTAIN_DRAW, EVEN_CHANCES, CERTAIN_DRAW, CERTAIN_DRAW)
     luck = answer(question_of(chances=chances))
-    assert (luck.chance, luck.coin) == (True, True)
-    # P01: two coins of 3 points and a sure draw.
+    assert (luck.is_game_of_chance, luck.table_could_be_chance) == (True, True)
+    # P01: two even chances of 3 points and a certain draw.
     first = luck.players["P01"]
     assert (first.expected, first.spread) == (4.0, pytest.approx((2 * 2.25) ** 0.5))
     assert {one.best for one in luck.players.values()} == {0.25}
     assert {one.better for one in luck.players.values()} == {None}
-    assert all(one.coin for one in luck.players.values())
+    assert all(one.could_be_chance for one in luck.players.values())
 
 
 def test_what_was_decided_without_play_stays_and_says_nothing_of_strength() -> None:
@@ -93,7 +93,7 @@ def test_what_was_decided_without_play_stays_and_says_nothing_of_strength() -> N
     assert (luck.matches, luck.kept) == (7, 15)
     # Five technical wins put each other player out of its reach. Only three of its matches were played to their end.
     assert (luck.players["P04"].low, luck.players["P04"].high) == (4, 4)
-    assert luck.players["P04"].coin
+    assert luck.players["P04"].could_be_chance
     assert luck.players["P04"].best is not None
 
 
@@ -134,7 +134,7 @@ def test_places_are_those_of_the_table(
             continue
         status = {"D": "DRAW", "T": "TECHNICAL_LOSS"}.get(letter, "WIN")
         played.append(Result(1, a, b, status, None if letter == "D" else b if letter == "B" else a))
-        sure.append({"A": (1.0, 0.0, 0.0), "B": (0.0, 0.0, 1.0), "D": SURE_DRAW, "T": None}[letter])
+        sure.append({"A": (1.0, 0.0, 0.0), "B": (0.0, 0.0, 1.0), "D": CERTAIN_DRAW, "T": None}[letter])
     question = Question(PLAYERS, tuple(played), Scoring(*scoring), tuple(sure), points, out)
     rows = table(dict.fromkeys(PLAYERS, ""), played, question.scoring, points=points, out=out)
     luck = play_again(question)

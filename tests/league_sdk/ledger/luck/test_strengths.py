@@ -41,7 +41,7 @@ def test_known_strengths_are_found_again() -> None:
     assert fmean(one.nu for one in drawn) == pytest.approx(0.7, abs=0.15)
 
 
-def test_results_of_coins_leave_hardly_any_difference() -> None:
+def test_results_of_equal_players_leave_hardly_any_difference() -> None:
     rng = random.Random(5)
     equal = estimate(20, matches_of(20, [0.0] * 20, 1.0, 0.0, rng)).draw(rng)
     apart = estimate(20, matches_of(20, [rng.gauss(0, 1.5) for _ in range(20)], 1.0, 0.0, rng)).draw(rng)
