@@ -20,8 +20,8 @@ MAX_EMAIL_CHARS = 254
 MAX_PERSONAL_CODE_CHARS = 32
 MAX_LINE_AGE = timedelta(seconds=60)
 """A line that was not renewed for this long belonged to a process that was killed."""
-MAX_LOOK_CHARS = 200
-"""A look may be longer than its name, as "m" is replaced by "rn"; the rest is cut off."""
+MAX_SKELETON_CHARS = 200
+"""A skeleton may be longer than its name, as "m" is replaced by "rn"; the rest is cut off."""
 
 
 class Kind(models.TextChoices):
@@ -247,10 +247,10 @@ class Agent(QuickLoad, models.Model):
 
 
 class NameLook(models.Model):
-    """One of the looks of an agent's names (``names.looks``; one to four), indexed."""
+    """One of the skeletons of an agent's names (``names.skeletons``; one to four), indexed, in the field ``look``."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="looks")
-    look = models.CharField(max_length=MAX_LOOK_CHARS, db_index=True)
+    look = models.CharField(max_length=MAX_SKELETON_CHARS, db_index=True)
 
     def __str__(self) -> str:
         return self.look

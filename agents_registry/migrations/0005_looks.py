@@ -5,18 +5,18 @@ from itertools import islice
 
 from django.db import migrations, models
 
-from agents_registry.names.looks import looks
+from agents_registry.names.skeletons import skeletons
 
 
 def look_at_names(apps, schema_editor):
-    """Store the looks of the names of every agent, as ``agents_registry.names.looks`` computes them now."""
+    """Store the skeletons of the names of every agent, as ``agents_registry.names.skeletons`` computes them now."""
     alias = schema_editor.connection.alias
     rows = apps.get_model("agents_registry", "Agent").objects.using(alias).values_list("pk", "name", "display_name")
     NameLook = apps.get_model("agents_registry", "NameLook")
     found = (
-        NameLook(agent_id=pk, look=look)
+        NameLook(agent_id=pk, look=skeleton)
         for pk, name, shown in rows.order_by("pk").iterator()
-        for look in sorted(looks(name) | looks(shown))
+        for skeleton in sorted(skeletons(name) | skeletons(shown))
     )
     while some := list(islice(found, 500)):
         NameLook.objects.using(alias).bulk_create(some)

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents_registry.models import Agent, AgentToken, Kind, NameLook, NameRefused
-from agents_registry.names.looks import looks, looks_of
+from agents_registry.names.skeletons import skeletons, skeletons_of
 from agents_registry.requests.reading import Request
 from league_sdk.protocol import tokens
 
@@ -40,7 +40,7 @@ def resembled(*, request: Request, league_id: str | None, has_secret: bool) -> A
     if league_id is None and request.kind == Kind.PLAYER:
         return None
     peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
-    first = peers.filter(looks__look__in=looks(request.name)).exclude(name=request.name).order_by("pk").first()
+    first = peers.filter(looks__look__in=skeletons(request.name)).exclude(name=request.name).order_by("pk").first()
     if first is None or peers.filter(name=request.name).exists():
         return None
     refusals = _refusals_of(request, league_id)
@@ -62,10 +62,10 @@ class NamesPresent:
 
     def __init__(self, league_id: str) -> None:
         self._league_id = league_id
-        self._by_look: dict[str, dict[str, Agent]] = {}
+        self._by_skeleton: dict[str, dict[str, Agent]] = {}
         rows = NameLook.objects.filter(agent__league_id=league_id, agent__kind=Kind.PLAYER).select_related("agent")
         for row in rows.order_by("agent_id", "pk"):
-            self._by_look.setdefault(row.look, {}).setdefault(row.agent.name, row.agent)
+            self._by_skeleton.setdefault(row.look, {}).setdefault(row.agent.name, row.agent)
         let_in = NameRefused.objects.filter(league_id=league_id, kind=Kind.PLAYER, let_in=True)
         self._let_in = set(let_in.values_list("name", "endpoint_key"))
 
@@ -73,29 +73,33 @@ class NamesPresent:
         """The player whose name a player of the lobby looks like, if that keeps it out; else None."""
         if (agent.name, agent.endpoint_key) in self._let_in:
             return None
-        same_look = [self._by_look.get(look, {}) for look in looks_of(agent.name)]
-        if any(agent.name in by_name for by_name in same_look):
+        alike = [self._by_skeleton.get(skeleton, {}) for skeleton in skeletons_of(agent.name)]
+        if any(agent.name in by_name for by_name in alike):
             return None
-        return next((other for by_name in same_look for other in by_name.values()), None)
+        return next((other for by_name in alike for other in by_name.values()), None)
 
     def add(self, agent: Agent) -> None:
         """Add a player that was moved into the league, and delete its refusal."""
-        for look in looks_of(agent.name, agent.display_name):
-            self._by_look.setdefault(look, {}).setdefault(agent.name, agent)
+        for skeleton in skeletons_of(agent.name, agent.display_name):
+            self._by_skeleton.setdefault(skeleton, {}).setdefault(agent.name, agent)
         if (agent.name, agent.endpoint_key) in self._let_in:
             _refusals_of(agent, self._league_id).delete()
 
 
 def remember(agents: Iterable[Agent], *, new: bool = False) -> None:
-    """Store the looks of the names of these agents (saved rows), for comparing later names with them.
+    """Store the skeletons of the names of these agents (saved rows), for comparing later names with them.
 
     Args:
-        new: the agents have no rows of looks yet.
+        new: the agents have no rows of skeletons yet.
     """
     agents = list(agents)
     if not new:
         NameLook.objects.filter(agent__in=agents).delete()
-    rows = (NameLook(agent=agent, look=look) for agent in agents for look in looks_of(agent.name, agent.display_name))
+    rows = (
+        NameLook(agent=agent, look=skeleton)
+        for agent in agents
+        for skeleton in skeletons_of(agent.name, agent.display_name)
+    )
     NameLook.objects.bulk_create(rows, batch_size=500)
 
 

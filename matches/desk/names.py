@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind, NameRefused, RosterEntry
 from agents_registry.names import lookalikes
-from agents_registry.names.looks import alike
+from agents_registry.names.skeletons import alike
 from league_sdk.protocol.states import LeagueState
 from matches.desk.acting import NAME, Button, Problem, button
 from matches.desk.actions import ACTIONS

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, NameRefused
 from agents_registry.names import lookalikes
-from agents_registry.names.looks import looks
+from agents_registry.names.skeletons import skeletons
 from matches.league import opening
 from matches.league.effects import changed
 from matches.league.errors import NotFound
@@ -72,6 +72,7 @@ def put_aside(*, league_id: str, number: int) -> None:
 
 def leagues_like(league_id: str, display_name: str) -> list[str]:
     """READ: other leagues whose name or id looks like the name or id of this one."""
-    own_looks = looks(display_name) | looks(league_id)
+    own = skeletons(display_name) | skeletons(league_id)
     others = League.objects.exclude(pk=league_id).order_by("pk").values_list("pk", "display_name")
-    return [f"{name} ({pk})" if name != pk else pk for pk, name in others if (looks(pk) | looks(name)) & own_looks]
+    alike = [(pk, name) for pk, name in others if (skeletons(pk) | skeletons(name)) & own]
+    return [f"{name} ({pk})" if name != pk else pk for pk, name in alike]

@@ -1,4 +1,4 @@
-"""Looks of names: names that people confuse have a look in common, and other names have not."""
+"""Skeletons of names: names that look alike have a skeleton in common, and other names have not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents_registry.names import looks as module
-from agents_registry.names.looks import MAX_LOOK_CHARS, MAX_SIMILAR, alike, looks
+from agents_registry.names import skeletons as module
+from agents_registry.names.skeletons import MAX_SIMILAR, MAX_SKELETON_CHARS, alike, skeletons
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ from agents_registry.names.looks import MAX_LOOK_CHARS, MAX_SIMILAR, alike, look
         ("", "\u200b"),
     ],
 )
-def test_names_that_look_alike_share_a_look(name: str, other: str) -> None:
-    assert looks(name) & looks(other)
+def test_names_that_look_alike_share_a_skeleton(name: str, other: str) -> None:
+    assert skeletons(name) & skeletons(other)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_names_that_look_alike_share_a_look(name: str, other: str) -> None:
         ("\U0001f98a", "\U0001f43a"),
     ],
 )
-def test_different_names_share_no_look(name: str, other: str) -> None:
-    assert not looks(name) & looks(other)
+def test_different_names_share_no_skeleton(name: str, other: str) -> None:
+    assert not skeletons(name) & skeletons(other)
 
 
 def test_a_class_of_ordinary_names_has_no_similar_names() -> None:
@@ -104,19 +104,19 @@ def test_each_letter_of_unicodes_list_leads_to_one_prototype() -> None:
 
 
 @given(st.text(max_size=64))
-def test_any_text_has_a_look_and_spaces_around_it_do_not_count(name: str) -> None:
-    assert all(0 < len(one) <= MAX_LOOK_CHARS for one in looks(name))
-    assert looks(f"  {name} ") == looks(name)
+def test_any_text_has_a_skeleton_and_spaces_around_it_do_not_count(name: str) -> None:
+    assert all(0 < len(one) <= MAX_SKELETON_CHARS for one in skeletons(name))
+    assert skeletons(f"  {name} ") == skeletons(name)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20))
-def test_invisible_characters_do_not_change_a_look(name: str) -> None:
+def test_invisible_characters_do_not_change_a_skeleton(name: str) -> None:
     for hidden in ("\u200b", "\u2060", "\u034f", "\ufe0f", "\U000e0020"):
-        assert looks(f"{hidden}{name}{hidden}") == looks(name)
+        assert skeletons(f"{hidden}{name}{hidden}") == skeletons(name)
 
 
-def test_a_look_that_is_too_long_is_cut() -> None:
-    assert {len(one) for one in looks("\ufdfa" * 64)} <= {MAX_LOOK_CHARS, MAX_LOOK_CHARS - 1}
+def test_a_skeleton_that_is_too_long_is_cut() -> None:
+    assert {len(one) for one in skeletons("\ufdfa" * 64)} <= {MAX_SKELETON_CHARS, MAX_SKELETON_CHARS - 1}
 
 
 def test_alike_finds_similar_names_and_ignores_equal_ones() -> None:
@@ -131,7 +131,7 @@ def test_alike_finds_similar_names_and_ignores_equal_ones() -> None:
 
 
 def test_alike_takes_time_in_proportion_to_the_number_of_names() -> None:
-    """Ten times as many names with one look take ten times the work, not a hundred times."""
+    """Ten times as many names with one skeleton take ten times the work, not a hundred times."""
 
     def work(count: int) -> int:
         calls = 0
@@ -150,7 +150,7 @@ def test_alike_takes_time_in_proportion_to_the_number_of_names() -> None:
         return calls
 
     work(10)
-    looks.cache_clear()
+    skeletons.cache_clear()
     few = work(100)
-    looks.cache_clear()
+    skeletons.cache_clear()
     assert work(1000) < 15 * few

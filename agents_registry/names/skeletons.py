@@ -1,7 +1,8 @@
-"""Looks of names: people confuse two names that have a look in common (Unicode's UTS 39, section 4). No database.
+"""Skeletons of names: names look alike if they have a skeleton in common (Unicode's UTS 39, section 4). No database.
 
 The package ``confusable-homoglyphs`` has Unicode's list of confusable letters; only its data is used.
-Decision 16 says what looks are for and what they do not cover.
+Decision 16 says what skeletons are for, how they differ from Unicode's, and what they do not cover. The model
+``NameLook`` stores them as ``look``.
 """
 
 from __future__ import annotations
@@ -16,49 +17,49 @@ from importlib.resources import files
 from itertools import islice
 from typing import TypeVar
 
-from agents_registry.models import MAX_LOOK_CHARS
+from agents_registry.models import MAX_SKELETON_CHARS
 
 T = TypeVar("T")
 
 MAX_SIMILAR = 5
 """How many similar names are listed for one name."""
-EMPTY_LOOK = " "
-"""The look of a name with only invisible characters; no other name has it. (An empty look would mean "not known".)"""
+INVISIBLE_NAME_SKELETON = " "
+"""The skeleton of a name in which no character can be seen; no other name has it."""
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Unicode's Default_Ignorable_Code_Point: characters that are not shown."""
-_BLANK = re.compile("[\u2800\u3000]")
-"""Characters that are shown as a space; normalising turns all other spaces into one."""
-_MARK = "\u200e"
-"""The data puts this mark around letters that are written from right to left."""
+_BRAILLE_BLANK = "\u2800"
+"""Is shown as a space, but is none for ``str.split``."""
+_LEFT_TO_RIGHT_MARK = "\u200e"
+"""The data puts it around letters that are written from right to left."""
 _DOTTED_TWICE = re.compile("(?<=[ij])\u0307+")
 """A combining dot above a letter that has a dot."""
 _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
 
 @lru_cache(maxsize=20_000)
-def looks(name: str) -> frozenset[str]:
-    """The looks of a name: one or two texts, of at most ``MAX_LOOK_CHARS`` characters, for comparing only.
+def skeletons(name: str) -> frozenset[str]:
+    """The skeletons of a name: one or two texts, of at most ``MAX_SKELETON_CHARS`` characters, for comparing only.
 
-    Two names look alike if they have a look in common. Invisible characters, repeated marks and the number of spaces
-    do not matter. There is one look with the capitals ("AIice" looks like "Alice" because of its capital I) and one
-    without ("ALICE" looks like "Alice").
+    Two names look alike if they have a skeleton in common. Invisible characters, repeated combining marks and the
+    number of spaces do not matter. There is one skeleton with the capitals ("AIice" looks like "Alice" because of its
+    capital I) and one without ("ALICE" looks like "Alice").
     """
     text = _without_hidden(unicodedata.normalize("NFKC", name))
     return frozenset((_finished(_as_prototypes(text)), _finished(text)))
 
 
 def _without_hidden(text: str) -> str:
-    return _BLANK.sub(" ", _INVISIBLE.sub("", text))
+    return _INVISIBLE.sub("", text).replace(_BRAILLE_BLANK, " ")
 
 
 def _finished(text: str) -> str:
     small = _as_prototypes(_without_hidden(text.casefold())).casefold()
     small = _DOTTED_TWICE.sub("", _REPEATED.sub(_each_mark_once, small)).replace("vv", "w")
-    return " ".join(small.split())[:MAX_LOOK_CHARS].strip() or EMPTY_LOOK
+    return " ".join(small.split())[:MAX_SKELETON_CHARS].strip() or INVISIBLE_NAME_SKELETON
 
 
 def alike(items: Iterable[T], names: Callable[[T], Sequence[str]]) -> list[tuple[T, list[T]]]:
@@ -68,27 +69,27 @@ def alike(items: Iterable[T], names: Callable[[T], Sequence[str]]) -> list[tuple
         names: the names of an item: its name, then its other displayed names. Items of the same name are copies
             (ruling, section 8) and do not count as similar.
     """
-    named = [(item, names(item)[0], looks_of(*names(item))) for item in items]
-    by_look: dict[str, dict[str, T]] = defaultdict(dict)
-    for item, name, item_looks in named:
-        for look in item_looks:
-            by_look[look].setdefault(name, item)
+    named = [(item, names(item)[0], skeletons_of(*names(item))) for item in items]
+    by_skeleton: dict[str, dict[str, T]] = defaultdict(dict)
+    for item, name, item_skeletons in named:
+        for skeleton in item_skeletons:
+            by_skeleton[skeleton].setdefault(name, item)
     pairs = []
-    for item, name, item_looks in named:
+    for item, name, item_skeletons in named:
         others: dict[str, T] = {}
-        for look in item_looks:
+        for skeleton in item_skeletons:
             # One more than are listed: the item's own name may be among them.
-            for other in islice(by_look[look], MAX_SIMILAR + 1):
+            for other in islice(by_skeleton[skeleton], MAX_SIMILAR + 1):
                 if other != name:
-                    others.setdefault(other, by_look[look][other])
+                    others.setdefault(other, by_skeleton[skeleton][other])
         if others:
             pairs.append((item, list(others.values())[:MAX_SIMILAR]))
     return pairs
 
 
-def looks_of(*names: str) -> list[str]:
-    """The looks of all these names, each once and in a fixed order."""
-    return sorted({look for name in names for look in looks(name)})
+def skeletons_of(*names: str) -> list[str]:
+    """The skeletons of all these names, each once and in a fixed order."""
+    return sorted({skeleton for name in names for skeleton in skeletons(name)})
 
 
 def _as_prototypes(text: str) -> str:
@@ -126,4 +127,4 @@ def _prototypes() -> dict[int, str]:
 
 
 def _plain(text: str) -> str:
-    return text.replace(_MARK, "") or text
+    return text.replace(_LEFT_TO_RIGHT_MARK, "") or text
