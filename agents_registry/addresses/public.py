@@ -31,17 +31,17 @@ def base_url(requested: str, public: str) -> str:
     return public.rstrip("/") if same or (is_local(requested) and not is_local(public)) else requested
 
 
-def address_to_show(request: HttpRequest) -> str:
+def site_address_for_page(request: HttpRequest) -> str:
     """Scheme, host and port of the site for a page: readers pass on what stands there."""
     return base_url(_requested(request), settings.LEAGUE_PUBLIC_URL)
 
 
-def address_to_answer(request: HttpRequest) -> str:
+def site_address_for_caller(request: HttpRequest) -> str:
     """Scheme, host and port of the site for the program that sends a request, which has just reached it there.
 
     Behind a proxy the request may name another address: some tunnels write ``localhost`` into ``Host``.
     """
-    return address_to_show(request) if sender_of(request).proxied else _requested(request)
+    return site_address_for_page(request) if sender_of(request).proxied else _requested(request)
 
 
 def _requested(request: HttpRequest) -> str:

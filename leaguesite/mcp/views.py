@@ -12,7 +12,7 @@ from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from agents_registry.addresses.callers import sender_of
-from agents_registry.addresses.public import address_to_answer
+from agents_registry.addresses.public import site_address_for_caller
 from league_sdk.mcp.versions import SESSION_HEADER, is_mcp
 from league_sdk.protocol.dispatch import Post
 from league_sdk.protocol.errors import LeagueError
@@ -43,7 +43,7 @@ def message(request: HttpRequest, league_id: str | None = None, *, register: boo
         code=request.GET.get("code", ""),
         register=register,
         authorization=request.headers.get("Authorization", ""),
-        site=address_to_answer(request),
+        site=site_address_for_caller(request),
     )
     post, body = Post(request.body, request.headers.get("Content-Type", ""), source.authorization), None
     # What cannot be read is refused in the words of the protocol that its headers show.

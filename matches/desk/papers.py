@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents_registry.addresses.public import address_to_show
+from agents_registry.addresses.public import site_address_for_page
 from agents_registry.models import Kind
 from league_sdk.ledger.documents import LEAGUE_FILE
 from matches.desk.access import LeagueAccess
@@ -167,7 +167,7 @@ def sheets(request: HttpRequest, league: League, player_id: str, *, by: Any) -> 
     if code and not sheets:
         return None
     audit.note(by=by, action="league.evidence", league_id=league.pk, target=code)
-    shown = {"league": league, "sheets": sheets, "one": code, "site": address_to_show(request)}
+    shown = {"league": league, "sheets": sheets, "one": code, "site": site_address_for_page(request)}
     return render(request, "admin/matches/league/evidence.html", shown)
 
 

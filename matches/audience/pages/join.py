@@ -99,7 +99,7 @@ def way_in(league: League, base: str) -> dict[str, Any]:
     """Everything on the page that depends on the site's address: links, requests to copy, the QR code.
 
     Args:
-        base: scheme and host, from :func:`agents_registry.addresses.public.address_to_show`.
+        base: scheme and host, from :func:`agents_registry.addresses.public.site_address_for_page`.
     """
     page = base + reverse("join", args=[league.pk])
     address = f"{base}/leagues/{league.pk}/mcp"

@@ -17,7 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from agents_registry.addresses.callers import sender_of
-from agents_registry.addresses.public import address_to_show
+from agents_registry.addresses.public import site_address_for_page
 from matches.audience import kit, pages
 from matches.audience.pages import PageKey, match, past
 from matches.audience.pages import join as way
@@ -95,7 +95,7 @@ def match_messages(request: HttpRequest, league_id: str, match_id: str) -> JsonR
 @require_safe
 def replay(request: HttpRequest, league_id: str) -> HttpResponse:
     """The board as it stood after event ``?at=``, and a slider."""
-    return page(request, "leagues/replay.html", _replay_key(request, league_id), site=address_to_show(request))
+    return page(request, "leagues/replay.html", _replay_key(request, league_id), site=site_address_for_page(request))
 
 
 @require_safe
@@ -143,7 +143,7 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
     more: dict[str, Any] = {"caller": sender_of(request), "arrived": way.arrived(league, sender_of(request).machine_ip)}
     if request.GET.get("part"):
         return render(request, "leagues/join_arrived.html", context | more)
-    more |= {"way": way.way_in(league, address_to_show(request))}
+    more |= {"way": way.way_in(league, site_address_for_page(request))}
     more |= {"rules": rules.rules(league.game_type), "limits": rules.limits(view.rules)}
     more["most"] = compatibility.site_most.rows()
     return render(request, "leagues/join.html", context | more)
@@ -163,7 +163,7 @@ def join_kit(request: HttpRequest, league_id: str, language: str = kit.DEFAULT_L
         raise Http404
     league = get_object_or_404(League, pk=league_id)
     set_up = kit.ForLeague(
-        address=f"{address_to_show(request)}/leagues/{league.pk}/mcp",
+        address=f"{site_address_for_page(request)}/leagues/{league.pk}/mcp",
         league_id=league.pk,
         name=league.display_name,
         game_type=league.game_type,

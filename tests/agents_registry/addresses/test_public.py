@@ -8,7 +8,7 @@ import pytest
 from django.test import RequestFactory
 
 from agents_registry.addresses.callers import Caller, note_sender
-from agents_registry.addresses.public import address_to_answer, address_to_show, base_url
+from agents_registry.addresses.public import base_url, site_address_for_caller, site_address_for_page
 
 PUBLIC = "http://192.0.2.7:8000"
 
@@ -35,5 +35,5 @@ def test_a_program_is_told_the_address_at_which_it_has_reached_the_site(settings
     settings.LEAGUE_PUBLIC_URL, settings.ALLOWED_HOSTS = "https://league.example.org", ["localhost"]
     request = RequestFactory(headers={"host": "localhost:8000"}).get("/")
     note_sender(request, Caller("192.0.2.9", proxied=proxied))
-    assert address_to_show(request) == "https://league.example.org"
-    assert address_to_answer(request) == ("https://league.example.org" if proxied else "http://localhost:8000")
+    assert site_address_for_page(request) == "https://league.example.org"
+    assert site_address_for_caller(request) == ("https://league.example.org" if proxied else "http://localhost:8000")
