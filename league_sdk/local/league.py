@@ -67,7 +67,7 @@ class LocalLeague:
         entrants: the players, at least two. Of every two, each is PLAYER_A as often as the other, or once more.
         game: what is played.
         settings: limits and points, by default those of a league.
-        rng: where the seeds of the draws come from.
+        rng: where the seeds come from that numbers are drawn from.
 
     Attributes:
         rows: the table, by player id.

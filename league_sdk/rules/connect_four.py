@@ -21,7 +21,7 @@ class ConnectFour(BoardGame):
     max_round_time_sec = 1290
     rows, columns, in_a_row = ROWS, COLUMNS, 4
     column_names = tuple(str(column) for column in range(COLUMNS))
-    drawing = "discs"
+    drawing = "discs"  # on the pages
 
     def legal_moves(self, board: Board) -> list[int]:
         return [column for column in range(COLUMNS) if board[0][column] == EMPTY]

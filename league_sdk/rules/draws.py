@@ -1,4 +1,4 @@
-"""The committed draw: the number follows from a seed fixed beforehand and both choices (ruling, section 12).
+"""The committed draw of a number: it follows from a seed fixed beforehand and both choices (ruling, section 12).
 
 The league manager makes a seed of 32 random bytes for a match and publishes its SHA-256, the commitment, before anyone
 chooses. The number then follows from the seed, the match and both choices, so anyone can check it once the seed is

@@ -51,8 +51,8 @@ class EvenOdd(Game):
     choice_field = "parity_choice"
     hidden = True
     max_round_time_sec = 60
-    draws = True
-    drawing = "envelopes"
+    draws = True  # a number
+    drawing = "envelopes"  # on the pages
 
     def new_state(self, players: tuple[str, str]) -> State:
         return init_game_state(players)
@@ -89,7 +89,7 @@ class EvenOdd(Game):
         return state | {"number": draw_number(rng)}
 
     def drawn_from(self, state: State) -> tuple[str, str]:
-        """Both choices as they enter the draw, PLAYER_A's first (ruling, section 12).
+        """The choices on which the drawn number depends, PLAYER_A's first (ruling, section 12).
 
         Raises:
             ValueError: a choice is missing.
@@ -100,7 +100,10 @@ class EvenOdd(Game):
         return str(first), str(second)
 
     def chances(self, details: Mapping[str, Any]) -> Chances | None:
-        """A sure draw if both said the same, else half of the time for each; unknown choices count as random ones."""
+        """Certain to end in a draw if both said the same, else half of the time for each.
+
+        Unknown choices count as random ones.
+        """
         choices = details.get("choices")
         known = list(choices.values()) if isinstance(choices, Mapping) else []
         if len(known) != 2 or not all(map(validate_choice, known)):

@@ -1,6 +1,6 @@
 """Even/Odd with numbers, the variant of 002: both pick 1 to 5 in secret, and a number from 1 to 10 is drawn.
 
-The parity of the sum of the three numbers decides who wins; no match is a draw (ruling, section 7).
+The parity of the sum of the three numbers decides who wins; no match ends in a draw (ruling, section 7).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class EvenOddNumbers(EvenOdd):
         return list(range(LOWEST, HIGHEST + 1)) if player in self.to_move(state) else []
 
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
-        """The parity of each player; after the draw also the choices, the number drawn and the sum."""
+        """The parity of each player; once the number is drawn also the choices, the number and the sum."""
         seen: dict[str, Any] = {"parities": dict(zip(state["players"], CHOICES, strict=True))}
         if state["number"] is None:
             return seen

@@ -15,7 +15,7 @@ from league_sdk.protocol.messages import MessageType
 
 State = dict[str, Any]
 Chances = tuple[float, float, float]
-"""The chances that PLAYER_A wins, that it is a draw, and that PLAYER_B wins; their sum is 1."""
+"""The chances that PLAYER_A wins, that nobody wins, and that PLAYER_B wins; their sum is 1."""
 
 
 class Random(Protocol):
@@ -29,7 +29,7 @@ class Outcome:
     """How a game ended.
 
     Attributes:
-        winner: a player id, or None for a draw.
+        winner: a player id, or None if the game ended in a draw.
         reason: one English sentence for ``game_result.reason``.
         details: fields of ``game_result`` and ``result.details``, such as ``drawn_number``.
     """
@@ -55,7 +55,7 @@ class Game(ABC):
         draws: whether a number is drawn from a seed that the league manager commits to (ruling, section 12).
         translations: its English sentences in other languages, by language: those of its refusals and outcomes, with
             places such as ``%(player)s`` for single words. Pages show them; agents are told the English.
-        drawing: how pages draw a match: the name of a folder ``games/NAME`` of templates, ours or beside the game's
+        drawing: how pages show a match: the name of a folder ``games/NAME`` of templates, ours or beside the game's
             module in ``templates`` (docs/games.md). Empty: as a board if the view has one,
             as envelopes if choices are hidden, else in words.
     """
@@ -90,7 +90,7 @@ class Game(ABC):
         """The facts that ``viewer`` may see, never a hidden choice; None is the public.
 
         It may be any JSON object. If it has ``board`` (rows of cells, each a mark of at most three characters or
-        ``""``), the site draws the board, and beside it these fields if they exist: ``marks`` (by player), ``moves``
+        ``""``), the site shows the board, and beside it these fields if they exist: ``marks`` (by player), ``moves``
         (in order, taking turns), ``last_move`` and ``winning_cells`` (``row`` and ``column`` from 0 at the top
         left), ``to_move`` (a player id) and ``column_names``.
         """
@@ -108,12 +108,12 @@ class Game(ABC):
         """Draw a number; called when no player must move and there is no outcome yet."""
 
     def drawn_from(self, state: State) -> tuple[str, str]:
-        """The two choices on which the draw depends, PLAYER_A's first (ruling, section 12).
+        """The two choices on which the drawn number depends, PLAYER_A's first (ruling, section 12).
 
         They are normalised texts; numbers are decimal.
 
         Raises:
-            ValueError: the game draws nothing, or a choice is missing.
+            ValueError: the game draws no number, or a choice is missing.
         """
         raise ValueError(f"nothing is drawn in {self.game_type}")
 

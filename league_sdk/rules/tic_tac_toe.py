@@ -21,7 +21,7 @@ class TicTacToe(BoardGame):
     # Nine moves of 30 s each, and 30 s for the invitation and GAME_OVER.
     max_round_time_sec = 300
     rows = columns = in_a_row = SIDE
-    drawing = "cells"
+    drawing = "cells"  # on the pages
 
     def legal_moves(self, board: Board) -> list[int]:
         return [cell for cell in range(CELLS) if board[cell // SIDE][cell % SIDE] == EMPTY]

@@ -46,7 +46,7 @@ class Points(TypedDict):
     """The points of a league."""
 
     win: Annotated[int, says("For a match won.")]
-    draw: Annotated[int, says("For a match drawn.")]
+    draw: Annotated[int, says("For a match that ended in a draw.")]
     loss: Annotated[int, says("For a match lost.")]
     technical_loss: Annotated[int, says("For a match lost without a valid answer.")]
 

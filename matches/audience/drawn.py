@@ -1,4 +1,4 @@
-"""Draws matches by the templates of their games: the tag ``{% draw %}``, and where a package's templates are found.
+"""Renders the drawings of matches by the templates of games: the tag ``{% draw %}``, and where a package's are found.
 
 A drawing that was rendered before is not rendered again: a move changes only one board of sixty.
 """
@@ -41,18 +41,18 @@ class GameTemplates(FilesystemLoader):
         return [Path(file).parent / "templates" for file in files if file]
 
     def get_template_sources(self, template_name: str) -> Iterator[Origin]:
-        """The places where a template may be; none if it does not draw a game."""
+        """The places where a template may be; none if it is not a template of a game."""
         return super().get_template_sources(template_name) if template_name.startswith(FOLDER) else iter(())
 
 
 @register.simple_tag
 def draw(drawing: Drawing | None, size: str) -> SafeString:
-    """Draw a match, ``small`` for walls and lists or ``large`` for its page; nothing without a drawing."""
-    return SafeString("") if drawing is None else _drawn(drawing, size, get_language() or "")
+    """Render a drawing, ``small`` for walls and lists or ``large`` for the page of a match; nothing without one."""
+    return SafeString("") if drawing is None else _rendered(drawing, size, get_language() or "")
 
 
 @lru_cache(maxsize=MAX_KEPT_DRAWINGS)
-def _drawn(drawing: Drawing, size: str, _language: str) -> SafeString:
+def _rendered(drawing: Drawing, size: str, _language: str) -> SafeString:
     for name in (f"{drawing.kind}/{size}", f"{drawing.kind}/small"):
         try:
             return SafeString(get_template(f"{FOLDER}{name}.html").render({"drawing": drawing, "grid": drawing.grid}))

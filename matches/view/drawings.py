@@ -1,7 +1,7 @@
 """What the drawing of a match shows: its board, or who has locked in, the number drawn and who was right. Pure.
 
 Before the end it shows public facts only, and of a game with hidden choices no facts of the referee at all. A view may
-come from a student's referee: what is malformed is not drawn, and sizes are bounded.
+come from a student's referee: what is malformed is not shown, and sizes are bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OURS = (*OF_BOARDS, ENVELOPES)
 """Drawings that need no more of the view than the fields of :class:`Drawing`."""
 MAX_VIEW_CHARS = 8192
 MAX_LETTERS = 150
-"""Marks of a board that are drawn as letters; more would be as much to send as all other drawings of a scene."""
+"""Marks of a board that are shown as letters; more would be as much to send as all other drawings of a scene."""
 MAX_NUMBERED_CELLS = 36
 MAX_FACTS, MAX_FACT_CHARS, MAX_CHOICE_CHARS = 6, 40, 8
 SHOWN_BESIDE = ("players", "to_move", "choices", "drawn_number", "number_parity")
@@ -32,7 +32,7 @@ PARITIES = ("even", "odd")
 
 
 class Seat(NamedTuple):
-    """A player of a drawn match.
+    """A player in a drawing.
 
     Attributes:
         choice: after the end, what it chose in secret; empty if it made no choice, or in a game in turns.
@@ -61,7 +61,7 @@ class Grid:
     """A board with the cells of each player, as column and row.
 
     Attributes:
-        a, b: cells of PLAYER_A and PLAYER_B, if X is the mark of the one and O of the other; they are drawn as shapes.
+        a, b: cells of PLAYER_A and PLAYER_B, if X is the mark of the one and O of the other; they are shown as shapes.
         letters: otherwise every marked cell with its mark and its seat (a, b or empty).
         last: the cell of the last move.
         moves: how many there were.
@@ -170,7 +170,7 @@ def drawing_of(
         view: the public facts that the referee told; after the end the details of the result.
         seats: who has joined, locked in and won.
         over: whether the match has a result.
-        commitment: the first characters of the commitment to the draw, as they are shown.
+        commitment: the first characters of the commitment to the drawn number, as they are shown.
         board: the board in the view, if it has been read already.
     """
     game = games().get(game_type)
@@ -185,10 +185,10 @@ def drawing_of(
         grid = None
     kind = _kind(game, grid)
     text = "{}" if kind in OURS else _as_text(facts)
-    drawn = Drawing(kind, *seats, over=over, commitment=commitment, text=text)
+    drawing = Drawing(kind, *seats, over=over, commitment=commitment, text=text)
     if board is not None and grid is not None:
-        return replace(drawn, grid=grid, to_move="" if over else board.to_move or "")
-    return _opened(drawn, facts) if over else drawn
+        return replace(drawing, grid=grid, to_move="" if over else board.to_move or "")
+    return _opened(drawing, facts) if over else drawing
 
 
 def _kind(game: Game | None, grid: Grid | None) -> str:
@@ -231,14 +231,14 @@ def _in_words(value: object) -> str:
 # Secret choices and a number ----------------------------------------------------------------------
 
 
-def _opened(drawn: Drawing, details: Mapping[str, Any]) -> Drawing:
+def _opened(drawing: Drawing, details: Mapping[str, Any]) -> Drawing:
     """The drawing of a finished match without a board: what each player chose, the number, who was right."""
     parity = details.get("sum_parity", details.get("number_parity"))
     parity = parity if parity in PARITIES else ""
     return replace(
-        drawn,
-        a=_opened_seat(drawn.a, details, parity),
-        b=_opened_seat(drawn.b, details, parity),
+        drawing,
+        a=_opened_seat(drawing.a, details, parity),
+        b=_opened_seat(drawing.b, details, parity),
         number=_short(details.get("drawn_number")),
         parity=parity,
         total=_short(details.get("sum")),
@@ -262,7 +262,7 @@ def _short(value: object) -> str:
 
 
 def grid_of(board: Board) -> Grid:
-    """A board as it is drawn: shapes if X is the mark of PLAYER_A and O of PLAYER_B, else letters."""
+    """A board as it is shown: shapes if X is the mark of PLAYER_A and O of PLAYER_B, else letters."""
     cells = [(x, y, cell) for y, row in enumerate(board.rows) for x, cell in enumerate(row)]
     marked = [(x, y, cell) for x, y, cell in cells if cell.mark]
     shapes = all(cell.seat == {"X": "a", "O": "b"}.get(cell.mark) for _x, _y, cell in marked)

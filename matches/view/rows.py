@@ -85,7 +85,7 @@ class ScreenRow(TypedDict):
 
     league_id: Annotated[str, says("The league.")]
     held: Annotated[bool, says("Whether the scenes stand still.")]
-    featured: Annotated[str, says("The match that is drawn large; empty: the most interesting one is.")]
+    featured: Annotated[str, says("The match that is shown large; empty: the most interesting one is.")]
 
 
 class StandingsRow(TypedDict):
@@ -97,7 +97,7 @@ class StandingsRow(TypedDict):
     display_name: Annotated[str, says("The player's name.")]
     played: Annotated[int, says("Matches that count.")]
     wins: Annotated[int, says("Matches won.")]
-    draws: Annotated[int, says("Matches drawn.")]
+    draws: Annotated[int, says("Matches that ended in a draw.")]
     losses: Annotated[int, says("Matches lost, technical losses included.")]
     technical_losses: Annotated[int, says("Matches lost because no valid answer came.")]
     points: Annotated[int, says("Points by the league's scoring, with those given or taken by corrections.")]

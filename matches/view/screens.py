@@ -13,7 +13,7 @@ class Steering(NamedTuple):
         turned: by how many scenes the screens were turned forward so far, less those backwards; a screen turns by the
             difference from what it read before.
         held: whether the scenes stand still.
-        featured: the id of the match that is drawn large; empty: the most interesting one is.
+        featured: the id of the match that is shown large; empty: the most interesting one is.
     """
 
     turned: int = 0

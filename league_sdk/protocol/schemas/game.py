@@ -48,7 +48,7 @@ class Standings(Part, clause="004 4.5.1"):
 
     wins: Count = field("Matches won.")
     losses: Count = field("Matches lost.")
-    draws: Count = field("Matches drawn.")
+    draws: Count = field("Matches that ended in a draw.")
 
 
 class Context(Part, clause="004 4.5.1"):

@@ -12,7 +12,7 @@ from django.utils.functional import SimpleLazyObject
 
 from league_sdk.protocol.states import MatchState
 from matches.audience.pages import charts, evening, luck, notices, parts, table, wall_boards
-from matches.audience.pages.drawings import drawn
+from matches.audience.pages.drawings import with_drawing
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import Deadline, MatchRow
 from matches.audience.pages.results import recent_results
@@ -48,7 +48,9 @@ def context(view: View, key: PageKey, *, with_luck: bool = True) -> dict[str, An
         "luck": lucky,
         "decisions": decisions,
         "left_out": {code: read_ready(stored).label for code, stored in sorted(view.league.left_out.items())},
-        "matches": _drawn([(_match(match, view), match) for match in matches], view, current, staff=key.staff),
+        "matches": _rows_with_drawings(
+            [(_match(match, view), match) for match in matches], view, current, staff=key.staff
+        ),
         "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
         "results": results[:RECENT],
         "earlier_results": results[RECENT:],
@@ -88,16 +90,18 @@ def _match(match: Match, view: View) -> MatchRow:
     return replace(row, deadline=_deadline(match, view)) if row.result is None and row.board is None else row
 
 
-def _drawn(rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool) -> list[MatchRow]:
-    """The matches of the round; each match that the projector draws has a small drawing here, too."""
-    drawn_ids: Collection[str] = [row.match_id for row, _match in rows]
+def _rows_with_drawings(
+    rows: list[tuple[MatchRow, Match]], view: View, current: Round | None, *, staff: bool
+) -> list[MatchRow]:
+    """The matches of the round; each match that has a drawing on the projector has a small one here, too."""
+    with_drawings: Collection[str] = [row.match_id for row, _match in rows]
     if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
-        drawn_ids = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+        with_drawings = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
     elif len(rows) > MAX_BOARDS:
         # Nobody follows a match of the past, so none of a large round is chosen.
-        drawn_ids = ()
-    return [drawn(row, view, match.view) if row.match_id in drawn_ids else row for row, match in rows]
+        with_drawings = ()
+    return [with_drawing(row, view, match.view) if row.match_id in with_drawings else row for row, match in rows]
 
 
 def _deadline(match: Match, view: View) -> Deadline | None:

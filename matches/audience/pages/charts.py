@@ -105,7 +105,7 @@ class CrossRow:
     match_url: str
 
     @property
-    def drawn(self) -> str:
+    def html(self) -> str:
         """The cells as HTML."""
         return _cells(self.cells, self.match_url, get_language())
 

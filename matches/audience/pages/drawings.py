@@ -12,10 +12,10 @@ from matches.view.drawings import Drawing, Seat, drawing_of
 from matches.view.sight import View
 
 COMMITMENT_CHARS = 8
-"""How much of a draw's digest is shown under the number; the match's page has all of it."""
+"""How much of the digest of the number's seed is shown under the number; the match's page has all of it."""
 
 
-def drawn(row: MatchRow, view: View, facts: Mapping[str, Any]) -> MatchRow:
+def with_drawing(row: MatchRow, view: View, facts: Mapping[str, Any]) -> MatchRow:
     """A row with its drawing.
 
     Args:

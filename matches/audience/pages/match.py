@@ -17,7 +17,7 @@ from league_sdk.protocol.states import IN_PLAY, MatchState
 from league_sdk.rules.registry import games
 from matches.audience.pages import parts
 from matches.audience.pages.draw import draw_of, game_draws
-from matches.audience.pages.drawings import drawn
+from matches.audience.pages.drawings import with_drawing
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.lanes import Message, Row, begin_of, rows_of
 from matches.events.history import Outcome
@@ -51,8 +51,8 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     row = parts.match_row(match, view)
     if row.board is not None:
         row = replace(row, board=_replayable(row.board, match, view, attempts))
-    if row.board is not None or _is_drawn_without_board(view.league.game_type, row):
-        row = drawn(row, view, match.view)
+    if row.board is not None or _has_drawing_without_board(view.league.game_type, row):
+        row = with_drawing(row, view, match.view)
     return {
         "league": parts.league_of(view),
         "match": row,
@@ -96,7 +96,7 @@ def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dic
     return bodies if staff else dict(without_addresses(bodies))
 
 
-def _is_drawn_without_board(game_type: str, row: parts.MatchRow) -> bool:
+def _has_drawing_without_board(game_type: str, row: parts.MatchRow) -> bool:
     """Whether a match has a drawing although it has no board: it has begun, and its game hides the choices."""
     game = games().get(game_type)
     return game is not None and game.hidden and (row.result is not None or row.state in IN_PLAY)

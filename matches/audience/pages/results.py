@@ -30,13 +30,13 @@ class ResultLine(NamedTuple):
     corrected: str
 
     @property
-    def drawn(self) -> str:
+    def html(self) -> str:
         """The line as HTML."""
-        return _draw(self, get_language())
+        return _html(self, get_language())
 
 
 @lru_cache(maxsize=1000)
-def _draw(line: ResultLine, _language: str | None) -> str:
+def _html(line: ResultLine, _language: str | None) -> str:
     # Cached, as a result is shown in many pushes before it has left the list.
     return render_to_string("leagues/result_line.html", {"line": line})
 

@@ -86,7 +86,7 @@ class BoardRow:
         return away or self.unveiled or self.behind or self.ready is not None
 
     @property
-    def drawn(self) -> str:
+    def html(self) -> str:
         """The line as HTML; cached under everything that it shows, as one result changes two lines of many."""
         figures = (tuple(value) if isinstance(value, list) else value for value in _figures(self.row))
         shown = (*figures, *_other_values(self), get_language())

@@ -1,6 +1,6 @@
-"""The running round as boards: which of its matches are drawn, and their drawings.
+"""The running round as boards: which of its matches have drawings, and these drawings.
 
-The column ``view`` is read only for the matches that are drawn, with one query.
+The column ``view`` is read only for these matches, with one query.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.audience.pages import parts
-from matches.audience.pages.drawings import drawn
+from matches.audience.pages.drawings import with_drawing
 from matches.audience.pages.parts import MatchRow
 from matches.models import Match, Round
 from matches.view import queries
@@ -39,7 +39,7 @@ class Wall(NamedTuple):
     """A round on the wall.
 
     Attributes:
-        boards: the matches that are drawn; the first is drawn large.
+        boards: the matches with drawings; the first is shown large.
         others: the rest, in words; finished ones last.
     """
 
@@ -52,12 +52,12 @@ def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     matches = list(queries.for_lines(queries.matches_in([playing])).only(*COLUMNS))
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
-    drawn_ids = chosen(view, rows.values(), moves, playing.number, staff=staff)
-    views = _views(match.pk for match in matches if match.match_id in drawn_ids and view.is_present)
+    with_drawings = chosen(view, rows.values(), moves, playing.number, staff=staff)
+    views = _views(match.pk for match in matches if match.match_id in with_drawings and view.is_present)
     facts = {match.match_id: views.get(match.pk, {}) for match in matches}
-    others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in drawn_ids]
+    others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in with_drawings]
     return Wall(
-        [drawn(rows[match_id], view, facts[match_id]) for match_id in drawn_ids],
+        [with_drawing(rows[match_id], view, facts[match_id]) for match_id in with_drawings],
         sorted(others, key=lambda row: row.state == MatchState.FINISHED),
     )
 
@@ -70,7 +70,7 @@ def _views(match_pks: Iterable[int]) -> dict[int, dict[str, Any]]:
 def chosen(
     view: View, rows: Iterable[MatchRow], moves: dict[str, int], round_number: int, *, staff: bool
 ) -> Sequence[str]:
-    """The ids of the matches to draw, the large one first (:mod:`matches.view.interest`)."""
+    """The ids of the matches that have drawings, the large one first (:mod:`matches.view.interest`)."""
     ranks = {row.player_id: row.rank for row in view.standings}
     last = len(ranks) + 1
     candidates = [

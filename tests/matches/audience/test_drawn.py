@@ -97,10 +97,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     folder = tmp_path / "templates" / "games" / "race"
     folder.mkdir(parents=True)
     engines["django"].engine.template_loaders[0].reset()
-    drawn._drawn.cache_clear()
+    drawn._rendered.cache_clear()
     yield folder, Drawing("race", A, B, text='{"total": 7}')
     engines["django"].engine.template_loaders[0].reset()
-    drawn._drawn.cache_clear()
+    drawn._rendered.cache_clear()
 
 
 def test_a_package_brings_its_own_templates(package: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_package_brings_its_own_templates(package: Any) -> None:
     (folder / "small.html").write_text("<b>{{ drawing.view.total }} {{ drawing.a.player_id }}</b>")
     assert [draw(drawing, size) for size in ("small", "large")] == ["<b>7 P01</b>"] * 2
     (folder / "large.html").write_text("large")
-    drawn._drawn.cache_clear()
+    drawn._rendered.cache_clear()
     engines["django"].engine.template_loaders[0].reset()
     assert draw(drawing, "large") == "large"
 

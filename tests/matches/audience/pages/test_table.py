@@ -27,7 +27,7 @@ def lines() -> list[table.BoardRow]:
 def test_a_line_that_shows_the_same_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    before = [line.drawn for line in lines()]
+    before = [line.html for line in lines()]
     rendered: list[str] = []
     render = table.render_to_string
 
@@ -36,10 +36,10 @@ def test_a_line_that_shows_the_same_is_not_rendered_again(monkeypatch: pytest.Mo
         return render(name, context)
 
     monkeypatch.setattr(table, "render_to_string", counting_render)
-    assert [line.drawn for line in lines()] == before
+    assert [line.html for line in lines()] == before
     assert rendered == []
     Agent.objects.filter(code="P01").update(display_name="Grace")
-    assert sum(line.drawn not in before for line in lines()) == len(rendered) == 1
+    assert sum(line.html not in before for line in lines()) == len(rendered) == 1
 
 
 CHANGES = {
@@ -68,19 +68,19 @@ def test_a_change_of_any_attribute_changes_the_line(name: str) -> None:
     )
     if name == "why":
         full_line = replace(full_line, row=replace(full_line.row, out="withdrawn"))
-    assert f'points="{full_line.spark}"' in full_line.drawn
-    assert replace(full_line, **{name: CHANGES[name]}).drawn != full_line.drawn
+    assert f'points="{full_line.spark}"' in full_line.html
+    assert replace(full_line, **{name: CHANGES[name]}).html != full_line.html
 
 
 def test_a_line_is_rendered_in_each_language() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    english = lines()[0].drawn
+    english = lines()[0].html
     with translation.override("he"):
-        hebrew = lines()[0].drawn
+        hebrew = lines()[0].html
     assert re.findall(r'title="([^"]+)">W', english) == ["Win"]
     assert english != hebrew
-    assert lines()[0].drawn == english
+    assert lines()[0].html == english
 
 
 def test_links_have_the_path_prefix_of_their_own_request() -> None:
