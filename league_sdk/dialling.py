@@ -136,7 +136,7 @@ async def until_moved(*, watch_s: float = WATCH_S, address: Callable[[], str] = 
     """Return as soon as this machine has slept or has another address.
 
     Args:
-        watch_s: seconds between two looks.
+        watch_s: seconds between two readings of clock and address.
         address: the address of this machine towards others.
     """
     sight, has_moved = (time.time(), address()), False

@@ -107,11 +107,11 @@ class Facts:
 
     def meta(self, *names: str) -> Iterator[Found]:
         """Every non-empty value of these fields, first those in the metas, then those in the message itself."""
-        return self._look([*self._metas, self._message], names)
+        return self._values([*self._metas, self._message], names)
 
     def envelope(self, *names: str) -> Iterator[Found]:
         """Every non-empty value of these fields, first those in the message itself, then those in the metas."""
-        return self._look([self._message, *self._metas], names)
+        return self._values([self._message, *self._metas], names)
 
     def empty(self, name: str) -> Any:
         """What an error quotes of a field without a usable value: the empty text or null that was sent, else None."""
@@ -119,7 +119,7 @@ class Facts:
         return next((holder[plain][1] for _path, holder in [*self._metas, self._message] if plain in holder), None)
 
     @staticmethod
-    def _look(holders: list[tuple[str, dict[str, tuple[str, Any]]]], names: tuple[str, ...]) -> Iterator[Found]:
+    def _values(holders: list[tuple[str, dict[str, tuple[str, Any]]]], names: tuple[str, ...]) -> Iterator[Found]:
         for path, holder in holders:
             for name in names:
                 written, value = holder.get(_plain_name(name), ("", None))

@@ -40,7 +40,7 @@ class Watched:
         league: what the API says of it.
         table: the standings.
         news: the last events as sentences, oldest first.
-        since: the place in the feed of events after which the next look reads on.
+        since: the place in the feed of events after which the next update reads on.
     """
 
     site: httpx.Client
@@ -50,8 +50,8 @@ class Watched:
     news: deque[str] = field(default_factory=lambda: deque(maxlen=NEWS_LINES))
     since: str = ""
 
-    def look(self) -> list[dict[str, Any]]:
-        """Read what is new; the events since the last look.
+    def update(self) -> list[dict[str, Any]]:
+        """Read what is new; returns the events since the last update.
 
         Raises:
             NoLeague: the site has no such league, or it is not the site of a league.
@@ -171,7 +171,7 @@ def _current(site: httpx.Client) -> str:
 
 
 def _follow(watched: Watched, *, once: bool, as_json: bool) -> None:
-    watched.look()
+    watched.update()
     if as_json:
         print_line({"league": watched.league, "table": watched.table})
     elif once or not out.is_terminal:
@@ -192,12 +192,12 @@ def _follow(watched: Watched, *, once: bool, as_json: bool) -> None:
 
 
 def _go_on(watched: Watched, show: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Look again and again until the league has ended; a site that is away for a while is waited for."""
+    """Update again and again until the league has ended; a site that is away for a while is waited for."""
     wait_s = FIRST_WAIT_S
     while not watched.has_ended:
         time.sleep(wait_s)
         try:
-            show(watched.look())
+            show(watched.update())
             wait_s = FIRST_WAIT_S
         except httpx.HTTPError as error:
             if wait_s == FIRST_WAIT_S:

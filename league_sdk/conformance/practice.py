@@ -40,8 +40,8 @@ NOT_PLAYED = "NOT_PLAYED"
 """The status of a match that was broken off, because the agent could not be reached or for another reason."""
 MAX_STEPS = 400
 """How many steps are kept; a game in turns has about one for each move."""
-OVERTAKEN_LOOK_INTERVAL_S, OVERTAKEN_END_TIMEOUT_S = 0.2, 2.0
-"""The time between two looks whether the agent is due in a match, and the timeout of GAME_OVER if it is."""
+IS_OVERTAKEN_INTERVAL_S, OVERTAKEN_END_TIMEOUT_S = 0.2, 2.0
+"""The time between two calls of ``is_overtaken``, and the timeout of GAME_OVER if the agent is due in a match."""
 
 _OVERTAKEN = _("the agent is due in a match")
 _NOT_PROVEN = _(
@@ -229,7 +229,7 @@ class _Playing:
         """
         task = asyncio.ensure_future(play)
         try:
-            while not (await asyncio.wait([task], timeout=OVERTAKEN_LOOK_INTERVAL_S))[0]:
+            while not (await asyncio.wait([task], timeout=IS_OVERTAKEN_INTERVAL_S))[0]:
                 if self.subject.is_overtaken():
                     raise Stopped(say(_OVERTAKEN))
             return task.result()

@@ -4,7 +4,7 @@ The idea: try every move that is allowed. A move that wins is made. A move after
 win at once is avoided if there is another. Among the rest it makes the move that is nearest to the middle.
 
 What it can gain: it needs no knowledge of a game but its rules, so it plays every game in turns that is installed, and
-it never loses to something that one look would have shown.
+it misses no win in one move, neither its own nor one of the opponent that it can stop.
 
 What it cannot gain: a plan. Two threats at once are seen when it is too late to stop both. In a game in which both
 choose in secret there is nothing to look at, and it plays at random.

@@ -2,8 +2,8 @@
 
 The idea (alpha-beta with iterative deepening): as in tic_tac_toe.py, a position is worth what the best move makes of
 it. But nobody can play out all games of Connect Four in thought. So it looks one move ahead, then two, then three,
-until its time is over; what the last complete look found counts. At the end of a look it guesses what the position is
-worth: for each row of four cells that one player may still fill, a point for one disc in it, four for two, nine for
+until its time is over; what the last complete search found counts. At the end of a search it guesses what the position
+is worth: for each row of four cells that one player may still fill, a point for one disc in it, four for two, nine for
 three. A move that is already known to be worse than another one is not looked at any further (that is alpha-beta).
 
 What it can gain: it sees threats and double threats many moves before they happen, and wins most matches against
@@ -73,7 +73,7 @@ class Position(NamedTuple):
 
 
 class Search(Careful):
-    """Plays the column that the deepest look in the time found best; plays other games as :class:`Careful` does.
+    """Plays the column that the deepest search in the time found best; plays other games as :class:`Careful` does.
 
     Args:
         rng: which of two columns that are equally far from the middle is looked at first.
@@ -109,16 +109,16 @@ class Search(Careful):
         columns = sorted(board.columns(), key=lambda column: (abs(column - COLUMNS // 2), self.rng.random()))
         for depth in range(1, min(self.max_depth, free_cells(board)) + 1):
             try:
-                values = self._look(board, columns, depth, end if depth > MIN_DEPTH else None)
+                values = self._search(board, columns, depth, end if depth > MIN_DEPTH else None)
             except OutOfTime:
                 break
-            # The best first: the next, deeper look then has less to look at.
+            # The best first: the next, deeper search then has less to look at.
             columns.sort(key=lambda column: -values[column])
             if abs(values[columns[0]]) > WIN // 2:
                 break  # The game is decided, however deep one looks.
         return columns[0]
 
-    def _look(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
+    def _search(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
         """What the columns are worth; those that are worse than another one get no more than what that one is worth."""
         values, best = dict[int, int](), -WIN
         for column in columns:

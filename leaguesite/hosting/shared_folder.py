@@ -11,7 +11,7 @@ from django.conf import settings
 
 from leaguesite.serving.threads import shared_thread
 from matches.papers.shared import projection
-from matches.papers.shared.keeping import LOOK_INTERVAL_S, Keeper
+from matches.papers.shared.keeping import PASS_INTERVAL_S, Keeper
 from matches.papers.shared.projection import Projection
 from matches.papers.shared.tree import Tree
 
@@ -30,9 +30,9 @@ def is_wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
-def keeper(leads: Callable[[], bool], look_interval_s: float = LOOK_INTERVAL_S) -> Keeper:
+def keeper(leads: Callable[[], bool], pass_interval_s: float = PASS_INTERVAL_S) -> Keeper:
     """The keeper that keeps SHARED up to date (:class:`matches.papers.shared.keeping.Keeper`)."""
-    return Keeper(Projection(Tree(folder())), shared_thread, leads=leads, look_interval_s=look_interval_s)
+    return Keeper(Projection(Tree(folder())), shared_thread, leads=leads, pass_interval_s=pass_interval_s)
 
 
 def rebuild() -> int:

@@ -98,7 +98,7 @@ class Sidecar:
             raise RenderingFailed(failure)
         return fragments
 
-    def look(self) -> None:
+    def tend(self) -> None:
         """Start the sidecar before the first page is needed, and notice that it is ready or has ended."""
         try:
             connection = self._started()

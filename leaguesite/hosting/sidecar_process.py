@@ -65,7 +65,7 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
 def _keep_shared() -> None:
     try:
         # No message tells this process that a league has changed, so it asks the database.
-        asyncio.run(shared_folder.keeper(leads=lambda: True, look_interval_s=SHARED_INTERVAL_S).keep())
+        asyncio.run(shared_folder.keeper(leads=lambda: True, pass_interval_s=SHARED_INTERVAL_S).keep())
     except Exception:
         logger.exception("SHARED cannot be kept up to date: the sidecar ends, and the host starts another one")
     finally:

@@ -75,14 +75,14 @@ class Web:
             loop.add_signal_handler(number, self._stop)
         self._start()
         telling = loop.create_task(keep_telling(mounting.server.listeners))
-        self._background += [telling, loop.create_task(self._look_at_sidecar())]
+        self._background += [telling, loop.create_task(self._tend_sidecar())]
         self._background += serving.start(THREADS[AGENTS], has_lines=True)
 
-    async def _look_at_sidecar(self) -> None:
+    async def _tend_sidecar(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             # In the thread that uses it.
-            await loop.run_in_executor(live_thread, self._sidecar.look)
+            await loop.run_in_executor(live_thread, self._sidecar.tend)
             await asyncio.sleep(SIDECAR_INTERVAL_S)
 
     def _stop(self) -> None:

@@ -1,1 +1,1 @@
-"""The look of the admin."""
+"""The theme of the admin."""

@@ -100,8 +100,8 @@ class Checker:
         draining: whether no new check may be started, because the process is about to stop.
         check: how an agent is checked.
         play: how it plays a practice match.
-        look_interval_s: how often it looks for due checks without being woken.
-        min_look_interval_s: the pause between two looks, however often it is woken.
+        pass_interval_s: how often it looks for due checks without being woken.
+        min_pass_interval_s: the pause between two such passes, however often it is woken.
         show_interval_s: the pause between two writes of the progress of one check.
         practice_show_interval_s: the same of a practice match, whose report is longer.
         run_timeout_s: for one check. A correct agent takes under 20 s; a silent one takes the sum of the time limits.
@@ -113,8 +113,8 @@ class Checker:
     draining: Callable[[], bool]
     check: Callable[[Job, Caller, OnClause], Coroutine[Any, Any, Report]] = performing.check
     play: Callable[[Job, Caller, OnReport], Coroutine[Any, Any, dict[str, Any]]] = performing.play
-    look_interval_s: float = 1.0
-    min_look_interval_s: float = 0.2
+    pass_interval_s: float = 1.0
+    min_pass_interval_s: float = 0.2
     show_interval_s: float = 0.3
     practice_show_interval_s: float = 1.0
     run_timeout_s: float = 120.0
@@ -128,7 +128,7 @@ class Checker:
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake(urgent: bool) -> None:
-            # Wake-ups that are not urgent are about matches. Skip if a look is already pending.
+            # Wake-ups that are not urgent are about matches. Skip if a pass is already pending.
             if urgent and not woken.is_set():
                 loop.call_soon_threadsafe(woken.set)
 
@@ -154,11 +154,11 @@ class Checker:
                     self._running[task] = job
                     task.add_done_callback(ended)
                 try:
-                    async with asyncio.timeout(self.look_interval_s):
+                    async with asyncio.timeout(self.pass_interval_s):
                         await woken.wait()
                 except TimeoutError:
                     logger.debug("tick")
-                await asyncio.sleep(self.min_look_interval_s)
+                await asyncio.sleep(self.min_pass_interval_s)
         finally:
             detach()
             jobs = list(self._running.values())
@@ -189,7 +189,7 @@ class Checker:
         except Exception:
             # The database may be locked or unreachable for a moment. A check that was claimed before the failure runs
             # again when its claim has timed out.
-            logger.exception("a look at the checks failed; the next one tries again")
+            logger.exception("a pass over the checks failed; the next one tries again")
             return []
         return taken
 

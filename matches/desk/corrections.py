@@ -87,7 +87,7 @@ class CorrectionPages(LeagueAccess):
         try:
             action, arguments = correcting(form.kind), {"wish": form.wish(), "fingerprint": previewed}
             made = acting.carry_out(action, by=request.user, league_id=league.pk, **arguments)
-        except applying.LookAgain as refusal:
+        except applying.HasChanged as refusal:
             self.message_user(request, refusal.sentence, messages.WARNING)
             return False
         except ActionRefused as refusal:

@@ -1,4 +1,4 @@
-"""Page of the desk: a league is put into a series, cloned, or deleted after a look at what would go."""
+"""Page of the desk: a league is put into a series, cloned, or deleted once the page has said what would go."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Changes:
     """Compares the rows of leagues with those of the last call; used from one thread.
 
     It reads what changes while leagues are played: events, reports of progress, the league, its agents and its
-    notices. Other rows (the roster, running checks, deliveries) are covered by the regular look at each page.
+    notices. Other rows (the roster, running checks, deliveries) are covered by the regular refresh of each page.
     """
 
     def __init__(self) -> None:

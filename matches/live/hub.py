@@ -38,15 +38,16 @@ class Pace:
     """Intervals of the hub, in seconds.
 
     Attributes:
-        spacing_s: the shortest time between the beginnings of two renderings of one page. A page that turned out to be
-            unchanged after a look at the rows may be rendered again at once.
+        spacing_s: the shortest time between the beginnings of two renderings of one page. A page that the
+            rows had marked as changed, but that was not, may be rendered again at once.
         results_spacing_s: the same for a page with a new result.
         gathering_s: how long a new result waits for others before its page is rendered. The matches of a round end
             together, so one rendering shows most of their results.
         rows_interval_s: between two reads of the leagues' rows, in case a message was lost. Pages whose rows changed
             are rendered again, so that no browser shows an outdated match for longer than five seconds.
-        look_interval_s: every page with listeners is rendered again after this time, even if nothing is known to have
-            changed. When that would take more than half of the thread's time, pages with few listeners wait longer.
+        refresh_interval_s: every page with listeners is rendered again after this time, even if nothing is known to
+            have changed. When that would take more than half of the thread's time, pages with few listeners wait
+            longer.
         charts_interval_s: between two renderings of the charts of one page, which are most of its bytes and show
             what the table beside them already says.
     """
@@ -55,7 +56,7 @@ class Pace:
     results_spacing_s: float = 0.12
     gathering_s: float = 0.05
     rows_interval_s: float = 2.0
-    look_interval_s: float = 4.0
+    refresh_interval_s: float = 4.0
     charts_interval_s: float = 2.0
 
 
@@ -247,9 +248,9 @@ class Hub:
         """Mark pages as changed when the channel layer or the rows say so."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen(self._hear))
-            tasks.create_task(self._look_at_rows())
+            tasks.create_task(self._read_rows())
 
-    async def _look_at_rows(self) -> None:
+    async def _read_rows(self) -> None:
         while True:
             await asyncio.sleep(self._pace.rows_interval_s)
             try:
@@ -284,13 +285,13 @@ class Hub:
         self._turns.go_on()
 
     async def _keep(self, page: Page) -> None:
-        """Render a page when it has changed, at its pace, and at every look interval."""
+        """Render a page when it has changed, at its pace, and at every refresh interval."""
         while True:
             try:
-                async with asyncio.timeout(self._until_look_s(page)):
+                async with asyncio.timeout(self._until_refresh_s(page)):
                     await page.dirty.wait()
             except TimeoutError:
-                logger.debug("regular look at %s", page.key)
+                logger.debug("regular refresh of %s", page.key)
             else:
                 await self._until_due(page)
             await self._render(page)
@@ -305,10 +306,10 @@ class Hub:
         left_s = page.rendered_at + self._pace.results_spacing_s - self._clock()
         await asyncio.sleep(max(self._pace.gathering_s, left_s))
 
-    def _until_look_s(self, page: Page) -> float:
+    def _until_refresh_s(self, page: Page) -> float:
         """Seconds until a page is rendered although nothing is known to have changed."""
         if not page.charts_left_out or page.charts_at is None:
-            return self._pace.look_interval_s
+            return self._pace.refresh_interval_s
         return max(0.0, page.charts_at + self._pace.charts_interval_s - self._clock())
 
     def _without(self, page: Page) -> frozenset[str]:
@@ -336,7 +337,7 @@ class Hub:
         page.has_result.clear()
         page.doubtful = False
         without = self._without(page)
-        # A page that fails is not tried again before the next look, whatever charts it lacks.
+        # A page that fails is not tried again before the next refresh, whatever charts it lacks.
         page.charts_left_out = False
         try:
             with metrics.RENDER_SECONDS.time():

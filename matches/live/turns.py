@@ -18,7 +18,7 @@ class WaitingPage(Protocol):
 
     @property
     def urgent(self) -> bool:
-        """Whether the page is known to have changed; if not, it is rendered just in case (a look)."""
+        """Whether the page is known to have changed; if not, it is rendered just in case (a refresh)."""
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class _Waiter:
 class Turns:
     """A priority queue of the pages to render, one at a time.
 
-    Pages that changed come first; looks at the others take at most half of the time. The priority of a page is the
+    Pages that changed come first; refreshes of the others take at most half of the time. The priority of a page is the
     number of its listeners times its waiting time. So the board in front of a class does not wait for the many pages of
     a single browser, and each of those still gets its turn.
 
@@ -43,7 +43,7 @@ class Turns:
         self._clock = clock
         self._waiting: list[_Waiter] = []
         self._taken = False
-        self._looks_from = 0.0
+        self._refreshes_from = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     async def wait(self, page: WaitingPage) -> None:
@@ -60,14 +60,14 @@ class Turns:
                 self.give_back()
             raise
 
-    def give_back(self, looked_s: float = 0.0) -> None:
+    def give_back(self, refresh_s: float = 0.0) -> None:
         """End a turn, and give the next one.
 
         Args:
-            looked_s: how long the turn took if it was a look; no look follows for the same time. 0 otherwise.
+            refresh_s: how long the turn took if it was a refresh; no refresh follows for the same time. 0 otherwise.
         """
         self._taken = False
-        self._looks_from = max(self._looks_from, self._clock() + looked_s)
+        self._refreshes_from = max(self._refreshes_from, self._clock() + refresh_s)
         self.go_on()
 
     def go_on(self) -> None:
@@ -78,15 +78,15 @@ class Turns:
             return
         now = self._clock()
         candidates = [waiter for waiter in waiting if waiter.page.urgent]
-        if not candidates and now < self._looks_from:
+        if not candidates and now < self._refreshes_from:
             if self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(self._looks_from - now, self._look_again)
+                self._timer = asyncio.get_running_loop().call_later(self._refreshes_from - now, self._after_pause)
             return
         chosen = max(candidates or waiting, key=lambda waiter: (now - waiter.since) * len(waiter.page.listeners))
         self._waiting.remove(chosen)
         self._taken = True
         chosen.turn.set_result(None)
 
-    def _look_again(self) -> None:
+    def _after_pause(self) -> None:
         self._timer = None
         self.go_on()

@@ -129,7 +129,7 @@ class Outgoing:
                 await layer.group_send(GROUP, message)
             self._failed = False
         except Exception as error:
-            # The change itself is committed, and regular looks will show it. Log an outage once, at its beginning.
+            # The change itself is committed, and regular refreshes will show it. Log an outage once, at its beginning.
             if not self._failed:
                 logger.warning(
                     "the channel layer took no message (%s): pages and conductors look themselves", _why(error)

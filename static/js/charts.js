@@ -34,10 +34,10 @@ function element(name, className, text = "") {
 
 // The current colours and fonts of the page, as a canvas cannot use CSS custom properties. On the projector --plot-scale
 // makes a chart larger than the rest of the page.
-function tokens(host) {
-  const style = getComputedStyle(document.documentElement);
-  const token = (name) => style.getPropertyValue(`--${name}`).trim();
-  const rem = parseFloat(style.fontSize) * (parseFloat(getComputedStyle(host).getPropertyValue("--plot-scale")) || 1);
+function styleOf(host) {
+  const computed = getComputedStyle(document.documentElement);
+  const token = (name) => computed.getPropertyValue(`--${name}`).trim();
+  const rem = parseFloat(computed.fontSize) * (parseFloat(getComputedStyle(host).getPropertyValue("--plot-scale")) || 1);
   return { ink: token("ink"), quiet: token("ink-2"), rule: token("rule"), accent: token("accent"), rem, font: `${0.75 * rem}px ${token("sans")}` };
 }
 
@@ -154,16 +154,16 @@ class Chart {
 
   draw() {
     if (!this.uPlot || !this.frame.clientWidth) return;
-    const look = tokens(this.host);
-    this.narrow = this.frame.clientWidth < 34 * look.rem;
+    const style = styleOf(this.host);
+    this.narrow = this.frame.clientWidth < 34 * style.rem;
     this.frame.classList.toggle("narrow", this.narrow);
     const width = this.place.clientWidth;
     if (!width) return;
     const count = this.data.players.length;
-    this.row = (count <= MAX_HIGH_ROWS ? 1.5 : 0.875) * look.rem;
-    const height = Math.round(Math.max(16 * look.rem, count * this.row) + 2.25 * look.rem);
+    this.row = (count <= MAX_HIGH_ROWS ? 1.5 : 0.875) * style.rem;
+    const height = Math.round(Math.max(16 * style.rem, count * this.row) + 2.25 * style.rem);
     this.plot?.destroy();
-    this.look = look;
+    this.style = style;
     this.plot = new this.uPlot(this.options(width, height), this.columns(), this.place);
     this.light();
   }
@@ -175,28 +175,28 @@ class Chart {
   }
 
   options(width, height) {
-    const { look } = this;
+    const { style } = this;
     const { rounds, players } = this.data;
     const first = this.kind === "race" ? 0 : rounds[0];
     const last = rounds.at(-1);
     const whole = (plot, splits) => splits.map((split) => (Number.isInteger(split) ? String(split) : ""));
-    const axis = { stroke: look.quiet, font: look.font, ticks: { show: false }, values: whole };
-    const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor(width / (2 * look.rem))));
+    const axis = { stroke: style.quiet, font: style.font, ticks: { show: false }, values: whole };
+    const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor(width / (2 * style.rem))));
     const rank = this.kind === "ranks";
     const dots = rounds.length === 1 && rank;
     const series = (more) => ({ points: { show: dots, size: 7 }, ...more });
     return {
-      width, height, pxAlign: false, padding: [0.5 * look.rem, LINK_REM * look.rem, 0, 0], legend: { show: false },
+      width, height, pxAlign: false, padding: [0.5 * style.rem, LINK_REM * style.rem, 0, 0], legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: {
         x: { time: false, range: first === last ? [first - 1, last + 0.02] : [first, last] },
         y: rank ? { dir: -1, range: [0.5, players.length + 0.5] } : { range: (plot, low, high) => [Math.min(0, low), Math.max(1, high) * 1.04] },
       },
       axes: [
-        { ...axis, size: 1.75 * look.rem, grid: { stroke: look.rule, width: 1 }, splits: () => rounds.concat(first ? [] : [0]).filter((n) => (last - n) % every === 0).sort((a, b) => a - b) },
-        { ...axis, size: 2 * look.rem, grid: { show: !rank, stroke: look.rule, width: 1 }, ...(rank ? { splits: () => players.map((_, n) => n + 1) } : {}) },
+        { ...axis, size: 1.75 * style.rem, grid: { stroke: style.rule, width: 1 }, splits: () => rounds.concat(first ? [] : [0]).filter((n) => (last - n) % every === 0).sort((a, b) => a - b) },
+        { ...axis, size: 2 * style.rem, grid: { show: !rank, stroke: style.rule, width: 1 }, ...(rank ? { splits: () => players.map((_, n) => n + 1) } : {}) },
       ],
-      series: [{}, ...players.map((player, n) => series({ stroke: n < LEADERS ? look.ink : look.quiet, width: n < LEADERS ? 2 : 1.25 })), { stroke: look.accent, width: 4, points: { show: true, size: 9, fill: look.accent } }],
+      series: [{}, ...players.map((player, n) => series({ stroke: n < LEADERS ? style.ink : style.quiet, width: n < LEADERS ? 2 : 1.25 })), { stroke: style.accent, width: 4, points: { show: true, size: 9, fill: style.accent } }],
       hooks: { setCursor: [(plot) => this.follow(plot)], draw: [(plot) => this.spread(plot)] },
     };
   }
@@ -213,7 +213,7 @@ class Chart {
     this.hovered = true;
     this.at = idx;
     this.point(best);
-    this.read();
+    this.showValue();
   }
 
   // Highlights the line of the selected player, or the leader's if none is selected.
@@ -233,7 +233,7 @@ class Chart {
       button.classList.toggle("lit", n === shown);
       button.setAttribute("aria-pressed", String(player.id === this.pinned));
     });
-    this.read();
+    this.showValue();
   }
 
   // Puts every name as near to the end of its line as its neighbours allow, and draws a line from the end to the name.
@@ -261,12 +261,12 @@ class Chart {
   connect(plot, ends) {
     const { ctx, bbox, series } = plot;
     const left = bbox.left + bbox.width;
-    const right = left + LINK_REM * this.look.rem * devicePixelRatio;
+    const right = left + LINK_REM * this.style.rem * devicePixelRatio;
     const lit = this.litIndex();
     ctx.save();
     for (const { n, end, top } of ends.toSorted((one, other) => (one.n === lit) - (other.n === lit))) {
       ctx.globalAlpha = n === lit ? 1 : series[n + 1].alpha;
-      ctx.strokeStyle = n === lit ? this.look.accent : this.look.quiet;
+      ctx.strokeStyle = n === lit ? this.style.accent : this.style.quiet;
       ctx.lineWidth = (n === lit ? 2 : 1) * devicePixelRatio;
       ctx.beginPath();
       ctx.moveTo(left, bbox.top + end * devicePixelRatio);
@@ -276,7 +276,8 @@ class Chart {
     ctx.restore();
   }
 
-  read() {
+  // Writes the highlighted player's name and its value in the round under the pointer, else in the last round.
+  showValue() {
     const { players } = this.data;
     const n = this.litIndex();
     const at = Math.min(this.at, this.plot.data[0].length - 1);
@@ -301,7 +302,7 @@ const near = new IntersectionObserver((entries) => {
 const watched = new WeakSet();
 let asked = 0;
 
-function look() {
+function updateCharts() {
   asked = 0;
   for (const [host, chart] of charts) if (host.isConnected) chart.update(); else charts.delete(host);
   for (const host of document.querySelectorAll("[data-plot]")) {
@@ -310,7 +311,7 @@ function look() {
 }
 
 const redraw = () => { for (const chart of charts.values()) chart.draw(); };
-new MutationObserver(() => { asked ||= requestAnimationFrame(look); }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });
+new MutationObserver(() => { asked ||= requestAnimationFrame(updateCharts); }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });
 new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-look();
+updateCharts();

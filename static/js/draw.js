@@ -128,7 +128,7 @@ async function go() {
 
 let known = null;
 
-function look() {
+function hideOldResults() {
   const text = facts.dataset.check ?? null;
   area.hidden = text === null;
   if (text !== known) {
@@ -140,6 +140,6 @@ function look() {
 
 if (facts && area) {
   button.addEventListener("click", go);
-  new MutationObserver(look).observe(facts, { attributes: true });
-  look();
+  new MutationObserver(hideOldResults).observe(facts, { attributes: true });
+  hideOldResults();
 }

@@ -22,7 +22,7 @@ function state() {
   };
 }
 
-function look() {
+function animateChange() {
   const now = state();
   const was = before;
   before = now;
@@ -83,4 +83,4 @@ addEventListener("keydown", (event) => {
   event.stopImmediatePropagation();
 }, { capture: true });
 
-new MutationObserver(look).observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-place", "data-left", "id"] });
+new MutationObserver(animateChange).observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-place", "data-left", "id"] });

@@ -10,9 +10,9 @@ const TIMEOUT_MS = 5000;
  * @param wait    is called at the start and after every attempt; returns the milliseconds until the next one
  */
 export function poll(address, take, wait) {
-  let timer = setTimeout(look, wait());
+  let timer = setTimeout(fetchPart, wait());
 
-  async function look() {
+  async function fetchPart() {
     clearTimeout(timer);
     if (document.visibilityState === "visible") {
       try {
@@ -21,8 +21,8 @@ export function poll(address, take, wait) {
       } catch { /* no answer: the next attempt follows */ }
     }
     clearTimeout(timer);
-    timer = setTimeout(look, wait());
+    timer = setTimeout(fetchPart, wait());
   }
 
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") look(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") fetchPart(); });
 }

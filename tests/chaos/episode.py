@@ -116,7 +116,7 @@ class Episode:
             await self._journal.all_go_on()
             # Wait for faults that were due just before they were switched off.
             await asyncio.sleep(0.2)
-            self._journal.look()
+            self._journal.read_new_lines()
             await self._journal.all_go_on()
             report.kills = self._journal.kills - before
             report.recovery_s, late = await self._wait_for_the_end()
@@ -360,10 +360,10 @@ class Episode:
         }
 
 
-async def _within(seconds: float, look: Callable[[], bool]) -> bool:
-    """Wait until ``look`` returns True; returns whether it did within this many seconds."""
+async def _within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """Wait until ``condition`` returns True; returns whether it did within this many seconds."""
     end = time.monotonic() + seconds
-    while not (seen := look()) and time.monotonic() < end:  # noqa: ASYNC110 - a journal file has no event
+    while not (seen := condition()) and time.monotonic() < end:  # noqa: ASYNC110 - a journal file has no event
         await asyncio.sleep(0.02)
     return seen
 

@@ -62,7 +62,7 @@ _MAX_STEPS = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
 _MAX_VERDICT_STEPS = 6
 """Like ``_MAX_STEPS``, for the steps in ``_VERDICT``, of which a match has one or two."""
 _NO_STOP = {BEFORE_CALL, BEFORE_END}
-"""No process stops itself at these points, between its look at the clock and its call: it could not notice that it is
+"""No process stops itself at these points, between reading the clock and calling: it could not notice that it is
 late, and only the receiver can refuse such a call."""
 
 

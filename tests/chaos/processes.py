@@ -130,10 +130,10 @@ class Journal:
     async def follow(self) -> None:
         """Read new lines until cancelled."""
         while True:
-            self.look()
+            self.read_new_lines()
             await asyncio.sleep(0.03)
 
-    def look(self) -> None:
+    def read_new_lines(self) -> None:
         """Read new lines."""
         with self._path.open("rb") as file:
             file.seek(self._read)
@@ -225,7 +225,7 @@ class Journal:
 
     def kill_all(self) -> None:
         """Kill every process that gets faults and is left, such as a host's referee."""
-        self.look()
+        self.read_new_lines()
         for role in plan.POINTS:
             for target in self.targets(role):
                 target.signal(signal.SIGKILL)

@@ -41,11 +41,11 @@ UNHURRIED = {
 T = TypeVar("T")
 
 
-def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
-    """Call ``look`` until it returns something true, and return it; fails after ``patience_s``, with the last value."""
+def wait_for(what: str, read: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+    """Call ``read`` until it returns something true, and return it; fails after ``patience_s``, with the last value."""
     tick = threading.Event()
     for _ in range(int(patience_s / 0.05)):
-        seen = look()
+        seen = read()
         if seen:
             return seen
         tick.wait(0.05)

@@ -85,14 +85,14 @@ class Curious:
         self.answers_too_early: list[list[dict[str, Any]]] = []
 
     async def _choose(self, talk: Talk, call: Call) -> None:
-        await self._look(call.params["match_id"], "P02")
+        await self._ask_for_states(call.params["match_id"], "P02")
         await talk.say(result(call, message(call)))
 
     async def _take_note(self, talk: Talk, call: Call) -> None:
-        await self._look(call.params["match_id"], "P01")
+        await self._ask_for_states(call.params["match_id"], "P01")
         await talk.say(result(call, {"status": "ok"}))
 
-    async def _look(self, match: str, opponent: str) -> None:
+    async def _ask_for_states(self, match: str, opponent: str) -> None:
         assert self.host is not None and self.referee is not None
         league = self.referee.league
         while opponent not in (await self._state("handshake", match))["locked_in"]:

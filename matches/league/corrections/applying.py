@@ -33,7 +33,7 @@ from matches.models import Correction, League, Match, Round
 from matches.view.summaries import champions_of
 
 
-class LookAgain(ActionRefused):
+class HasChanged(ActionRefused):
     """The league has changed since the correction was shown or planned."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
         NotFound: no such league.
         Invalid: something asked for is not usable; names the field.
         ActionRefused: it cannot be done as things stand.
-        LookAgain: the league has changed since it was shown or planned.
+        HasChanged: the league has changed since it was shown or planned.
     """
     with transaction.atomic():
         league = get_league(league_id)
@@ -81,7 +81,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
                 correction.save(force_insert=True)
         except IntegrityError:
             # Another correction has taken this number meanwhile.
-            raise LookAgain from None
+            raise HasChanged from None
         _apply(league, plan)
         return correction
 
@@ -96,7 +96,7 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
         NotFound: no such league or correction.
         Invalid: the reason is not usable.
         ActionRefused: it is undone already, or a later one has to be undone first.
-        LookAgain: the league has changed since it was shown or planned.
+        HasChanged: the league has changed since it was shown or planned.
     """
     with transaction.atomic():
         league = get_league(league_id)
@@ -112,7 +112,7 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
             after=correction.after | {"taken_back": played},
         )
         if not moved:
-            raise LookAgain
+            raise HasChanged
         _apply(league, plan)
         _bring_back(league, correction)
         correction.refresh_from_db()
@@ -121,7 +121,7 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
 
 def _refuse_if_changed(plan: Plan, fingerprint: str | None) -> None:
     if fingerprint is not None and fingerprint != plan.fingerprint:
-        raise LookAgain
+        raise HasChanged
 
 
 def _before(league: League, plan: Plan, player: Agent | None) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _lock_league(league: League, plan: Plan) -> None:
     do not show all of what it may have changed: refuse the rest here.
 
     Raises:
-        LookAgain: the league's state has changed, another correction was made, or a match of a player taken out was
+        HasChanged: the league's state has changed, another correction was made, or a match of a player taken out was
             started.
     """
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
@@ -191,7 +191,7 @@ def _lock_league(league: League, plan: Plan) -> None:
     of_leaving = Q(player_a__code__in=leaving) | Q(player_b__code__in=leaving)
     started = league.matches.filter(of_leaving, state__in=plans.OPEN)
     if not same_state or new_corrections.exists() or (leaving and started.exists()):
-        raise LookAgain
+        raise HasChanged
     league.out = out
 
 
@@ -202,7 +202,7 @@ def _write(match: Match, change: Change, now: datetime) -> None:
     """Write one match as the plan has it, if the row is still as the plan found it.
 
     Raises:
-        LookAgain: it has changed since.
+        HasChanged: it has changed since.
     """
     known = change.match
     outcome = change.outcome or _NO_OUTCOME
@@ -232,7 +232,7 @@ def _write(match: Match, change: Change, now: datetime) -> None:
     if known.state in IN_PLAY:
         same = same.filter(seal__isnull=True)
     if not same.update(**values):
-        raise LookAgain
+        raise HasChanged
     if not finished:
         match.play, match.draw_seed = values["play"], values["draw_seed"]
 

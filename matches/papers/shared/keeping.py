@@ -19,7 +19,7 @@ PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 """The shortest and the longest pause after a pass."""
 PAUSE_FACTOR = 10
 """The pause after a pass is this many times as long as the pass, within these bounds."""
-LOOK_INTERVAL_S = 10.0
+PASS_INTERVAL_S = 10.0
 """How often a pass is made without a nudge: changes such as a notice give the conductor nothing to do."""
 RETRY_S = 10.0
 """The pause after a failed pass, for example when the disk is full."""
@@ -32,7 +32,7 @@ class Keeper:
         projection: writes it.
         executor: a thread of its own, for files and database.
         leads: returns whether this process is the one that has to write SHARED now.
-        look_interval_s: seconds after which a pass is made although no nudge came.
+        pass_interval_s: seconds after which a pass is made although no nudge came.
         sleep, monotonic: as in asyncio and time.
     """
 
@@ -42,13 +42,13 @@ class Keeper:
         executor: Executor,
         *,
         leads: Callable[[], bool],
-        look_interval_s: float = LOOK_INTERVAL_S,
+        pass_interval_s: float = PASS_INTERVAL_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._projection, self._executor, self._leads = projection, executor, leads
         self._sleep, self._monotonic = sleep, monotonic
-        self._look_interval_s = look_interval_s
+        self._pass_interval_s = pass_interval_s
         self._changed = asyncio.Event()
         self._failed = ""
 
@@ -73,7 +73,7 @@ class Keeper:
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout(self._look_interval_s):
+            async with asyncio.timeout(self._pass_interval_s):
                 await self._changed.wait()
         except TimeoutError:
             return

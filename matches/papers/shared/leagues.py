@@ -62,7 +62,7 @@ class LeagueFiles:
         self._kinds: set[str] = set()
         self._played: dict[str, Played] = {}
         self.log: list[str] = []
-        self.finished = self._look_through()
+        self.finished = self._read_new_events()
 
     @cached_property
     def is_huge(self) -> bool:
@@ -84,7 +84,7 @@ class LeagueFiles:
             "display_name": self.league.display_name,
         }
 
-    def _look_through(self) -> list[Finished]:
+    def _read_new_events(self) -> list[Finished]:
         """Read the new events once: of what kinds they are, which ended a match, and their lines of the log."""
         rows = self.league.events.filter(seq__gt=self.since, seq__lte=self.upto).order_by("seq")
         finished = []

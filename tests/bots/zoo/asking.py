@@ -122,7 +122,7 @@ UNDERSTOOD = {  # by bot: the only styles in which it understands all three mess
     "Seed001": {"type as method"},
     "Seed002": {"002"},
     "Seed002InParams": {"002 in params"},
-    "LooksAround": {"protocol/message, mixed words"},
+    "AsksForLists": {"protocol/message, mixed words"},
     "StrictData": {"data alone"},
     "OwnNotices": {"tools of chapter 8"},
     "GuessReceive": {"tools of likely names"},

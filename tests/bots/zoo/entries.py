@@ -173,7 +173,7 @@ def _handshake(*, initialized_first: bool) -> Entry:
     return entry
 
 
-def looks_around(applicant: Applicant) -> Talk:
+def asks_for_lists(applicant: Applicant) -> Talk:
     """``initialize``, every list that MCP has, then ``register_player``; gives up at an error or a missing list."""
     client = {"name": applicant.name, "version": "1.0.0"}
     params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": client}

@@ -14,12 +14,12 @@ from tests.bots.zoo.documents import Seed002
 from tests.bots.zoo.speech import Incoming, Reply
 
 
-class LooksAround(Bot):
+class AsksForLists(Bot):
     """``initialize``, ``tools/list``, ``resources/list``, ``prompts/list``, then registers; gives up at an error. Wants
     ``protocol/message``; answers MOVE_REQUEST with a number and CHOOSE_PARITY_CALL with a parity; ten requests at
     once and a hundred a minute, "Rate limit exceeded" with retry_after for the rest."""
 
-    enters = entries.looks_around
+    enters = entries.asks_for_lists
     parser = parsers.handle_message(
         {"GAME_INVITE": INVITE, "MOVE_REQUEST": CHOOSE, CHOOSE: CHOOSE, "GAME_RESULT": OVER, OVER: OVER},
         ("protocol/message",),

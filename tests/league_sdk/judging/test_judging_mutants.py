@@ -23,7 +23,7 @@ MIN_PLAYED = 9
 
 def registers(bot: Bot) -> bool:
     """Whether the league manager can read its registration: a name, and where it listens."""
-    if bot.enters in (entries.never, entries.handshake, entries.handshake_in_order, entries.looks_around):
+    if bot.enters in (entries.never, entries.handshake, entries.handshake_in_order, entries.asks_for_lists):
         return True
     post = next(bot.enters(bot.applicant()))
     incoming = inbound.read(post.body, register=post.at == "register")

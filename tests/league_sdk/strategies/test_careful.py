@@ -1,4 +1,4 @@
-"""The careful strategy: a look at its own move and at the answer."""
+"""The careful strategy looks at its own move and at the answer."""
 
 from __future__ import annotations
 

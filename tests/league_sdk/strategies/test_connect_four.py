@@ -104,21 +104,21 @@ def test_search_sees_a_double_threat_that_careful_does_not() -> None:
     assert moves == {3}
 
 
-def test_search_stops_when_its_time_is_over_and_uses_the_last_complete_look() -> None:
-    looks: list[int] = []
+def test_search_stops_when_its_time_is_over_and_uses_the_last_complete_search() -> None:
+    depths: list[int] = []
 
     class Watched(Search):
-        def _look(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
-            values = super()._look(board, columns, depth, end)
-            looks.append(depth)
+        def _search(self, board: Position, columns: list[int], depth: int, end: float | None) -> dict[int, int]:
+            values = super()._search(board, columns, depth, end)
+            depths.append(depth)
             return values
 
     ticks = itertools.count()
     search = Watched(random.Random(1), budget_s=1000.0, clock=lambda: float(next(ticks)))
     assert ask(search, *positions.after("connect_four", "33")) in range(7)
     # Each position takes a second by this clock.
-    assert looks == list(range(1, len(looks) + 1))
-    assert 2 < len(looks) < 8
+    assert depths == list(range(1, len(depths) + 1))
+    assert 2 < len(depths) < 8
     assert 1000 < next(ticks) < 1010
 
 

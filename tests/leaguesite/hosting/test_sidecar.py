@@ -87,7 +87,7 @@ def test_a_sidecar_that_is_asked_to_keep_shared_does_so_while_it_runs() -> None:
     assert rendered_there(sidecar)["header"].endswith(" True")
     assert sidecar.keeps_shared
     sidecar.close()
-    sidecar.look()
+    sidecar.tend()
     assert not sidecar.keeps_shared
 
 
@@ -113,7 +113,7 @@ def test_after_a_fault_this_process_renders_until_another_sidecar_is_started(
 
 def test_a_sidecar_that_does_not_become_ready_is_stopped(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     sidecar = Sidecar(SLOW_TO_START, render_here=lambda *question: HERE, clock=clock, command=COMMAND)
-    sidecar.look()
+    sidecar.tend()
     [slow] = wait_for("its process runs", pids)
     clock.now = START_TIMEOUT_S - 1
     assert ask(sidecar, "fall") == HERE
@@ -125,13 +125,13 @@ def test_a_sidecar_that_does_not_become_ready_is_stopped(clock: Clock, caplog: p
     sidecar.close()
 
 
-def test_looks_notice_that_a_sidecar_is_ready_and_that_it_has_ended(
+def test_tending_notices_that_a_sidecar_is_ready_and_that_it_has_ended(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     sidecar = Sidecar("sidecar-1", keep_shared=True, render_here=lambda *question: HERE, clock=clock, command=COMMAND)
 
     def is_ready() -> bool:
-        sidecar.look()
+        sidecar.tend()
         return sidecar.keeps_shared
 
     wait_for("it is ready, although no page is asked for", is_ready)
@@ -159,7 +159,7 @@ def test_a_killed_sidecar_is_replaced(sidecar: Sidecar, clock: Clock) -> None:
 
 def test_this_process_renders_if_no_sidecar_can_be_started(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     sidecar = Sidecar("sidecar-1", render_here=lambda *question: HERE, clock=clock, command=["/nowhere/python"])
-    sidecar.look()
+    sidecar.tend()
     assert ask(sidecar, "fall") == HERE
     assert ["FileNotFoundError" in record.getMessage() for record in caplog.records] == [True]
 

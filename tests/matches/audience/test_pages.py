@@ -19,7 +19,8 @@ from matches.league.effects import record
 from matches.league.reports import Verdict
 from matches.models import Event, League, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import Tags, assert_same_query_count
+from tests.matches.audience.query_counts import assert_same_query_count
+from tests.matches.audience.tags import Tags
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db

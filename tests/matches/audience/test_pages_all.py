@@ -12,7 +12,7 @@ from matches.audience.pages import PageKey
 from matches.league import notices
 from matches.models import League
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_harmless, hostile_league
+from tests.matches.audience.hostile import HOSTILE, assert_harmless, hostile_league
 from tests.matches.correcting import make_correction
 from tests.places import ROOT
 from tests.sizes import sampled

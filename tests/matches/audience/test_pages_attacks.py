@@ -10,7 +10,7 @@ from django.test import Client
 
 from matches.league import freeze
 from tests import factories as make
-from tests.matches.audience.looking import Tags
+from tests.matches.audience.tags import Tags
 
 pytestmark = pytest.mark.django_db
 ADDRESSES = (

@@ -210,12 +210,12 @@ async def test_no_check_is_started_while_draining(db_thread: Agents) -> None:
         return True
 
     check = await db_thread.in_db(new_check)
-    async with checker_running(db_thread, draining=draining, look_interval_s=0):
+    async with checker_running(db_thread, draining=draining, pass_interval_s=0):
         await draining_asked.wait()
     assert await db_thread.in_db(lambda: state(check)) == "WANTED"
 
 
-async def test_a_failed_look_for_checks_is_retried(db_thread: Agents) -> None:
+async def test_a_failed_pass_over_the_checks_is_repeated(db_thread: Agents) -> None:
     async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         return whole()
 
@@ -228,11 +228,11 @@ async def test_a_failed_look_for_checks_is_retried(db_thread: Agents) -> None:
         return await db_thread.in_db(work)
 
     check = await db_thread.in_db(new_check)
-    async with checker_running(db_thread, runner, in_thread=failing_first, look_interval_s=0):
+    async with checker_running(db_thread, runner, in_thread=failing_first, pass_interval_s=0):
         await db_thread.until_in_db(lambda: state(check) == "DONE")
 
 
-async def test_a_look_that_fails_loses_no_answer_of_a_player_under_check(db_thread: Agents) -> None:
+async def test_a_pass_that_fails_loses_no_answer_of_a_player_under_check(db_thread: Agents) -> None:
     listening, received, fails = asyncio.Event(), list[str](), False
 
     def receive(message_type: str, message: Any) -> None:
@@ -253,7 +253,7 @@ async def test_a_look_that_fails_loses_no_answer_of_a_player_under_check(db_thre
     place = await db_thread.in_db(lambda: make.setting(players=2))
     await db_thread.in_db(new_check)
     message = {"match_id": "R123456M1", "accept": True}
-    async with checker_running(db_thread, runner, look_interval_s=0.01, in_thread=in_thread):
+    async with checker_running(db_thread, runner, pass_interval_s=0.01, in_thread=in_thread):
         await listening.wait()
         fails = True
         answer = {"player": place.players[0].agent, "message_type": "GAME_JOIN_ACK", "match_id": message["match_id"]}
@@ -280,7 +280,7 @@ async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(db_
         return check
 
     check = await db_thread.in_db(queue_check)
-    async with checker_running(db_thread, runner, look_interval_s=0.01):
+    async with checker_running(db_thread, runner, pass_interval_s=0.01):
         await db_thread.until_in_db(lambda: state(check) == "RUNNING")
         await db_thread.in_db(lambda: lifecycle.start_league(league_id="fall"))
         await db_thread.until_in_db(lambda: state(check) == "WANTED")

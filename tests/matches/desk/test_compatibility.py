@@ -16,7 +16,9 @@ from matches.league import staffing
 from matches.view.compatibility import site_most
 from tests import factories as make
 from tests.conftest import API_KEY
-from tests.matches.audience.looking import HOSTILE, Tags, assert_harmless, query_count
+from tests.matches.audience.hostile import HOSTILE, assert_harmless
+from tests.matches.audience.query_counts import query_count
+from tests.matches.audience.tags import Tags
 
 pytestmark = pytest.mark.django_db
 PAGE, FILE, API = (

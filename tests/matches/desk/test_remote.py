@@ -11,7 +11,8 @@ from django.test import Client
 from matches.models import AuditEntry
 from matches.view.screens import Steering, steering
 from tests import factories as make
-from tests.matches.audience.looking import assert_same_query_count, hostile_league
+from tests.matches.audience.hostile import hostile_league
+from tests.matches.audience.query_counts import assert_same_query_count
 from tests.matches.audience.test_pages import many_players
 from tests.matches.desk.clicking import LEAGUES, person, sentences_of
 from tests.sizes import sampled

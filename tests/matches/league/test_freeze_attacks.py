@@ -38,14 +38,14 @@ class _GiveUp(Exception):
 
 
 def answers_after(
-    play_on: Callable[[make.Setting], None], look: Callable[[], dict[str, Any]], place: make.Setting
+    play_on: Callable[[make.Setting], None], read: Callable[[], dict[str, Any]], place: make.Setting
 ) -> Any:
-    """What ``look`` returns after ``play_on``; everything is rolled back afterwards."""
+    """What ``read`` returns after ``play_on``; everything is rolled back afterwards."""
     values: dict[str, Any] = {}
     try:
         with transaction.atomic():
             play_on(place)
-            values = look()
+            values = read()
             raise _GiveUp
     except _GiveUp:
         return values
@@ -63,7 +63,7 @@ def place() -> make.Setting:
     freeze.plan(league_id="fall", from_round=2)
     rich.play(place)
     lifecycle.start_league(league_id="fall")
-    # The referee is not taken for lost, however long the looks at all pages take.
+    # The referee is not taken for lost, however long reading all pages takes.
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
     return place
 

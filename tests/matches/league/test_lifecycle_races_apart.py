@@ -22,7 +22,7 @@ from agents_registry.models import Agent, Kind
 from agents_registry.registering import credentials, places, registration
 from matches.league import endings, freeze, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import applying
-from matches.league.corrections.applying import LookAgain
+from matches.league.corrections.applying import HasChanged
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
@@ -67,9 +67,9 @@ def test_the_withdrawal_of_one_player_is_undone_while_another_is_withdrawn(
     call_before(monkeypatch, applying, "_refuse_if_changed", lambda: other.run(lambda: undo(1)))
     first = result_or_refusal(lambda: withdraw("P03"))
     assert not isinstance(other.wait(), Exception)
-    assert isinstance(first, LookAgain) is (connection.vendor == "postgresql")
+    assert isinstance(first, HasChanged) is (connection.vendor == "postgresql")
     moment = assert_rows_agree(place)
-    assert set(moment.out) == (set() if isinstance(first, LookAgain) else {"P03"})
+    assert set(moment.out) == (set() if isinstance(first, HasChanged) else {"P03"})
 
 
 def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
@@ -102,8 +102,8 @@ def test_a_result_is_reported_while_its_winner_is_withdrawn(monkeypatch: pytest.
     counted = answer["status"] == "ACCEPTED" and not answer.get("duplicate")
     assert counted is (connection.vendor == "postgresql")
     moment = assert_rows_agree(place)
-    assert moment.outcomes["R2M1"].winner == (winner if isinstance(first, LookAgain) else match.player_b.code)
-    assert place.events().count("match_finished") == 2 + isinstance(first, LookAgain)
+    assert moment.outcomes["R2M1"].winner == (winner if isinstance(first, HasChanged) else match.player_b.code)
+    assert place.events().count("match_finished") == 2 + isinstance(first, HasChanged)
 
 
 def test_progress_of_a_match_does_not_stop_a_correction_that_is_planned(
@@ -287,7 +287,7 @@ def test_a_round_starts_while_a_player_is_withdrawn(monkeypatch: pytest.MonkeyPa
     moment = assert_rows_agree(place)
     playing = Match.objects.filter(round__number=2, state="ASSIGNED").values_list("player_a__code", "player_b__code")
     assert ("P01" in {code for pair in playing for code in pair}) is ("P01" not in moment.out)
-    assert isinstance(first, LookAgain) is ("P01" not in moment.out)
+    assert isinstance(first, HasChanged) is ("P01" not in moment.out)
 
 
 def frozen() -> make.Setting:

@@ -45,7 +45,7 @@ async def test_a_page_is_rendered_regularly_without_a_message() -> None:
     with ThreadPoolExecutor(1) as thread:
         hub = Hub(
             thread,
-            pace=Pace(spacing_s=0.0, look_interval_s=0.001, charts_interval_s=0.0),
+            pace=Pace(spacing_s=0.0, refresh_interval_s=0.001, charts_interval_s=0.0),
             render=lambda key, language, without: {"header": str(next(seen))},
             listen=no_messages,
         )
@@ -111,7 +111,7 @@ async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     keys = [BOARD, MATCH, PageKey("match", "fall", "R1M2"), PageKey("board", "spring"), PageKey("index")]
     listed: list[bool] = []
     with ThreadPoolExecutor(1) as thread:
-        pace = Pace(spacing_s=0.0, rows_interval_s=0.001, look_interval_s=NEVER_S)
+        pace = Pace(spacing_s=0.0, rows_interval_s=0.001, refresh_interval_s=NEVER_S)
         hub = Hub(thread, clock=lambda: 0.0, pace=pace, render=render, listen=no_messages, changes=Rows())
         listeners = [await hub.join(key, "en") for key in keys]
         assert [await rendered.get() for _ in listeners] == keys
@@ -138,7 +138,7 @@ async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come
         return {"header": "the same"}
 
     with ThreadPoolExecutor(1) as thread:
-        pace = Pace(spacing_s=0.0, rows_interval_s=NEVER_S, look_interval_s=NEVER_S, charts_interval_s=0.001)
+        pace = Pace(spacing_s=0.0, rows_interval_s=NEVER_S, refresh_interval_s=NEVER_S, charts_interval_s=0.001)
         hub = Hub(thread, clock=lambda: now, pace=pace, render=render, listen=no_messages)
         listener = await hub.join(BOARD, "en")
         async with asyncio.timeout(PATIENCE_S):
@@ -152,7 +152,7 @@ async def test_charts_are_left_out_of_renderings_that_follow_each_other_and_come
         leave(hub, [listener])
 
 
-async def test_charts_that_cannot_be_rendered_are_tried_again_at_the_next_look_only() -> None:
+async def test_charts_that_cannot_be_rendered_are_tried_again_at_the_next_refresh_only() -> None:
     def render(key: PageKey, language: str, without: frozenset[str]) -> dict[str, str]:
         if page.seq and not without:
             raise ValueError("no charts")
@@ -160,14 +160,14 @@ async def test_charts_that_cannot_be_rendered_are_tried_again_at_the_next_look_o
 
     now = 0.0
     with ThreadPoolExecutor(1) as thread:
-        hub = Hub(thread, clock=lambda: now, pace=Pace(look_interval_s=NEVER_S), render=render, listen=no_messages)
+        hub = Hub(thread, clock=lambda: now, pace=Pace(refresh_interval_s=NEVER_S), render=render, listen=no_messages)
         page = hubs.Page(BOARD, "en")
         await hub._render(page)
         await hub._render(page)
-        assert hub._until_look_s(page) == Pace().charts_interval_s
+        assert hub._until_refresh_s(page) == Pace().charts_interval_s
         now = Pace().charts_interval_s
         await hub._render(page)
-        assert hub._until_look_s(page) == NEVER_S
+        assert hub._until_refresh_s(page) == NEVER_S
 
 
 async def test_a_page_without_charts_is_rendered_whole() -> None:
@@ -194,7 +194,7 @@ async def test_a_result_is_shown_sooner_than_another_change() -> None:
         return {"header": str(rendered.qsize())}
 
     # Only a result ends the wait between two renderings.
-    pace = Pace(NEVER_S, results_spacing_s=0.0, gathering_s=0.0, rows_interval_s=NEVER_S, look_interval_s=NEVER_S)
+    pace = Pace(NEVER_S, results_spacing_s=0.0, gathering_s=0.0, rows_interval_s=NEVER_S, refresh_interval_s=NEVER_S)
     with ThreadPoolExecutor(1) as thread:
         hub = Hub(thread, pace=pace, render=render, listen=no_messages)
         listener = await hub.join(BOARD, "en")
@@ -227,7 +227,7 @@ async def test_results_that_come_together_are_shown_together() -> None:
         loop.call_soon_threadsafe(rendered.put_nowait, ended)
         return {"header": str(ended)}
 
-    pace = Pace(0.0, results_spacing_s=0.0, gathering_s=0.01, rows_interval_s=NEVER_S, look_interval_s=NEVER_S)
+    pace = Pace(0.0, results_spacing_s=0.0, gathering_s=0.01, rows_interval_s=NEVER_S, refresh_interval_s=NEVER_S)
     with ThreadPoolExecutor(1) as thread:
         hub = Hub(thread, pace=pace, render=render, listen=no_messages)
         listener = await hub.join(BOARD, "en")
@@ -280,7 +280,7 @@ async def test_a_change_does_not_wait_after_doubtful_marks_that_found_nothing_ne
         hub = Hub(
             thread,
             clock=lambda: now,
-            pace=Pace(spacing_s=NEVER_S, rows_interval_s=NEVER_S, look_interval_s=NEVER_S),
+            pace=Pace(spacing_s=NEVER_S, rows_interval_s=NEVER_S, refresh_interval_s=NEVER_S),
             render=render,
             listen=no_messages,
         )

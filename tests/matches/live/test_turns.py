@@ -43,8 +43,8 @@ class Thread:
         await self.turns.wait(page)
         self.rendered.append(page.name)
 
-    async def done(self, looked_s: float = 0.0) -> None:
-        self.turns.give_back(looked_s)
+    async def done(self, refresh_s: float = 0.0) -> None:
+        self.turns.give_back(refresh_s)
         await let_tasks_run()
 
     async def passes(self, seconds: float) -> None:
@@ -67,12 +67,12 @@ async def thread() -> Thread:
     return thread
 
 
-async def test_changed_pages_are_rendered_before_looks_in_their_order(thread: Thread) -> None:
-    for page in (Page("look", urgent=False), Page("one"), Page("two")):
+async def test_changed_pages_are_rendered_before_refreshes_in_their_order(thread: Thread) -> None:
+    for page in (Page("refreshed", urgent=False), Page("one"), Page("two")):
         await thread.wants(page)
     for _ in range(3):
         await thread.done()
-    assert thread.rendered == ["one", "two", "look"]
+    assert thread.rendered == ["one", "two", "refreshed"]
 
 
 @pytest.mark.parametrize("urgent", [True, False])
@@ -100,16 +100,16 @@ async def test_a_page_with_one_listener_gets_its_turn_among_pages_with_more(thre
     await thread.done()
 
 
-async def test_looks_take_at_most_half_of_the_time(thread: Thread) -> None:
+async def test_refreshes_take_at_most_half_of_the_time(thread: Thread) -> None:
     pages = [Page("one", urgent=False), Page("two", urgent=False), Page("three", urgent=False)]
     for page in pages:
         await thread.wants(page)
     await thread.done()
     assert thread.rendered == ["one"]
-    await thread.done(looked_s=2.0)
+    await thread.done(refresh_s=2.0)
     await thread.passes(1.9)
     assert thread.rendered == ["one"]
-    # The page changes while it waits for its look.
+    # The page changes while it waits for its refresh.
     pages[2].urgent = True
     await thread.passes(0.0)
     assert thread.rendered == ["one", "three"]
@@ -121,10 +121,10 @@ async def test_looks_take_at_most_half_of_the_time(thread: Thread) -> None:
     assert thread.rendered == ["one", "three", "changed", "two"]
 
 
-async def test_a_delayed_look_gets_its_turn_by_a_timer() -> None:
+async def test_a_delayed_refresh_gets_its_turn_by_a_timer() -> None:
     turns = Turns()
     await turns.wait(Page("one", urgent=False))
-    turns.give_back(looked_s=0.01)
+    turns.give_back(refresh_s=0.01)
     await turns.wait(Page("two", urgent=False))
 
 

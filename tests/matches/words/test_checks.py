@@ -13,7 +13,7 @@ from league_sdk.protocol import schemas
 from league_sdk.protocol.sentences import expectation, say
 from matches.words import checks
 from tests.hebrew import texts_of, without_hebrew
-from tests.matches.audience.looking import HOSTILE
+from tests.matches.audience.hostile import HOSTILE
 
 SAID = "It said: {said}. The league does not mind; an agent that ignores it misses something."
 

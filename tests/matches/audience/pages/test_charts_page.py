@@ -11,7 +11,7 @@ from django.test import Client
 
 from matches.models import Delivery, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import assert_same_query_count
+from tests.matches.audience.query_counts import assert_same_query_count
 from tests.matches.audience.test_pages import many_players
 
 pytestmark = pytest.mark.django_db

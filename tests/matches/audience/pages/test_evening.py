@@ -14,7 +14,7 @@ from matches.league import freeze, lifecycle
 from matches.models import League
 from matches.view import sight
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.audience.hostile import HOSTILE, assert_harmless
 from tests.matches.correcting import make_correction, play_to_end
 
 pytestmark = pytest.mark.django_db

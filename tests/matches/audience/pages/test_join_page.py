@@ -21,7 +21,7 @@ from league_sdk import bridge
 from matches.audience import kit
 from matches.league import lifecycle, opening
 from tests import factories as make
-from tests.matches.audience.looking import Tags
+from tests.matches.audience.tags import Tags
 from tests.places import ROOT
 from tests.sizes import MANY_ROWS
 

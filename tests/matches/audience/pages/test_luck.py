@@ -13,7 +13,8 @@ from matches.league import freeze
 from matches.view import luck
 from matches.view.luck import Keeper
 from tests import factories as make
-from tests.matches.audience.looking import Tags, query_count
+from tests.matches.audience.query_counts import query_count
+from tests.matches.audience.tags import Tags
 from tests.matches.correcting import make_correction
 from tests.matches.view.test_luck import played
 

@@ -19,7 +19,8 @@ from matches.audience.pages.times import Dot, span
 from matches.league import lifecycle, opening
 from matches.models import Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_same_query_count
+from tests.matches.audience.hostile import HOSTILE
+from tests.matches.audience.query_counts import assert_same_query_count
 from tests.matches.correcting import make_correction
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import store_check

@@ -16,7 +16,7 @@ from matches.audience.pages import PageKey, practice
 from matches.checks import practising, runs, taking
 from matches.models import Check
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.audience.hostile import HOSTILE, assert_harmless
 from tests.matches.practised import REPORTS, failed, played, practised, step
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,9 @@ from matches.league import freeze, lifecycle, opening, screens
 from matches.models import League, Match, Notice
 from matches.view import sight
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, Tags, assert_same_query_count
+from tests.matches.audience.hostile import HOSTILE
+from tests.matches.audience.query_counts import assert_same_query_count
+from tests.matches.audience.tags import Tags
 from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import make_correction
 from tests.matches.reports import clause

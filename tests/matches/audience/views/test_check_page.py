@@ -18,7 +18,7 @@ from matches.checks import asking, runs, taking
 from matches.checks import report as check_report
 from matches.models import Check
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.audience.hostile import HOSTILE, assert_harmless
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db

@@ -30,7 +30,7 @@ from matches.league import freeze
 from matches.models import Check, Message, Notice
 from tests import factories as make
 from tests import wire
-from tests.matches.audience.looking import HOSTILE, assert_harmless
+from tests.matches.audience.hostile import HOSTILE, assert_harmless
 from tests.matches.practised import practised
 from tests.sizes import MANY_ROWS
 

@@ -10,7 +10,8 @@ from django.test import Client, override_settings
 from matches.audience.views import story
 from matches.league import freeze, lifecycle
 from tests import factories as make
-from tests.matches.audience.looking import Tags, assert_same_query_count
+from tests.matches.audience.query_counts import assert_same_query_count
+from tests.matches.audience.tags import Tags
 from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import make_correction, play_to_end
 

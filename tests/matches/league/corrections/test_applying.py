@@ -203,7 +203,7 @@ def test_before_the_schedule_there_is_nothing_to_correct() -> None:
 
 def test_of_two_corrections_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
     call_before(monkeypatch, applying, "_before", lambda: make_correction("points", player_id="P01", points=3))
-    with pytest.raises(applying.LookAgain):
+    with pytest.raises(applying.HasChanged):
         make_correction("points", player_id="P01", points=3)
     # In this test the other correction is made in the same transaction, which is rolled back.
     assert not Correction.objects.exists()
@@ -212,7 +212,7 @@ def test_of_two_corrections_at_once_one_is_refused(monkeypatch: pytest.MonkeyPat
 def test_a_match_that_changes_meanwhile_is_not_corrected(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
     match = place.match("R2M1")
     call_before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
-    with pytest.raises(applying.LookAgain):
+    with pytest.raises(applying.HasChanged):
         make_correction("set_result", match_id="R2M1", status="DRAW")
     assert not Correction.objects.exists()
 
@@ -226,11 +226,11 @@ def test_a_correction_does_what_its_preview_showed_or_nothing(place: make.Settin
     # Progress of the match, and results of others, do not change the effect of the correction.
     assert queries.plan_for(place.league, wish).fingerprint == shown
     make.report(place.match("R2M1"), match.player_a.code)
-    with pytest.raises(applying.LookAgain):
+    with pytest.raises(applying.HasChanged):
         applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
     # A second click does not give the points twice.
     wish = Wish("points", WHY, player_id="P01", points=3)
     shown = queries.plan_for(place.league, wish).fingerprint
     applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
-    with pytest.raises(applying.LookAgain):
+    with pytest.raises(applying.HasChanged):
         applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
