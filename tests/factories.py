@@ -29,7 +29,7 @@ from matches.models import League, Match, Round
 from tests import wire
 
 
-def message_from(who: Member, message_type: str, **fields: Any) -> dict[str, Any]:
+def message_from(who: RegisteredAgent, message_type: str, **fields: Any) -> dict[str, Any]:
     """A message of a registered agent, with its auth_token."""
     return {
         "protocol": "league.v2",
@@ -42,7 +42,7 @@ def message_from(who: Member, message_type: str, **fields: Any) -> dict[str, Any
 
 
 @contextmanager
-def counting(counts: list[int]) -> Iterator[None]:
+def counting_queries(counts: list[int]) -> Iterator[None]:
     """Append to ``counts`` the number of database queries that the block makes."""
     with CaptureQueriesContext(connection) as seen:
         yield
@@ -53,7 +53,7 @@ def counting(counts: list[int]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Member:
+class RegisteredAgent:
     """An agent and the auth_token that it got when it registered."""
 
     agent: Agent
@@ -64,16 +64,16 @@ class Member:
         return Agent.objects.get(pk=self.agent.pk)
 
 
-def join(name: str, league_id: str | None = None, *, port: int = 8101, **changes: Any) -> Member:
+def player(name: str, league_id: str | None = None, *, port: int = 8101, **changes: Any) -> RegisteredAgent:
     """Register a player."""
     params = wire.player_request(name, port=port, sender=f"player:{name}", **changes)
     read = read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
     done = entry.register_player(request=read, named=league_id)
     assert done.agent is not None, done.reason
-    return Member(done.agent, done.auth_token)
+    return RegisteredAgent(done.agent, done.auth_token)
 
 
-def hire(
+def referee(
     name: str = "Referee 1",
     *,
     port: int = 8001,
@@ -82,23 +82,30 @@ def hire(
     room: int = 10,
     own_league: str | None = None,
     endpoint: str | None = None,
-) -> Member:
-    """Register a referee; a trusted one shows the site's key."""
+) -> RegisteredAgent:
+    """Register a referee.
+
+    Args:
+        trusted: whether it shows the site's key.
+        progress: whether it says that it sends heartbeats.
+        room: how many matches it judges at the same time.
+        own_league: the league at whose own address it registers.
+    """
     code = {"code": settings.LEAGUE_REFEREE_KEY} if trusted else {}
     where = {"endpoint": endpoint} if endpoint else {}
     params = wire.referee_request(name, port=port, progress=progress, room=room, **code, **where)
     read = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
     done = entry.register_referee(request=read, named=own_league, own_address=own_league is not None)
     assert done.agent is not None, done.reason
-    return Member(done.agent, done.auth_token)
+    return RegisteredAgent(done.agent, done.auth_token)
 
 
-def open_league(league_id: str = "fall", **settings_: Any) -> League:
-    """A league that is open for registration."""
-    return opening.create_league(league_id=league_id, display_name=league_id.title(), settings=settings_)
+def open_league(league_id: str = "fall", **settings: Any) -> League:
+    """A league that is open for registration, without agents."""
+    return opening.create_league(league_id=league_id, display_name=league_id.title(), settings=settings)
 
 
-def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
+def insert_players(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
     """Insert many players directly into the database, for tests that a cost does not grow with their number."""
     now = timezone.now()
     return Agent.objects.bulk_create(
@@ -117,12 +124,12 @@ def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
 
 
 @dataclass(frozen=True)
-class Setting:
+class MadeLeague:
     """A league with its players and referees."""
 
     league_id: str
-    players: list[Member]
-    referees: list[Member]
+    players: list[RegisteredAgent]
+    referees: list[RegisteredAgent]
 
     @property
     def league(self) -> League:
@@ -143,26 +150,26 @@ class Setting:
         """Kinds of all events, in order."""
         return list(self.league.events.order_by("seq").values_list("kind", flat=True))
 
-    def referee_of(self, match_id: str) -> Member:
-        """The member that judges a match now."""
+    def referee_of(self, match_id: str) -> RegisteredAgent:
+        """The referee that judges a match now."""
         judge = self.match(match_id).referee_id
         return next(one for one in self.referees if one.agent.pk == judge)
 
 
-def setting(league_id: str = "fall", *, players: int = 4, referees: int = 1, **settings_: Any) -> Setting:
-    """A league in REGISTRATION with players P01, P02, … (see :func:`_join_alike`) and referees."""
-    judges = [hire(f"Referee {number}", port=8000 + number) for number in range(1, referees + 1)]
-    open_league(league_id, **settings_)
-    members = [join("Player 1", league_id, port=8101)] if players else []
+def league(league_id: str = "fall", *, players: int = 4, referees: int = 1, **settings: Any) -> MadeLeague:
+    """A league in REGISTRATION with players P01, P02, … (see :func:`_register_alike`) and referees."""
+    judges = [referee(f"Referee {number}", port=8000 + number) for number in range(1, referees + 1)]
+    open_league(league_id, **settings)
+    members = [player("Player 1", league_id, port=8101)] if players else []
     if members and members[0].agent.code == "P01" and not Agent.objects.filter(league=None, kind=Kind.PLAYER).exists():
-        members += _join_alike(members[0].agent, range(2, players + 1))
+        members += _register_alike(members[0].agent, range(2, players + 1))
     else:
         # The ids of players that were in the lobby are taken.
-        members += [join(f"Player {number}", league_id, port=8100 + number) for number in range(2, players + 1)]
-    return Setting(league_id, members, judges)
+        members += [player(f"Player {number}", league_id, port=8100 + number) for number in range(2, players + 1)]
+    return MadeLeague(league_id, members, judges)
 
 
-def _join_alike(first: Agent, numbers: Sequence[int]) -> list[Member]:
+def _register_alike(first: Agent, numbers: Sequence[int]) -> list[RegisteredAgent]:
     """Make the rows and events that registrations of further players like ``first`` make, in a tenth of the time.
 
     A test holds them against real registrations (tests/test_factories.py).
@@ -185,32 +192,32 @@ def _join_alike(first: Agent, numbers: Sequence[int]) -> list[Member]:
     )
     for agent in agents:
         record(agent.league_id, EventKind.PLAYER_REGISTERED, player_id=agent.code, name=agent.display_name)
-    return [Member(agent, secret) for agent, secret in zip(agents, secrets, strict=True)]
+    return [RegisteredAgent(agent, secret) for agent, secret in zip(agents, secrets, strict=True)]
 
 
-def playing(league_id: str = "fall", **how: Any) -> Setting:
-    """Like :func:`setting`, with round 1 RUNNING and its matches assigned to their referees."""
-    place = setting(league_id, **how)
-    playing_on(place)
-    return place
+def running_league(league_id: str = "fall", **how: Any) -> MadeLeague:
+    """Like :func:`league`, with round 1 RUNNING and its matches assigned to their referees."""
+    made = league(league_id, **how)
+    next_round(made)
+    return made
 
 
-def playing_on(place: Setting) -> None:
+def next_round(made: MadeLeague) -> None:
     """Start a league's next round and hand its matches to their referees."""
-    lifecycle.start_league(league_id=place.league_id)
-    open_current(place.league_id)
+    lifecycle.start_league(league_id=made.league_id)
+    open_round(made.league_id)
     look()
 
 
-def veiled() -> Setting:
+def league_before_freeze() -> MadeLeague:
     """A league of four in which round 1 has been played, with the board frozen from round 2 on."""
-    place = playing(players=4)
-    freeze.plan(league_id=place.league_id, from_round=2)
-    finish_round(place)
-    return place
+    made = running_league(players=4)
+    freeze.plan(league_id=made.league_id, from_round=2)
+    finish_round(made)
+    return made
 
 
-def start(league_id: str) -> None:
+def start_league(league_id: str) -> None:
     """Start a league, with the parts of a long schedule that a conductor would write."""
     lifecycle.start_league(league_id=league_id)
     if making.write_pieces():
@@ -219,7 +226,7 @@ def start(league_id: str) -> None:
         lifecycle.start_league(league_id=league_id)
 
 
-def open_current(league_id: str) -> None:
+def open_round(league_id: str) -> None:
     """Open the current round, as when all its announcements have been delivered or have failed."""
     lifecycle.open_round(round_pk=Round.objects.get(league_id=league_id, state="ANNOUNCING").pk)
 
@@ -247,7 +254,7 @@ def result_fields(match: Match, winner: str | None, **changes: Any) -> dict[str,
     } | changes
 
 
-def silent(match: Match, *player_ids: str) -> dict[str, Any]:
+def no_answer_from(match: Match, *player_ids: str) -> dict[str, Any]:
     """The changes to a report that say that these players never answered."""
     others = [code for code in (match.player_a.code, match.player_b.code) if code not in player_ids]
     winner = others[0] if others else None
@@ -275,17 +282,17 @@ def report(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
     )
 
 
-def finish_round(place: Setting, winner: int | None = 0) -> None:
+def finish_round(made: MadeLeague, winner: int | None = 0) -> None:
     """Assign the rest of the running round, and let PLAYER_A (0), PLAYER_B (1) or nobody (None) win every match."""
     look()
-    for match_id, state in place.states().items():
+    for match_id, state in made.states().items():
         if state == "ASSIGNED":
-            match = place.match(match_id)
+            match = made.match(match_id)
             codes = (match.player_a.code, match.player_b.code)
             report(match, None if winner is None else codes[winner])
 
 
-def finished(league_id: str) -> None:
+def set_completed(league_id: str) -> None:
     """Set a league to COMPLETED directly in the database, for tests that a cost does not grow with many results."""
     League.objects.filter(pk=league_id).update(state="COMPLETED", completed_at=timezone.now())
     record(league_id, EventKind.LEAGUE_COMPLETED, champion={}, champions=[])

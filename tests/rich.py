@@ -39,9 +39,9 @@ def secrets() -> list[str]:
     return [*values, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
 
 
-def begun(**settings: Any) -> make.Setting:
+def begun(**settings: Any) -> make.MadeLeague:
     """Round 1 is played: people, checks, transcripts, a fault, notices; a correction takes two points."""
-    make.hire("Referee 1", port=8001)
+    make.referee("Referee 1", port=8001)
     league = make.open_league("fall", registration_code=REGISTRATION_CODE, **settings)
     lines = [f'"{name}",{email},{code}' for (name, email), code in zip(PEOPLE.items(), CODES, strict=True)]
     text = "\n".join(["name,email,code", *lines, ",".join([*ABSENT, "absent-geheim-1"])])
@@ -50,18 +50,18 @@ def begun(**settings: Any) -> make.Setting:
     members.append(enter(HOSTILE, CODES[0], 4))
     for member in members:
         check(member.agent, passed=member is not members[1])
-    place = make.Setting("fall", members, [make.Member(Agent.objects.get(kind=Kind.REFEREE), "")])
+    made = make.MadeLeague("fall", members, [make.RegisteredAgent(Agent.objects.get(kind=Kind.REFEREE), "")])
     notices.say(league_id="fall", text=TO_ROOM, by=STAFF)
     notices.say(league_id="fall", text=TO_ONE, by=STAFF, player_id="P01")
-    make.playing_on(place)
-    play(place)
+    make.next_round(made)
+    play(made)
     make_correction("points", player_id="P01", points=-2, reason="late", by=STAFF)
-    return place
+    return made
 
 
-def over(*, frozen: bool = False) -> make.Setting:
+def over(*, frozen: bool = False) -> make.MadeLeague:
     """The league played to its end, with a corrected result, a void match that was restored, and a withdrawn notice."""
-    place = begun()
+    made = begun()
     if frozen:
         freeze.plan(league_id="fall", from_round=3)
     make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF)
@@ -69,20 +69,20 @@ def over(*, frozen: bool = False) -> make.Setting:
     applying.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)
     gone = notices.say(league_id="fall", text="Not so", by=STAFF)
     notices.withdraw(league_id="fall", number=gone.pk)
-    while place.league.state == "RUNNING":
-        make.playing_on(place)
-        play(place)
-    return place
+    while made.league.state == "RUNNING":
+        make.next_round(made)
+        play(made)
+    return made
 
 
-def enter(name: str, code: str, number: int) -> make.Member:
+def enter(name: str, code: str, number: int) -> make.RegisteredAgent:
     """Register a player from an address of its own with a personal code."""
     address = f"{ADDRESS}{number}"
     params = wire.player_request(name, port=8101, code=code, endpoint=f"http://{address}:8101/mcp")
     request = read_request(params, kind=Kind.PLAYER, caller=address)
     done = entry.register_player(request=request, named="fall")
     assert done.agent is not None, done.reason
-    return make.Member(done.agent, done.auth_token)
+    return make.RegisteredAgent(done.agent, done.auth_token)
 
 
 def check(agent: Agent, *, passed: bool) -> Check:
@@ -106,18 +106,18 @@ def check(agent: Agent, *, passed: bool) -> Check:
     )
 
 
-def play(place: make.Setting) -> None:
+def play(made: make.MadeLeague) -> None:
     """Play what is left of the running round: PLAYER_A wins each match, but in the last one PLAYER_B never answers."""
     while True:
         make.look()
-        open_ = [match_id for match_id, state in place.states().items() if state == "ASSIGNED"]
+        open_ = [match_id for match_id, state in made.states().items() if state == "ASSIGNED"]
         if not open_:
             return
         for match_id in open_:
-            match = place.match(match_id)
+            match = made.match(match_id)
             lines = transcript(match)
             if match_id == open_[-1]:
-                make.report(match, None, transcript=lines, **make.silent(match, match.player_b.code))
+                make.report(match, None, transcript=lines, **make.no_answer_from(match, match.player_b.code))
             else:
                 make.report(match, match.player_a.code, transcript=lines)
 

@@ -36,20 +36,20 @@ def everything(league_id: str) -> list[list[dict[str, Any]]]:
     ]
 
 
-def test_players_of_a_setting_are_as_if_each_had_registered() -> None:
-    quick = make.setting("quick", players=3, referees=0)
+def test_players_of_a_made_league_are_as_if_each_had_registered() -> None:
+    quick = make.league("quick", players=3, referees=0)
     make.open_league("real")
-    real = [make.join(f"Player {number}", "real", port=8100 + number) for number in (1, 2, 3)]
+    real = [make.player(f"Player {number}", "real", port=8100 + number) for number in (1, 2, 3)]
     assert everything("quick") == everything("real")
     assert [len(kind) for kind in everything("real")] == [3] * 4
-    assert quick.league.event_seq == make.Setting("real", real, []).league.event_seq
+    assert quick.league.event_seq == make.MadeLeague("real", real, []).league.event_seq
     assert [member.agent.code for member in quick.players] == ["P01", "P02", "P03"]
     for member in quick.players:
         assert member.agent.tokens.get().sha256 == tokens.digest(member.token)
 
 
-def test_players_of_the_lobby_keep_their_ids_when_a_setting_is_made() -> None:
-    waiting = make.join("Waiting", port=8200)
-    setting = make.setting(players=2, referees=0)
+def test_players_of_the_lobby_keep_their_ids_when_a_league_is_made() -> None:
+    waiting = make.player("Waiting", port=8200)
+    made = make.league(players=2, referees=0)
     assert waiting.fresh().code == "P01"
-    assert [member.agent.code for member in setting.players] == ["P02", "P03"]
+    assert [member.agent.code for member in made.players] == ["P02", "P03"]

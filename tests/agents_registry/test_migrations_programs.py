@@ -50,7 +50,7 @@ def test_programs_that_need_no_look_up_are_stored_at_the_first_look_and_the_othe
 ) -> None:
     make.open_league("fall")
     for code, endpoint in ENDPOINTS.items():
-        make.join(code, "fall", endpoint=endpoint)
+        make.player(code, "fall", endpoint=endpoint)
     upgrade()
     assert set(stored_programs().values()) == {("", "")}
 
@@ -69,14 +69,14 @@ def test_programs_that_need_no_look_up_are_stored_at_the_first_look_and_the_othe
 def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(
     zones: Zones, migrations_restored: None
 ) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     # On a busy machine the migrations take longer than a normal lease.
     make.open_league("fall", referee_lease_s=600)
     for code, endpoint in ENDPOINTS.items():
-        make.join(code, "fall", endpoint=endpoint)
+        make.player(code, "fall", endpoint=endpoint)
     zones.leads_to["alias.example"] = "192.0.2.7"
     make.lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     # The name server shows that P01 and P04 are one program.
     named = Match.objects.get(player_b__code="P04", round__number=1)
     other = Match.objects.get(player_a__code="P01", round__number=1)

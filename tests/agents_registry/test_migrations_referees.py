@@ -13,10 +13,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_only_the_tokens_of_the_site_s_referees_are_void(migrations_restored: None) -> None:
-    ours = make.hire("Ours")
-    foreign = make.hire("Foreign", trusted=False)
+    ours = make.referee("Ours")
+    foreign = make.referee("Foreign", trusted=False)
     make.open_league("fall")
-    player = make.join("Alpha", "fall")
+    player = make.player("Alpha", "fall")
     MigrationExecutor(connection).migrate([("agents_registry", "0005_looks")])
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())

@@ -35,14 +35,14 @@ def called(agent: Agent, found: str) -> Agent:
     ],
 )
 def test_reach_says_what_a_call_found_and_what_the_owner_has_to_do(found: str, mend: str) -> None:
-    agent = called(make.setting(players=1).players[0].agent, found)
+    agent = called(make.league(players=1).players[0].agent, found)
     known = reach(agent)
     assert (known.way, known.text, known.seen_at) == ("address", agent.endpoint, None)
     assert (known.found, known.mend) == (found, mend)
 
 
 def test_an_agent_that_knows_no_ping_is_not_taken_for_another_program_once_it_answers_in_a_match() -> None:
-    agent = make.setting(players=1).players[0].agent
+    agent = make.league(players=1).players[0].agent
     registration.note_ping(agent_id=agent.pk, problem="", found=OTHER)
     agent.refresh_from_db()
     assert reach(agent).found == reach_for_all(agent, proven=True).found == OTHER
@@ -52,7 +52,7 @@ def test_an_agent_that_knows_no_ping_is_not_taken_for_another_program_once_it_an
 
 
 def test_an_agent_that_dials_out_has_nothing_to_mend() -> None:
-    agent = called(make.setting(players=1).players[0].agent, SILENT)
+    agent = called(make.league(players=1).players[0].agent, SILENT)
     registration.note_lines(opened={agent.pk: "poll"}, closed=[], contested=[])
     agent.refresh_from_db()
     known = reach(agent)
@@ -63,7 +63,7 @@ def test_an_agent_that_dials_out_has_nothing_to_mend() -> None:
 
 
 def test_an_agent_without_address_and_line_is_to_be_started() -> None:
-    agent = make.setting(players=1).players[0].agent
+    agent = make.league(players=1).players[0].agent
     agent.endpoint = f"inbox://{agent.pk}/"
     known = reach(agent)
     assert (known.way, known.text) == ("nothing", "dials out, and has no line open now")
@@ -71,7 +71,7 @@ def test_an_agent_without_address_and_line_is_to_be_started() -> None:
 
 
 def test_others_are_told_no_address_and_no_finding_at_an_address_that_is_not_proven() -> None:
-    agent = called(make.setting(players=1).players[0].agent, REFUSED)
+    agent = called(make.league(players=1).players[0].agent, REFUSED)
     mine = reach_for_all(agent, proven=True)
     assert (mine.text, mine.found) == ("called at its address", REFUSED)
     assert reach_for_all(agent, proven=False)[-2:] == ("", "")
@@ -80,7 +80,7 @@ def test_others_are_told_no_address_and_no_finding_at_an_address_that_is_not_pro
 
 
 def test_what_a_call_found_is_said_in_the_readers_language() -> None:
-    agent = called(make.setting(players=1).players[0].agent, PAGE)
+    agent = called(make.league(players=1).players[0].agent, PAGE)
     with translation.override("he"):
         assert "HTTP 200" in reach(agent).found
         assert reach(agent).found != PAGE

@@ -40,8 +40,8 @@ def reload_with_slow_movements(page: Page) -> None:
 
 @pytest.mark.parametrize("language", ["en", "he"])
 def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> None:
-    place = make.playing(players=PLAYERS)
-    make.finish_round(place, None)
+    made = make.running_league(players=PLAYERS)
+    make.finish_round(made, None)
     lifecycle.stop(league_id="fall")
     html = walls.rendered("/leagues/fall/charts/", language)
     with chromium() as browser:

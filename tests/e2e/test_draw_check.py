@@ -48,9 +48,9 @@ class Drawn:
 def finished(client: Client, language: str = "en", **changes: Any) -> tuple[bytes, dict[str, str]]:
     """The page of a finished match, and its headers; ``changes`` are made to the details of the reported result."""
     drawn = Drawn()
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    make.report(place.match("R1M1"), drawn.winner)
+    make.report(made.match("R1M1"), drawn.winner)
     event = Event.objects.get(kind="match_finished")
     facts = {"drawn_number": drawn.number, "number_parity": drawn.parity}
     amend("match_finished", details=event.data["details"] | facts | changes, draw_seed=SEED.hex(), play=1, sealed=True)
@@ -218,10 +218,10 @@ def test_the_check_of_even_odd_numbers_decides_by_the_sum(client: Client) -> Non
 
 @pytest.mark.long
 def test_only_the_seed_of_a_technical_loss_is_checked(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    match = place.match("R1M1")
-    make.report(match, None, **make.silent(match, "P02"))
+    match = made.match("R1M1")
+    make.report(match, None, **make.no_answer_from(match, "P02"))
     amend("match_finished", draw_seed=SEED.hex())
     shown = page_of(client)
     with chromium() as browser:

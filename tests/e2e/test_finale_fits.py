@@ -17,10 +17,10 @@ SCENES = {"champion", "podium", "path", "figures"}
 
 def play_to_the_end(players: int) -> None:
     """Make a league and play it to its end."""
-    place = walls.league_with_names(players, NAMES)
-    while place.league.state != "COMPLETED":
-        make.playing_on(place)
-        make.finish_round(place, place.league.rounds.filter(state="COMPLETED").count() % 2)
+    made = walls.league_with_names(players, NAMES)
+    while made.league.state != "COMPLETED":
+        make.next_round(made)
+        make.finish_round(made, made.league.rounds.filter(state="COMPLETED").count() % 2)
 
 
 @pytest.mark.parametrize("players", [8, 40])

@@ -31,10 +31,10 @@ FAR_FROM_ID = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((wh
 
 def play_rounds(players: int) -> None:
     """Play a league with names of usual lengths; every row then has the results of five matches."""
-    place = walls.league_with_names(players, NAMES)
+    made = walls.league_with_names(players, NAMES)
     for number in range(ROUNDS):
-        make.playing_on(place)
-        make.finish_round(place, number % 2)
+        make.next_round(made)
+        make.finish_round(made, number % 2)
 
 
 # On two pages of two columns, on one page of two columns, and in one column.

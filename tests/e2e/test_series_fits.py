@@ -33,11 +33,11 @@ def many_evenings() -> None:
     """A series whose leagues have the same players, some with long names; a round of each is played."""
     for number in range(1, EVENINGS + 1):
         league_id = f"evening-{number}"
-        place = make.setting(league_id, players=len(walls.HARD_NAMES))
-        for member, name in zip(place.players, walls.HARD_NAMES, strict=True):
+        made = make.league(league_id, players=len(walls.HARD_NAMES))
+        for member, name in zip(made.players, walls.HARD_NAMES, strict=True):
             Agent.objects.filter(pk=member.agent.pk).update(display_name=name[:64])
-        make.playing_on(place)
-        make.finish_round(place)
+        make.next_round(made)
+        make.finish_round(made)
         series.put(league_id=league_id, series_id="course", series_name="Agents, winter term")
 
 

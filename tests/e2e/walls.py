@@ -37,14 +37,14 @@ HARD_NAMES = (
 def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: int = 9) -> None:
     """A league ``wall`` in round 1, whose matches have different numbers of moves, and some of which are over."""
     opening.create_league(league_id="wall", display_name="Agents 2026, group 3", game_type=game_type)
-    make.hire(room=1000)
+    make.referee(room=1000)
     Agent.objects.update(game_types=[game_type])
-    make.crowd("wall", players)
+    make.insert_players("wall", players)
     for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
         if names:
             Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)][:64])
-    make.start("wall")
-    make.open_current("wall")
+    make.start_league("wall")
+    make.open_round("wall")
     make.look()
     play(game_type, moves)
 
@@ -124,11 +124,11 @@ def scenes(page: Page) -> Iterator[str]:
     assert sorted(seen) == sorted(one.get_attribute("data-scene") for one in page.locator("[data-scene]").all())
 
 
-def league_with_names(players: int, names: Sequence[str]) -> make.Setting:
+def league_with_names(players: int, names: Sequence[str]) -> make.MadeLeague:
     """The league ``wall`` with players that have these names in turn; it has not begun."""
     opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
-    make.hire(room=1000)
-    make.crowd("wall", players)
+    make.referee(room=1000)
+    make.insert_players("wall", players)
     for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
         Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)])
-    return make.Setting("wall", [], [])
+    return make.MadeLeague("wall", [], [])

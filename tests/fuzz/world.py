@@ -26,7 +26,7 @@ REGISTERED = re.compile(r'(?:player|referee)_id\\*": ?\\*"([A-Z]+[0-9]+)')
 class World:
     """The leagues, with the agents of ``winter``, where round 1 is in play."""
 
-    winter: make.Setting
+    winter: make.MadeLeague
     auth_tokens: tuple[str, ...]
     """Those of these agents, and of a referee that may not judge."""
     league_tokens: dict[str, str]
@@ -43,12 +43,12 @@ class World:
         return {self.league_tokens[accepted[1]]} if accepted and accepted[1] in self.league_tokens else set()
 
     @property
-    def player(self) -> make.Member:
+    def player(self) -> make.RegisteredAgent:
         """P01 of ``winter``."""
         return self.winter.players[0]
 
     @property
-    def referee(self) -> make.Member:
+    def referee(self) -> make.RegisteredAgent:
         """The referee that judges R1M1 of ``winter``."""
         return self.winter.referee_of("R1M1")
 
@@ -60,8 +60,8 @@ def world(db: None) -> World:
     series.put(league_id="fall", series_id="evenings")
     make.open_league(settings.LEAGUE_DEFAULT_ID)
     make.open_league("spring", registration_code="letmein", error_style="result")
-    winter = make.playing("winter", players=4, referees=2)
-    stranger = make.hire("Stranger", port=8077, trusted=False)
+    winter = make.running_league("winter", players=4, referees=2)
+    stranger = make.referee("Stranger", port=8077, trusted=False)
     members = [*winter.players, *winter.referees, stranger]
     league_tokens = {one.agent.code: credentials.league_token(one.agent) for one in members}
     known = AgentToken.objects.filter(sha256__in=[tokens.digest(one.token) for one in members]).count()

@@ -15,7 +15,7 @@ TAKES = {"HTTP_ACCEPT_ENCODING": "gzip, br"}
 
 
 def test_a_page_is_gzipped_only_for_clients_that_accept_it(client: Client) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     plain, packed = client.get("/leagues/fall/"), client.get("/leagues/fall/", **TAKES)
     assert (plain.get("Content-Encoding"), packed.get("Content-Encoding")) == (None, "gzip")
     assert gzip.decompress(packed.content) == plain.content

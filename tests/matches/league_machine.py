@@ -50,7 +50,7 @@ class LeagueMachine(RolledBack):
 
     @initialize()
     def begin(self) -> None:
-        self.place = make.setting(players=4, referees=2)
+        self.made = make.league(players=4, referees=2)
         self.matches: dict[str, Model] = {}
         self.finished = 0
         opening.close_registration(league_id="fall")
@@ -59,12 +59,12 @@ class LeagueMachine(RolledBack):
     # What the league does --------------------------------------------------------------------------
 
     def next_round(self) -> None:
-        for referee in self.place.referees:
+        for referee in self.made.referees:
             registration.heard_from_referee(agent_id=referee.agent.pk)
         started = lifecycle.start_round(league_id="fall")
         for match in started.matches.select_related("player_a", "player_b"):
             self.matches[match.match_id] = Model((match.player_a.code, match.player_b.code), started.number)
-        make.open_current("fall")
+        make.open_round("fall")
 
     def open_ids(self) -> list[str]:
         return [match_id for match_id, one in self.matches.items() if one.phase != DONE]
@@ -76,13 +76,13 @@ class LeagueMachine(RolledBack):
 
     @rule()
     def look(self) -> None:
-        for referee in self.place.referees:
+        for referee in self.made.referees:
             registration.heard_from_referee(agent_id=referee.agent.pk)
         started = {(start.match_pk, start.attempt) for start in make.look().starts}
         expected = set()
         for match_id, model in self.matches.items():
             if model.phase == READY:
-                match = self.place.match(match_id)
+                match = self.made.match(match_id)
                 model.phase, model.attempt = IN_PLAY, model.attempt + 1
                 model.holders[model.attempt] = match.referee
                 expected.add((match.pk, model.attempt))
@@ -100,7 +100,7 @@ class LeagueMachine(RolledBack):
         judge = model.holders.get(attempt)
         if judge is None:
             return
-        item = make.progress_of(self.place.match(match_id), attempt=attempt, state=state)
+        item = make.progress_of(self.made.match(match_id), attempt=attempt, state=state)
         (answer,) = progress.progress(referee=judge, items=[item])
         alive = model.phase == IN_PLAY and attempt == model.attempt
         assert answer["status"] == ("ok" if alive else "lost")
@@ -143,7 +143,7 @@ class LeagueMachine(RolledBack):
     @rule(number=PICKS, attempt=ATTEMPTS)
     def undeliverable(self, number: int, attempt: int) -> None:
         match_id, model = self.pick(number)
-        match = self.place.match(match_id)
+        match = self.made.match(match_id)
         losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no connection"))
         if model.phase == IN_PLAY and attempt == model.attempt:
             model.phase = READY
@@ -153,7 +153,7 @@ class LeagueMachine(RolledBack):
         """The referee leaves: it gives no reason, and the attempt does not count as lost."""
         match_id, model = self.pick(number)
         if model.phase == IN_PLAY:
-            item = make.progress_of(self.place.match(match_id), state="HANDED_BACK")
+            item = make.progress_of(self.made.match(match_id), state="HANDED_BACK")
             progress.progress(referee=model.holders[model.attempt], items=[item])
             model.phase = READY
 
@@ -198,7 +198,7 @@ class LeagueMachine(RolledBack):
 
     @invariant()
     def every_result_counted_once(self) -> None:
-        assert self.place.events().count("match_finished") == self.finished
+        assert self.made.events().count("match_finished") == self.finished
         assert len(self.matches) - len(self.open_ids()) == self.finished
 
     @invariant()
@@ -206,7 +206,7 @@ class LeagueMachine(RolledBack):
         counted = sorted((one for one in self.matches.values() if one.result), key=lambda one: one.finished_as)
         fold = [Result(one.round_number, *one.players, *one.result) for one in counted if one.result]
         names = {f"P0{number}": f"Player {number}" for number in range(1, 5)}
-        assert sight.everything(self.place.league).standings == table(names, fold, Scoring())
+        assert sight.everything(self.made.league).standings == table(names, fold, Scoring())
 
     @invariant()
     def rounds_end_with_their_last_match(self) -> None:
@@ -214,4 +214,4 @@ class LeagueMachine(RolledBack):
             over = all(one.phase == DONE for one in self.matches.values() if one.round_number == number)
             assert Round.objects.get(number=number).state == ("COMPLETED" if over else "RUNNING")
         over = self.finished == 6
-        assert self.place.league.state == ("COMPLETED" if over else "RUNNING")
+        assert self.made.league.state == ("COMPLETED" if over else "RUNNING")

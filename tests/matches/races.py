@@ -96,10 +96,10 @@ def result_or_refusal(action: Callable[[], Any]) -> Any:
         return refusal
 
 
-def assert_rows_agree(place: make.Setting) -> Moment:
+def assert_rows_agree(made: make.MadeLeague) -> Moment:
     """Assert that rows and events agree about results, about players that are out, and about the league's state."""
-    assert_results_agree(place)
-    league = place.league
+    assert_results_agree(made)
+    league = made.league
     moment = sight.everything(league).moment
     assert {player: entry["word"] for player, entry in league.out.items()} == moment.out
     assert str(moment.state) == league.state

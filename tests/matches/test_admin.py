@@ -18,7 +18,6 @@ from matches.desk.settings_form import GROUPS
 from matches.league import opening
 from matches.models import League
 from tests import factories as make
-from tests.factories import hire, join
 
 pytestmark = pytest.mark.django_db
 ADD = "/admin/matches/league/add/"
@@ -34,7 +33,7 @@ def click(desk: Client, league_id: str, verb: str) -> str:
 
 def add_players(league_id: str, count: int) -> list[Agent]:
     """Add this many players to a league."""
-    return [join(f"Agent {n}", league_id, port=8100 + n).agent for n in range(1, count + 1)]
+    return [make.player(f"Agent {n}", league_id, port=8100 + n).agent for n in range(1, count + 1)]
 
 
 def test_every_setting_of_a_league_has_one_field() -> None:
@@ -87,7 +86,7 @@ def test_the_answers_of_the_desk_from_registration_to_the_end_of_a_league(desk: 
     assert click(desk, "evening", "start") == (
         "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a registered one."
     )
-    hire("Referee 1")
+    make.referee("Referee 1")
     assert click(desk, "evening", "pause") == "Paused: matches in play finish, no other starts."
     assert click(desk, "evening", "start") == "Evening is paused: resume it first."
     assert click(desk, "evening", "resume") == "The league goes on."
@@ -178,7 +177,7 @@ def test_the_lists_make_as_many_queries_for_many_rows_as_for_few(desk: Client, p
         if number in (3, 40):
             add_players(f"l{number}", number // 3 + 3)
             opening.close_registration(league_id=f"l{number}")
-            with make.counting(counts):
+            with make.counting_queries(counts):
                 assert desk.get(f"/admin/matches/{page}/").status_code == 200
     assert counts[0] == counts[1]
 

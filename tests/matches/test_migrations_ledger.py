@@ -23,8 +23,8 @@ def migrate(target: list[tuple[str, str]] | None = None) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_events_lose_their_chain_when_migrated_back_and_get_it_again(client: Client, migrations_restored: None) -> None:
-    place = make.playing()
-    make.finish_round(place)
+    made = make.running_league()
+    make.finish_round(made)
     make.open_league("spring")
     events = list(Event.objects.order_by("pk").values_list("seq", "kind", "data", "at"))
 
@@ -38,6 +38,6 @@ def test_events_lose_their_chain_when_migrated_back_and_get_it_again(client: Cli
     for league in League.objects.all():
         verified = verify(client.get(f"/api/leagues/{league.pk}/ledger").json())
         assert (verified.events, verified.head) == (league.events.count(), league.ledger_head)
-    make.playing_on(place)
-    make.finish_round(place)
+    make.next_round(made)
+    make.finish_round(made)
     verify(client.get("/api/leagues/fall/ledger").json())

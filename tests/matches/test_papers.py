@@ -82,8 +82,8 @@ def test_a_text_that_a_spreadsheet_would_compute_gets_an_apostrophe(cell: object
 
 @pytest.mark.django_db
 def test_the_tables_equal_the_standings_and_the_events() -> None:
-    place = rich.over()
-    rows = [queries.wire_row(row) for row in sight.everything(place.league).standings]
+    made = rich.over()
+    rows = [queries.wire_row(row) for row in sight.everything(made.league).standings]
     standings = table("standings")
     assert [(row["player_id"], int(row["points"]), int(row["rank"])) for row in standings] == [
         (row["player_id"], row["points"], row["rank"]) for row in rows
@@ -92,7 +92,7 @@ def test_the_tables_equal_the_standings_and_the_events() -> None:
     first = next(row for row in table("matches") if row["match_id"] == "R1M1")
     assert (first["status"], first["winner"], first["corrected_by"]) == ("DRAW", "", "2")
     assert len(table("messages")) == 12
-    assert [row["seq"] for row in table("events")] == [str(n) for n in range(1, place.league.event_seq + 1)]
+    assert [row["seq"] for row in table("events")] == [str(n) for n in range(1, made.league.event_seq + 1)]
     assert [(row["number"], row["kind"], row["undone_reason"]) for row in table("corrections")] == [
         ("1", "points", ""),
         ("2", "set_result", ""),
@@ -188,13 +188,13 @@ def test_the_logs_of_an_export_are_lines_of_json(shared: Path) -> None:
 
 @pytest.mark.django_db
 def test_logs_of_agents_have_the_messages_of_the_sites_referees_which_name_agents_by_id_alone() -> None:
-    place = make.playing(players=4)
-    match = place.match("R1M1")
+    made = make.running_league(players=4)
+    match = made.match("R1M1")
     player = match.player_a.code
     lines = [make.line(0, sender="REF01", recipient=player), make.line(1, sender=player, recipient="REF01")]
     make.report(match, player, transcript=lines)
     out = io.BytesIO()
-    export_zip.write(place.league, out, people=False)
+    export_zip.write(made.league, out, people=False)
     with zipfile.ZipFile(out) as opened:
         logs = [opened.read(f"SHARED/logs/agents/{code}.log.jsonl").splitlines() for code in (player, "REF01")]
     events = [[json.loads(line)["event_type"] for line in log] for log in logs]
@@ -228,12 +228,12 @@ def owner_and_player(sheet: evidence.Sheet) -> tuple[str, str]:
 
 @pytest.mark.django_db
 def test_each_student_has_a_sheet() -> None:
-    place = rich.over()
-    sheets = {owner_and_player(sheet): sheet for sheet in evidence.sheets(place.league)}
+    made = rich.over()
+    sheets = {owner_and_player(sheet): sheet for sheet in evidence.sheets(made.league)}
     assert [code for _email, code in sheets] == ["P03", "", "P01", "P04", "P02"]
     assert sheets["absent.geheim@example.org", ""].owner.name == "Absent Geheimnis"
     first = sheets["dana.geheim@example.org", "P01"]
-    row = next(row for row in sight.everything(place.league).standings if row.player_id == "P01")
+    row = next(row for row in sight.everything(made.league).standings if row.player_id == "P01")
     assert (first.row, first.ready, first.still_to_play) == (row, "ready", 0)
     assert first.checked_at is not None
     assert [match.match_id for match in first.matches] == sorted(match.match_id for match in first.matches)
@@ -241,9 +241,9 @@ def test_each_student_has_a_sheet() -> None:
     assert [one.number for one in first.corrections][:1] == [1]
     assert sheets["noa.geheim@example.org", "P02"].ready == "wrong_answers"
     lost = {code: sheet.causes for (_email, code), sheet in sheets.items() if sheet.causes}
-    technical = {row.player_id for row in sight.everything(place.league).standings if row.technical_losses}
+    technical = {row.player_id for row in sight.everything(made.league).standings if row.technical_losses}
     assert set(lost) == technical
-    assert [owner_and_player(sheet)[1] for sheet in evidence.sheets(place.league, "P02")] == ["P02"]
+    assert [owner_and_player(sheet)[1] for sheet in evidence.sheets(made.league, "P02")] == ["P02"]
 
 
 @pytest.mark.django_db
@@ -264,8 +264,8 @@ def test_sheets_make_as_many_queries_for_3_players_as_for_300(desk: Client) -> N
     make.open_league("fall")
     counts = []
     for count, letter in ((3, "P"), (297, "Q")):
-        make.crowd("fall", count, letter=letter)
-        with make.counting(counts):
+        make.insert_players("fall", count, letter=letter)
+        with make.counting_queries(counts):
             assert desk.get(f"{DESK}evidence/").status_code == 200
     assert counts[0] == counts[1]
 

@@ -43,7 +43,7 @@ def whole(instance: models.Model) -> Any:
 
 def parameters_at_each_step() -> Any:
     """Play a league step by step; yield at each step a value for every parameter that a statement may have."""
-    place = make.setting(players=4)
+    made = make.league(players=4)
     # For the statement that finds leagues whose schedule was begun and not finished.
     Round.objects.create(league=make.open_league("half-made"), number=1)
     match_ids = ["R1M1", "R1M2"]
@@ -53,13 +53,13 @@ def parameters_at_each_step() -> Any:
         "seq": 1,
         "match_id": match_ids[0],
         "match_ids": listed(match_ids),
-        "referee_id": place.referees[0].agent.pk,
-        "sha256": tokens.digest(place.players[1].token),
+        "referee_id": made.referees[0].agent.pk,
+        "sha256": tokens.digest(made.players[1].token),
     }
     lifecycle.start_league(league_id="fall")
-    values["round_id"] = place.match(match_ids[0]).round_id
+    values["round_id"] = made.match(match_ids[0]).round_id
     yield values
-    make.open_current("fall")
+    make.open_round("fall")
     yield values
     make.look()
     Agent.objects.filter(code="P02").update(check_wanted=True)
@@ -88,7 +88,7 @@ def test_every_statement_gives_the_same_instances_as_django(monkeypatch: pytest.
 
 @pytest.mark.parametrize("model", QUICK)
 def test_quick_load_makes_the_same_instance_as_django(model: type[models.Model]) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     Match.objects.get(match_id="R1M1").messages.create(attempt=1, n=1, entry={"n": 1})
     ours = model._default_manager.order_by("pk")[0]
     names = [field.attname for field in model._meta.concrete_fields]
@@ -100,10 +100,10 @@ def test_quick_load_makes_the_same_instance_as_django(model: type[models.Model])
 
 
 def test_deferred_fields_are_fetched_on_access() -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     match = Match.objects.select_related("player_a").only("match_id", "player_a__code").get(match_id="R1M1")
     assert match.player_a.get_deferred_fields() >= {"spoken", "name"}
-    code = place.match("R1M1").player_a.code
+    code = made.match("R1M1").player_a.code
     with CaptureQueriesContext(connection) as queries:
         assert (match.match_id, match.player_a.code) == ("R1M1", code)
         assert len(queries) == 0

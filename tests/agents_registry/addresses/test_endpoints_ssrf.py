@@ -105,7 +105,7 @@ def test_a_player_added_by_hand_with_a_forbidden_address_is_refused() -> None:
 
 
 def test_players_are_not_called_where_referees_listen() -> None:
-    policy = endpoint_policy(ports_of([make.hire("Referee 1", port=8001).agent.endpoint]))
+    policy = endpoint_policy(ports_of([make.referee("Referee 1", port=8001).agent.endpoint]))
     with pytest.raises(Forbidden, match=r"^port 8001 belongs to the league site itself$"):
         policy.check_url(f"http://{OWN}:8001/mcp")
     endpoint_policy().check_url(f"http://{OWN}:8001/mcp")

@@ -80,11 +80,11 @@ def given_out() -> set[int]:
 
 @pytest.mark.django_db
 def test_a_program_is_in_one_match_whatever_addresses_it_has() -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     make.open_league("fall")
-    make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
+    make.player("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
     for number in range(3):
-        make.join(f"Attacker {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+        make.player(f"Attacker {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     assert len(given_out()) == 1
@@ -93,10 +93,10 @@ def test_a_program_is_in_one_match_whatever_addresses_it_has() -> None:
 @pytest.mark.django_db
 def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and_a_check() -> None:
     """With a wrong path the referee would try /mcp at the gateway, which may be somebody else's program."""
-    make.hire(room=10)
+    make.referee(room=10)
     make.open_league("fall")
     for number in range(2):
-        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+        make.player(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     programs.mark_gateway(host="192.0.2.7", gateway=True)
     asking.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
     [job] = taking.take(now=timezone.now())
@@ -112,12 +112,12 @@ def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and
 
 @pytest.mark.django_db
 def test_a_name_is_looked_up_before_the_match_and_pinned_for_the_referee(zones: Zones) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     make.open_league("fall")
-    make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
-    make.join("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
-    alias = make.join("Alias", "fall", endpoint="http://alias.example:8101/x")
-    make.join("Gamma", "fall", endpoint="http://192.0.2.9:8101/mcp")
+    make.player("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
+    make.player("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    alias = make.player("Alias", "fall", endpoint="http://alias.example:8101/x")
+    make.player("Gamma", "fall", endpoint="http://192.0.2.9:8101/mcp")
     zones.leads_to["alias.example"] = "192.0.2.7"
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
@@ -146,12 +146,12 @@ def test_another_spelling_of_the_path_is_the_same_player(client: Client, path: s
 @pytest.mark.django_db
 def test_sharing_lists_the_agents_on_one_machine() -> None:
     make.open_league("fall")
-    one = make.join("Alpha", "fall", endpoint="http://192.0.2.7:8101/mcp").agent
-    two = make.join("Beta", "fall", endpoint="http://192.0.2.7:8102/mcp").agent
-    make.join("Gamma", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    one = make.player("Alpha", "fall", endpoint="http://192.0.2.7:8101/mcp").agent
+    two = make.player("Beta", "fall", endpoint="http://192.0.2.7:8102/mcp").agent
+    make.player("Gamma", "fall", endpoint="http://192.0.2.8:8101/mcp")
     # For each agent: some of the others on its machine, at most as many as are asked for, and how many there are.
     assert sharing(Agent.objects.all(), 3) == {one.pk: ([two], 1), two.pk: ([one], 1)}
-    three = make.join("Delta", "fall", endpoint="http://192.0.2.7:8103/mcp").agent
+    three = make.player("Delta", "fall", endpoint="http://192.0.2.7:8103/mcp").agent
     assert sharing(Agent.objects.order_by("pk"), 1) == {
         one.pk: ([two], 2),
         two.pk: ([one], 2),
@@ -173,10 +173,10 @@ def test_the_instructor_marks_a_host_as_a_gateway_and_removes_the_mark() -> None
 
 @pytest.mark.django_db
 def test_a_new_gateway_mark_also_counts_for_matches_in_play(zones: Zones) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     make.open_league("fall")
     for number in range(4):
-        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+        make.player(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     first = given_out()
@@ -189,13 +189,13 @@ def test_a_new_gateway_mark_also_counts_for_matches_in_play(zones: Zones) -> Non
 
 @pytest.mark.django_db
 def test_removing_a_gateway_mark_starts_no_second_match_beside_those_in_play() -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     make.open_league("fall")
     programs.mark_gateway(host="192.0.2.7", gateway=True)
     for number in range(4):
-        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+        make.player(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     make.lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     waiting = make.Match.objects.filter(match_id="R1M2")
     waiting.update(state="PENDING")
     assert len(given_out()) == 1

@@ -11,8 +11,8 @@ from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.registering import ids, learned, places, registration
 from agents_registry.requests.reading import read_request
 from matches.league import entry, lifecycle, opening
+from tests import factories as make
 from tests import wire
-from tests.factories import join, open_league
 
 pytestmark = pytest.mark.django_db
 
@@ -56,14 +56,14 @@ def codes(league_id: str | None) -> list[str]:
     ],
 )
 def test_an_id_that_is_asked_for_is_given_when_it_is_free(requests: list[dict[str, Any]], ids: list[str]) -> None:
-    open_league("fall")
+    make.open_league("fall")
     for number, how in enumerate(requests):
         register(f"Agent {number}", "fall", port=8101 + number, **how)
     assert codes("fall") == ids
 
 
 def test_an_agent_is_told_when_it_gets_another_id() -> None:
-    open_league("fall")
+    make.open_league("fall")
     register("Alpha", "fall", port=8101, player_id="P01")
     second = register("Beta", "fall", port=8102, player_id="P01")
     assert (second.code, second.notes) == ("P02", ["asked for P01, which is taken; is P02"])
@@ -73,7 +73,7 @@ def test_an_agent_is_told_when_it_gets_another_id() -> None:
 
 def test_two_leagues_may_give_the_same_id() -> None:
     for league_id in ("fall", "winter"):
-        open_league(league_id)
+        make.open_league(league_id)
         assert register("Alpha", league_id, port=8101, player_id="P07").code == "P07"
 
 
@@ -98,8 +98,8 @@ def test_ids_that_look_alike_have_one_key(left: str, right: str, same: bool) -> 
 
 def test_a_league_gives_the_id_of_a_player_in_the_lobby_to_nobody_else() -> None:
     for league_id in ("fall", "winter"):
-        open_league(league_id)
-    join("Settled", "fall", port=8100)
+        make.open_league(league_id)
+    make.player("Settled", "fall", port=8100)
     waiting = register("Alpha", port=8101, player_id="P05")
     assert (waiting.code, waiting.league_id) == ("P05", None)
     assert register("Beta", port=8102).code == "P02"
@@ -114,7 +114,7 @@ def test_a_player_that_waits_for_the_next_league_is_in_no_other(
     rostered: bool, django_capture_on_commit_callbacks: Callable[..., Any]
 ) -> None:
     """Also if the other league has a roster, which requires a personal code."""
-    open_league("fall")
+    make.open_league("fall")
     if rostered:
         RosterEntry.objects.create(league_id="fall", name="Ann", email="ann@example.org", code="ann-7")
     with django_capture_on_commit_callbacks(execute=True):
@@ -124,7 +124,7 @@ def test_a_player_that_waits_for_the_next_league_is_in_no_other(
 
 def test_a_league_with_a_roster_takes_nobody_from_the_lobby() -> None:
     waiting = register("Alpha", port=8101)
-    open_league("fall", registration_code="sesame")
+    make.open_league("fall", registration_code="sesame")
     RosterEntry.objects.create(league_id="fall", name="Ann", email="ann@example.org", code="ann-7")
     opening.edit_league(league_id="fall", display_name="Fall", settings={})
     opening.take_in(league_id="fall", only=waiting.pk)
@@ -133,7 +133,7 @@ def test_a_league_with_a_roster_takes_nobody_from_the_lobby() -> None:
 
 def test_a_player_of_the_lobby_is_not_moved_by_a_stranger() -> None:
     for league_id in ("fall", "winter"):
-        open_league(league_id)
+        make.open_league(league_id)
     waiting = register("Alpha", port=8101, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
     with pytest.raises(AssertionError, match="P01 is registered under this name and address"):
         register("Alpha", "fall", port=8101, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp")
@@ -143,7 +143,7 @@ def test_a_player_of_the_lobby_is_not_moved_by_a_stranger() -> None:
 def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_a_note() -> None:
     for number, player_id in enumerate(("P01", "P02", "P03"), start=1):
         register(f"Early {number}", port=8100 + number, player_id=player_id)
-    open_league("fall", registration_code="sesame")
+    make.open_league("fall", registration_code="sesame")
     places.add_by_hand(league_id="fall", name="Quiet", endpoint="http://10.0.0.9:8101/mcp", wanted_id="quiet")
     Agent.objects.filter(name="Quiet").update(code="p2")
     assert places.join_league(league_id="fall", game_type="even_odd", room=3) == 2
@@ -155,12 +155,12 @@ def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_
 
 
 def test_a_second_agent_of_a_name_gets_a_number_that_is_free_in_its_league() -> None:
-    join("Alpha", port=8101)
-    join("Alpha", port=8102)
-    open_league("fall")
-    join("Alpha", "fall", port=8103)
-    join("Alpha (4)", "fall", port=8104)
-    join("Alpha", "fall", port=8105)
+    make.player("Alpha", port=8101)
+    make.player("Alpha", port=8102)
+    make.open_league("fall")
+    make.player("Alpha", "fall", port=8103)
+    make.player("Alpha (4)", "fall", port=8104)
+    make.player("Alpha", "fall", port=8105)
     names = list(Agent.objects.order_by("pk").values_list("display_name", flat=True))
     assert names == ["Alpha", "Alpha (2)", "Alpha (3)", "Alpha (4)", "Alpha (5)"]
 
@@ -171,7 +171,7 @@ def test_a_second_agent_of_a_name_gets_a_number_that_is_free_in_its_league() -> 
 @pytest.mark.parametrize("again", [{}, {"shape": "flat"}, {"version": "2.0.0"}])
 def test_what_an_agent_understood_is_forgotten_when_it_registers_again(again: dict[str, Any]) -> None:
     """Another program may be at the same address by now, under the same name and version."""
-    open_league("fall")
+    make.open_league("fall")
     first = register("Alpha", "fall", port=8101)
     learned.learn_dialect(agent_id=first.pk, spoken={"GAME_INVITATION": "flat"})
     learned.learn_dialect(agent_id=first.pk, spoken={"GAME_OVER": "tools"})
@@ -189,7 +189,7 @@ def test_what_an_agent_understood_is_forgotten_when_it_registers_again(again: di
 
 
 def test_a_player_that_was_added_by_hand_is_the_same_when_it_registers() -> None:
-    open_league("fall", registration_code="sesame")
+    make.open_league("fall", registration_code="sesame")
     quiet = entry.add_by_hand(league_id="fall", name=" Quiet ", endpoint="192.0.2.7:8101", wanted_id="P07")
     assert (quiet.code, quiet.name, quiet.endpoint, quiet.by_hand, quiet.state, quiet.heard_at) == (
         "P07",

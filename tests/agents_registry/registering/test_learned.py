@@ -16,22 +16,22 @@ pytestmark = pytest.mark.django_db
 
 def test_a_server_at_another_path_is_called_there_and_keeps_its_identity() -> None:
     make.open_league("fall")
-    player = make.join("Alpha", "fall", endpoint="http://127.0.0.1:8101")
+    player = make.player("Alpha", "fall", endpoint="http://127.0.0.1:8101")
     before = player.fresh()
     learned.learn_path(agent_id=before.pk, path="/")
     learned.learn_path(agent_id=before.pk, path="/")
     after = player.fresh()
     assert (after.endpoint, after.endpoint_key) == ("http://127.0.0.1:8101/", before.endpoint_key)
     assert after.notes == [*before.notes, "address was http://127.0.0.1:8101/mcp, found at http://127.0.0.1:8101/"]
-    again = make.join("Alpha", "fall", endpoint="http://127.0.0.1:8101").fresh()
+    again = make.player("Alpha", "fall", endpoint="http://127.0.0.1:8101").fresh()
     assert (again.pk, again.endpoint) == (before.pk, "http://127.0.0.1:8101/mcp")
 
 
 def test_a_match_report_stores_shapes_and_paths_of_the_players() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
     make.report(match, "P01", spoken={"P01": {"GAME_INVITATION": "flat"}}, found_at={"P02": "/mcp/"})
-    first, second = (one.fresh() for one in place.players)
+    first, second = (one.fresh() for one in made.players)
     assert (first.spoken, first.endpoint) == ({"GAME_INVITATION": "flat"}, "http://localhost:8101/mcp")
     assert (second.spoken, second.endpoint) == ({}, "http://localhost:8102/mcp/")
 
@@ -43,29 +43,29 @@ OWN = {
 
 
 def test_a_match_report_stores_the_own_names_of_an_agents_tools() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
-    first = place.players[0].fresh()
+    first = made.players[0].fresh()
     odd = {"own": {"GAME_OVER": {"name": 7}, "SONG": {"name": "x"}}, "calls_back": ["GAME_INVITATION"], "session": "no"}
     registrations = {"P01": first.registration}
     make.report(match, "P01", learned={"P01": OWN, "P02": odd}, registrations=registrations)
-    assert [one.fresh().learned for one in place.players] == [OWN, {}]
+    assert [one.fresh().learned for one in made.players] == [OWN, {}]
 
 
 def test_a_students_referee_changes_neither_where_nor_in_which_version_of_mcp_others_are_called() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     Agent.objects.filter(kind="referee").update(site_key=False)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
-    before = place.players[1].fresh()
+    before = made.players[1].fresh()
     claims = {"P02": OWN | {"mcp": "2026-07-28"}}
     make.report(match, "P01", found_at={"P02": "/nobody"}, learned=claims, registrations={"P02": before.registration})
-    after = place.players[1].fresh()
+    after = made.players[1].fresh()
     assert (after.endpoint, after.learned) == (before.endpoint, {"own": OWN["own"]})
 
 
 def test_tools_learned_in_many_reports_take_no_more_room_than_those_of_one() -> None:
     make.open_league("fall")
-    player = make.join("Alpha", "fall").fresh()
+    player = make.player("Alpha", "fall").fresh()
     arguments = [["a" * 50 + str(n), "string", True, []] for n in range(30)]
     for kind in MessageType:
         own = {str(kind): {"name": f"tool{kind}", "arguments": arguments}}
@@ -76,7 +76,7 @@ def test_tools_learned_in_many_reports_take_no_more_room_than_those_of_one() -> 
 
 def test_the_newest_notes_of_a_registration_are_kept_without_duplicates() -> None:
     make.open_league("fall")
-    player = make.join("Alpha", "fall").fresh()
+    player = make.player("Alpha", "fall").fresh()
     before = list(player.notes)
     learned.add_notes(agent_id=player.pk, notes=["one", "two", "one"], registration=player.registration)
     learned.add_notes(agent_id=player.pk, notes=["one"], registration=player.registration)
@@ -90,18 +90,18 @@ def test_the_newest_notes_of_a_registration_are_kept_without_duplicates() -> Non
 
 
 def test_facts_about_an_earlier_registration_are_not_stored() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
-    earlier = place.players[0].fresh().registration
-    make.join(place.players[0].fresh().name, "fall", port=8101)
+    earlier = made.players[0].fresh().registration
+    make.player(made.players[0].fresh().name, "fall", port=8101)
     spoken = {"P01": {"GAME_INVITATION": "flat"}}
     make.report(match, "P01", spoken=spoken, learned={"P01": OWN}, registrations={"P01": earlier})
-    assert [(one.spoken, one.learned) for one in [place.players[0].fresh()]] == [({}, {})]
+    assert [(one.spoken, one.learned) for one in [made.players[0].fresh()]] == [({}, {})]
 
 
 def test_a_player_that_registers_again_starts_without_learned_facts() -> None:
-    who = make.join("Alpha")
+    who = make.player("Alpha")
     learned.learn_dialect(agent_id=who.fresh().pk, spoken={"GAME_INVITATION": "flat"}, learned=OWN)
     assert who.fresh().learned == OWN
-    again = make.join("Alpha").fresh()
+    again = make.player("Alpha").fresh()
     assert (again.pk, again.spoken, again.learned, again.registrations) == (who.fresh().pk, {}, {}, 2)

@@ -63,8 +63,8 @@ def test_registering_a_referee_reads_no_other_referee_of_its_name(
 
 
 def test_a_referee_is_known_by_its_port_and_path_and_by_nothing_like_it(client: Client) -> None:
-    make.hire("Referee", port=8001, endpoint="http://old-name:8001/MCP", trusted=False)
-    make.hire("Referee", port=8001, endpoint="http://127.0.0.1:8002/a|8001/mcp", trusted=False)
+    make.referee("Referee", port=8001, endpoint="http://old-name:8001/MCP", trusted=False)
+    make.referee("Referee", port=8001, endpoint="http://127.0.0.1:8002/a|8001/mcp", trusted=False)
     first = referee(client, 8001)
     assert (first["referee_id"], referee(client, 8001)["referee_id"]) == ("REF03", "REF03")
 
@@ -95,7 +95,7 @@ def test_the_number_of_untrusted_referees_is_limited(client: Client) -> None:
     )
     # Known referees may register again, and the site's own are always accepted.
     assert referee(client, 9001, SCHOOL)["referee_id"] == known["referee_id"]
-    assert make.hire("Own", port=8001).agent.trusted
+    assert make.referee("Own", port=8001).agent.trusted
     Agent.objects.filter(code="X0001").update(trusted=True)
     assert referee(client, 9002, SCHOOL)["status"] == "ACCEPTED"
 

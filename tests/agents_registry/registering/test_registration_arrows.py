@@ -13,7 +13,7 @@ from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 STATES = ("REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN")
-Verb = Callable[[make.Member], object]
+Verb = Callable[[make.RegisteredAgent], object]
 
 
 def of_ids(verb: Callable[..., object]) -> Verb:
@@ -40,7 +40,7 @@ OF_PLAYERS: dict[str, tuple[Verb, str]] = {
     "it answered a ping": (of_id(registration.note_ping, problem=""), "REGISTERED ACTIVE SUSPENDED SHUTDOWN"),
     "the instructor brings it back": (of_ids(registration.bring_back), "REGISTERED ACTIVE SUSPENDED REGISTERED"),
     "it registers again": (
-        lambda who: make.join("Player 1", "fall", port=8101),
+        lambda who: make.player("Player 1", "fall", port=8101),
         "REGISTERED ACTIVE SUSPENDED REGISTERED",
     ),
 }
@@ -55,11 +55,11 @@ OF_REFEREES: dict[str, tuple[Verb, str]] = {
         lambda who: registration.expect_again(names=["Referee 1"]),
         "SUSPENDED SUSPENDED SUSPENDED SHUTDOWN",
     ),
-    "it registers again": (lambda who: make.hire("Referee 1", port=8001), "REGISTERED ACTIVE ACTIVE REGISTERED"),
+    "it registers again": (lambda who: make.referee("Referee 1", port=8001), "REGISTERED ACTIVE ACTIVE REGISTERED"),
 }
 
 
-def becomes(who: make.Member, verb: Verb) -> str:
+def becomes(who: make.RegisteredAgent, verb: Verb) -> str:
     states = []
     for state in STATES:
         Agent.objects.filter(pk=who.agent.pk).update(state=state, silences=0)
@@ -70,15 +70,15 @@ def becomes(who: make.Member, verb: Verb) -> str:
 
 @pytest.mark.parametrize("name", OF_PLAYERS)
 def test_each_verb_moves_a_player_along_the_expected_arrows(name: str) -> None:
-    place = make.setting(players=1)
+    made = make.league(players=1)
     verb, expected = OF_PLAYERS[name]
-    assert becomes(place.players[0], verb) == expected
+    assert becomes(made.players[0], verb) == expected
 
 
 @pytest.mark.parametrize("name", OF_REFEREES)
 def test_each_verb_moves_a_referee_along_the_expected_arrows(name: str) -> None:
     verb, expected = OF_REFEREES[name]
-    assert becomes(make.hire("Referee 1", port=8001), verb) == expected
+    assert becomes(make.referee("Referee 1", port=8001), verb) == expected
 
 
 def test_every_change_is_an_arrow_and_every_arrow_is_made() -> None:
@@ -93,15 +93,15 @@ def test_every_change_is_an_arrow_and_every_arrow_is_made() -> None:
 
 
 def test_a_new_agent_is_registered_and_counts_no_silence() -> None:
-    place = make.setting(players=1)
-    row = place.players[0].fresh()
+    made = make.league(players=1)
+    row = made.players[0].fresh()
     assert (row.state, row.silences) == (AgentState.REGISTERED, 0)
 
 
 @pytest.mark.parametrize("verb", ["it answered in a match", "the instructor brings it back"])
 def test_answering_and_bringing_back_reset_the_count_of_silences(verb: str) -> None:
-    place = make.setting(players=1)
-    who = place.players[0]
+    made = make.league(players=1)
+    who = made.players[0]
     Agent.objects.filter(pk=who.agent.pk).update(state="SHUTDOWN", silences=4)
     OF_PLAYERS[verb][0](who)
     assert who.fresh().silences == 0

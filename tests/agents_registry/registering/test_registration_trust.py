@@ -13,7 +13,7 @@ from agents_registry.registering import credentials, registration
 from agents_registry.requests.reading import read_request
 from league_sdk.protocol.errors import TokenInvalid
 from matches.league import opening, outbox, progress
-from tests.factories import hire, join
+from tests import factories as make
 from tests.wire import referee_request
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def register_again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **
 
 
 def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> None:
-    site_referee = hire("Referee 1", trusted=True)
+    site_referee = make.referee("Referee 1", trusted=True)
     with pytest.raises(registration.NotTaken):
         register_again()
     with pytest.raises(registration.NotTaken):
@@ -38,7 +38,7 @@ def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> No
 
 
 def test_a_students_referee_stays_trusted_at_its_address_and_not_elsewhere() -> None:
-    hire("Referee 1", trusted=False)
+    make.referee("Referee 1", trusted=False)
     registration.trust(agent_ids=[Agent.objects.get().pk], trusted=True)
     assert register_again().trusted is True
     moved = register_again(endpoint="http://10.9.9.9:8001/mcp")
@@ -51,7 +51,7 @@ def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_
     request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")
     early = registration.register(request=request, league_id=None)
     before = credentials.league_token(early.agent)
-    site_referee = hire("Referee 1", trusted=True)
+    site_referee = make.referee("Referee 1", trusted=True)
     assert (site_referee.agent.pk, site_referee.agent.site_key) == (early.agent.pk, True)
     with pytest.raises(TokenInvalid):
         credentials.authenticate(early.auth_token)
@@ -60,9 +60,9 @@ def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_
 
 
 def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:
-    first = join("Alpha", None)
+    first = make.player("Alpha", None)
     for _ in range(20):
-        newest = join("Alpha", None)
+        newest = make.player("Alpha", None)
     assert newest.agent.pk == first.agent.pk
     assert newest.agent.tokens.count() == registration.MAX_TOKENS_PER_AGENT
     assert credentials.authenticate(newest.token).pk == first.agent.pk
@@ -71,7 +71,7 @@ def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> No
 
 
 def test_revoking_tokens_voids_the_auth_token_and_the_league_token() -> None:
-    member = join("Alpha", None)
+    member = make.player("Alpha", None)
     before = credentials.league_token(member.agent)
     credentials.revoke_tokens(agent_ids=[member.agent.pk])
     with pytest.raises(TokenInvalid):
@@ -81,7 +81,7 @@ def test_revoking_tokens_voids_the_auth_token_and_the_league_token() -> None:
 
 def test_a_referee_that_is_leaving_or_silent_is_given_no_match() -> None:
     league = opening.create_league(league_id="evening", display_name="Evening")
-    referee = hire("Referee 1").agent
+    referee = make.referee("Referee 1").agent
     assert outbox.referees_of(league) == [referee]
     progress.progress(referee=referee, items=[], leaving=True)
     assert outbox.referees_of(league) == []

@@ -217,7 +217,7 @@ def test_a_player_that_the_instructor_added_keeps_its_seat() -> None:
 
 
 def test_an_agent_that_leaves_its_address_for_a_line_is_no_longer_shown_to_be_there() -> None:
-    first = make.join("Alpha", port=8101)
+    first = make.player("Alpha", port=8101)
     assert first.fresh().shown_at is not None
     params = wire.player_request("Alpha", auth_token=first.token)
     params["player_meta"] = {"display_name": "Alpha", "delivery": "poll"}

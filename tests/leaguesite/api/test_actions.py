@@ -29,9 +29,9 @@ def test_every_action_of_the_desk_has_its_endpoint() -> None:
 
 @pytest.mark.django_db
 def test_of_two_actions_that_share_an_endpoint_the_one_that_was_meant_is_on_record(script: Script) -> None:
-    make.hire("Student", port=9001, trusted=False)
-    place = make.playing("winter", players=2)
-    make.report(place.match("R1M1"), "P01")
+    make.referee("Student", port=9001, trusted=False)
+    made = make.running_league("winter", players=2)
+    make.report(made.match("R1M1"), "P01")
     for path, body in (
         ("/gateways", {"host": "192.0.2.7"}),
         ("/gateways", {"host": "192.0.2.7", "gateway": False}),
@@ -67,7 +67,7 @@ def test_a_mark_by_script_is_on_record_where_it_counts_and_nudges_the_conductor(
 ) -> None:
     for league_id, host in (("fall", "192.0.2.7"), ("spring", "192.0.2.8")):
         make.open_league(league_id)
-        make.join("Alpha", league_id, endpoint=f"http://{host}:8101/mcp")
+        make.player("Alpha", league_id, endpoint=f"http://{host}:8101/mcp")
     nudges: list[bool] = []
     detach = nudge.attach(nudges.append)
     for _ in range(2):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("path", [*ACTIONS, "/referees/REF01/trust"])
 @pytest.mark.parametrize("key", ["wrong", *(pytest.param(key, marks=pytest.mark.exhaustive) for key in ("", "kéy"))])
 def test_an_action_without_the_key_is_401_and_changes_nothing(api_key: str, path: str, key: str) -> None:
-    make.setting()
+    make.league()
     before = list(League.objects.values())
     refusal = Script(key).post(path, {"league_id": "new"})
     sentence = "Send the instructor's API key: Authorization: Bearer <key>."
@@ -38,12 +38,12 @@ def test_an_action_on_an_unknown_league_is_404(script: Script, path: str) -> Non
 
 @pytest.mark.parametrize("name", ["%00", "%F0%9F%8E%B2", "x" * 500])
 def test_leagues_and_matches_with_strange_names_are_404(public: Script, name: str) -> None:
-    make.setting()
+    make.league()
     assert [public.get(f"/leagues/{name}")[0], public.get(f"/leagues/fall/matches/{name}")[0]] == [404, 404]
 
 
 def test_reading_releasing_or_cancelling_an_unknown_match_is_404(script: Script) -> None:
-    make.playing()
+    make.running_league()
     missing = (404, {"error": "fall has no match R9M9.", "field": None})
     assert script.get("/leagues/fall/matches/R9M9") == missing
     assert script.post("/leagues/fall/matches/R9M9/release") == missing
@@ -68,7 +68,7 @@ def test_reading_releasing_or_cancelling_an_unknown_match_is_404(script: Script)
     ),
 )
 def test_an_action_that_is_impossible_now_is_409_and_says_why(script: Script, path: str, sentence: str) -> None:
-    make.playing()
+    make.running_league()
     assert script.post(f"/leagues/fall{path}") == (409, {"error": sentence, "field": None})
 
 

@@ -161,13 +161,13 @@ def run_a_league(caller: Caller) -> None:
     """From the opening of a league to its end."""
     path = "/api/leagues/spring"
     # A referee that sends no heartbeats: on a slow machine one might come too late, and its matches would be lost.
-    make.hire("Patient", port=8050, progress=False)
+    make.referee("Patient", port=8050, progress=False)
     caller.post("/api/leagues", {"league_id": "spring"})
     for number in range(4):
-        make.join(f"Player {number}", "spring", port=8100 + number)
+        make.player(f"Player {number}", "spring", port=8100 + number)
     for action in ("close", "rounds/start", "pause", "resume"):
         caller.post(f"{path}/{action}")
-    make.playing("winter", players=4, referees=2)
+    make.running_league("winter", players=4, referees=2)
     Match.objects.filter(league_id="winter").update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.filter(league_id="winter"), why="test")
     for steered in ("next", "previous", "hold", "release", "automatic"):
@@ -179,7 +179,7 @@ def run_a_league(caller: Caller) -> None:
     read_all(caller, "spring")
     caller.post(f"{path}/stop")
     caller.post("/api/leagues", {"league_id": "summer"})
-    guests = [make.join(f"Guest {number}", "summer", port=8200 + number) for number in range(2)]
+    guests = [make.player(f"Guest {number}", "summer", port=8200 + number) for number in range(2)]
     practise(caller, guests[0].token)
     caller.post("/api/leagues/summer/start", {"auto_advance": True})
     caller.post("/api/referees/REF01/trust", {"trusted": True})
@@ -227,7 +227,7 @@ def use_the_desk(caller: Caller) -> None:
     caller.post(f"{path}/notices/{notice}/withdraw")
     caller.get(f"{path}/settings")
     names(caller, path)
-    make.join("Second", "autumn", port=8302)
+    make.player("Second", "autumn", port=8302)
     caller.post(f"{path}/rounds/run_all")
 
 

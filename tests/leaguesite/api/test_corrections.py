@@ -20,12 +20,12 @@ VOID = {"kind": "void", "match_id": "R1M1", "reason": "wrong game started"}
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> make.Setting:
+def made(monkeypatch: pytest.MonkeyPatch) -> make.MadeLeague:
     """Round 1 is over."""
     monkeypatch.setenv("LEAGUE_API_KEY", "the-key")
-    place = make.playing(players=4)
-    make.finish_round(place)
-    return place
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    return made
 
 
 def post(client: Client, body: dict[str, Any], address: str = ADDRESS, key: str = "the-key") -> Any:
@@ -34,7 +34,7 @@ def post(client: Client, body: dict[str, Any], address: str = ADDRESS, key: str 
     )
 
 
-def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, place: make.Setting) -> None:
+def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, made: make.MadeLeague) -> None:
     answer = post(client, VOID | {"preview": True})
     assert answer.status_code == 200
     shown = answer.json()
@@ -45,14 +45,18 @@ def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, pl
     assert changed == {"P01": -3, "P02": 0, "P03": 0, "P04": 0}
     assert client.get(ADDRESS, headers={"Authorization": "Bearer the-key"}).json() == []
 
-    made = post(client, VOID | {"fingerprint": shown["fingerprint"]})
-    assert made.status_code == 201
-    assert (made.json()["number"], made.json()["made_by"], made.json()["before"]["R1M1"]["winner_id"]) == (
+    confirmed = post(client, VOID | {"fingerprint": shown["fingerprint"]})
+    assert confirmed.status_code == 201
+    assert (
+        confirmed.json()["number"],
+        confirmed.json()["made_by"],
+        confirmed.json()["before"]["R1M1"]["winner_id"],
+    ) == (
         1,
         "API",
         "P01",
     )
-    assert [row.points for row in sight.public(place.league).standings] == [row["points"] for row in shown["after"]]
+    assert [row.points for row in sight.public(made.league).standings] == [row["points"] for row in shown["after"]]
     outdated = post(client, {"kind": "points", "player_id": "P01", "points": 1, "reason": "why", "fingerprint": "x"})
     assert (outdated.status_code, outdated.json()["error"]) == (
         409,
@@ -60,7 +64,7 @@ def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, pl
     )
 
 
-def test_undoing_a_correction_by_the_api(client: Client, place: make.Setting) -> None:
+def test_undoing_a_correction_by_the_api(client: Client, made: make.MadeLeague) -> None:
     post(client, VOID)
     address = f"{ADDRESS}/1/undo"
     shown = post(client, {"reason": "it was right", "preview": True}, address).json()
@@ -87,13 +91,13 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str | None]] = {
 @pytest.mark.parametrize(("body", "status", "field"), sampled(REFUSED.values(), every=2), ids=REFUSED)
 @pytest.mark.parametrize("preview", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_a_correction_that_is_refused_names_the_field(
-    client: Client, place: make.Setting, body: dict[str, Any], status: int, field: str | None, preview: bool
+    client: Client, made: make.MadeLeague, body: dict[str, Any], status: int, field: str | None, preview: bool
 ) -> None:
     answer = post(client, body | {"preview": preview})
     assert (answer.status_code, answer.json()["field"]) == (status, field)
 
 
-def test_corrections_need_the_key_and_a_league_that_exists(client: Client, place: make.Setting) -> None:
+def test_corrections_need_the_key_and_a_league_that_exists(client: Client, made: make.MadeLeague) -> None:
     for key in ("", "another"):
         assert post(client, VOID, key=key).status_code == 401
         assert post(client, {"reason": "why"}, f"{ADDRESS}/1/undo", key=key).status_code == 401
@@ -101,7 +105,7 @@ def test_corrections_need_the_key_and_a_league_that_exists(client: Client, place
     assert post(client, VOID, "/api/leagues/nowhere/corrections").status_code == 404
 
 
-def test_listing_30_corrections_takes_no_more_queries_than_listing_3(client: Client, place: make.Setting) -> None:
+def test_listing_30_corrections_takes_no_more_queries_than_listing_3(client: Client, made: make.MadeLeague) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as seen:
             client.get(ADDRESS, headers={"Authorization": "Bearer the-key"})

@@ -37,8 +37,8 @@ def numbers(feed: dict[str, Any]) -> list[int]:
 
 
 def test_a_league_from_its_first_event(client: Client) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     make.report(match, "P01", reason="<b>whatever a referee says</b>")
     feed = get(client)
     assert [(event["seq"], event["kind"], event["text"], event["data"]) for event in feed["events"]] == [
@@ -158,22 +158,22 @@ def test_a_notice_that_is_withdrawn_does_not_reset_the_feed(client: Client) -> N
 
 
 def test_the_feed_of_a_frozen_league_ends_with_the_freeze_and_goes_on_after_it(client: Client) -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
     frozen = get(client)
     assert frozen["events"][-1]["kind"] == "frozen"
-    make.open_current("fall")
-    make.finish_round(place)
+    make.open_round("fall")
+    make.finish_round(made)
     assert get(client) == frozen
     assert get(client, since=frozen["next"])["events"] == []
     freeze.lift(league_id="fall")
     later = get(client, since=frozen["next"])
     assert later["reset"] is False
-    assert numbers(frozen) + numbers(later) == list(range(1, place.league.event_seq + 1))
+    assert numbers(frozen) + numbers(later) == list(range(1, made.league.event_seq + 1))
 
 
 def test_the_feed_has_no_events_that_are_for_the_desk_only(client: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     record("fall", EventKind.ROLE_GIVEN, user="teacher@school.example", role="instructor")
     why = "http://10.0.0.7:8001/mcp did not answer"
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why=why)
@@ -226,7 +226,7 @@ def test_the_feed_costs_the_same_for_3_events_and_for_300(client: Client) -> Non
     for more, count in ((3, 3), (297, 300)):
         for _ in range(more):
             record("fall", EventKind.PAUSED)
-        with make.counting(costs):
+        with make.counting_queries(costs):
             assert len(get(client, since=token, limit=500)["events"]) == count
     assert costs[0] == costs[1] <= 4
 

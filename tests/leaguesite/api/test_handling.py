@@ -74,15 +74,15 @@ def test_a_time_at_which_no_league_can_start_is_refused(script: Script, when: st
 
 
 def test_a_board_is_frozen_and_unveiled(script: Script) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     frozen = {"league_id": "fall", "from_round": 1, "frozen_after_round": None, "places_unveiled": 0}
     assert script.post("/leagues/fall/freeze", {"from_round": 1}) == (200, frozen)
     assert script.post("/leagues/fall/freeze/call_off")[1]["from_round"] is None
     script.post("/leagues/fall/freeze", {"from_round": 1})
-    make.playing_on(place)
+    make.next_round(made)
     assert script.get("/leagues/fall/freeze")[1]["frozen_after_round"] == 0
     assert script.post("/leagues/fall/freeze/unveil")[0] == 409
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     assert script.post("/leagues/fall/freeze/unveil")[1]["places_unveiled"] == 1
     assert script.post("/leagues/fall/freeze/unveil")[1]["frozen_after_round"] is None
     assert script.post("/leagues/fall/freeze/lift")[0] == 409
@@ -123,7 +123,7 @@ def test_the_demo_league_has_no_roster_and_no_roles(script: Script) -> None:
 
 
 def test_one_agent_is_checked_asked_readmitted_and_brought_back(script: Script) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     path = "/leagues/fall/agents/P01"
     status, check = script.post(f"{path}/check")
     assert (status, check["state"]) == (201, Check.objects.get().state)
@@ -143,14 +143,14 @@ def test_one_agent_is_checked_asked_readmitted_and_brought_back(script: Script) 
 
 
 def test_the_sites_own_referee_is_not_checked(script: Script) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     Agent.objects.filter(code="REF01").update(site_key=True)
     assert script.post("/leagues/fall/agents/REF01/check")[0] == 409
     assert on_record() == []
 
 
 def test_an_agent_gets_a_name_and_an_owner(script: Script) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     person = RosterEntry.objects.create(league_id="fall", name="Dana", email="dana@example.org", code="dana-code-1")
     path = "/leagues/fall/agents/P01/edit"
     assert script.post(path, {"display_name": "New", "owner": person.pk})[1]["display_name"] == "New"

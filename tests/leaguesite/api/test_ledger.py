@@ -46,16 +46,16 @@ def whole(client: Client, limit: int) -> dict[str, Any]:
     return document | {"next": None}
 
 
-def played() -> make.Setting:
+def played() -> make.MadeLeague:
     """A league of three rounds that is over, with one correction."""
-    place = make.playing()
-    make.finish_round(place)
-    make.playing_on(place)
-    make.finish_round(place, winner=None)
-    make.playing_on(place)
-    make.finish_round(place)
+    made = make.running_league()
+    make.finish_round(made)
+    make.next_round(made)
+    make.finish_round(made, winner=None)
+    make.next_round(made)
+    make.finish_round(made)
     make_correction("points", player_id="P02", points=2, reason="tidy desk")
-    return place
+    return made
 
 
 def test_the_ledger_of_a_league_that_was_played_verifies(client: Client) -> None:
@@ -99,8 +99,8 @@ def test_later_pages_do_not_hold_events_after_the_first_page_was_read(client: Cl
 
 
 def test_the_ledger_verifies_after_each_correction_and_each_undo(client: Client) -> None:
-    place = played()
-    match = place.match("R1M1")
+    made = played()
+    match = made.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
     steps: list[Callable[[], Any]] = [
         lambda: make_correction("void", match_id="R1M1", reason="power cut"),
@@ -130,18 +130,18 @@ def test_the_ledger_verifies_after_settings_were_changed_at_the_desk(client: Cli
 
 def test_the_ledger_verifies_with_numbers_that_databases_write_differently(client: Client) -> None:
     """A referee's numbers are stored unchanged: as text in SQLite, as decimal digits in PostgreSQL."""
-    place = make.playing()
+    made = make.running_league()
     numbers = [1e23, 1.5e300, -0.0, 1e-7, 0.1, 2**70, 12345678901234567890.0]
-    fields = make.result_fields(place.match("R1M1"), place.match("R1M1").player_a.code)
+    fields = make.result_fields(made.match("R1M1"), made.match("R1M1").player_a.code)
     fields["result"]["details"]["numbers"] = numbers
-    make.report(place.match("R1M1"), None, **fields)
+    make.report(made.match("R1M1"), None, **fields)
     stored = Event.objects.get(kind="match_finished").data["details"]["numbers"]
     assert [float(one) for one in stored] == numbers
     verify(ledger(client))
 
 
 def test_the_ledger_verifies_after_a_notice_was_withdrawn_and_erased(client: Client) -> None:
-    make.playing()
+    make.running_league()
     notice = notices.say(league_id="fall", text="a secret word", by="ada")
     before = ledger(client)
     notices.withdraw(league_id="fall", number=notice.pk)
@@ -256,11 +256,11 @@ def _forged(client: Client) -> dict[str, Any]:
 
 
 def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
     frozen = ledger(client)
-    make.open_current("fall")
-    make.finish_round(place)
+    make.open_round("fall")
+    make.finish_round(made)
     make_correction("points", player_id="P02", points=2, reason="tidy desk")
     assert ledger(client) == frozen
     assert ledger(client, upto=10**6) == frozen
@@ -274,8 +274,8 @@ def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> N
 
 
 def test_the_standings_update_tells_agents_the_head(client: Client) -> None:
-    place = make.playing()
-    make.finish_round(place)
+    made = make.running_league()
+    make.finish_round(made)
     delivery = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
     closing = Event.objects.get(kind="round_completed")
     assert delivery.broadcast.payload["ledger_head"] == closing.digest
@@ -284,7 +284,7 @@ def test_the_standings_update_tells_agents_the_head(client: Client) -> None:
 
 def test_the_board_shows_the_hash_to_keep_and_how_to_check_with_it(client: Client, settings: Any) -> None:
     settings.LEAGUE_PUBLIC_URL = "http://class.example:8000"
-    make.playing(players=2)
+    make.running_league(players=2)
     head = League.objects.get(pk="fall").ledger_head
     page = client.get("/leagues/fall/").content.decode()
     # Whole in the page, although the display shortens it: selecting it by hand also copies the whole hash.

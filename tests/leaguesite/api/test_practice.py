@@ -21,8 +21,8 @@ def post(client: Client, **body: Any) -> Any:
 
 
 def test_an_agent_practises_and_its_report_is_read_by_its_id(client: Client) -> None:
-    place = make.setting(players=2)
-    answer = post(client, auth_token=place.players[0].token, opponent="hard", second=True)
+    made = make.league(players=2)
+    answer = post(client, auth_token=made.players[0].token, opponent="hard", second=True)
     assert answer.status_code == 201
     row = answer.json()
     expected = {"state": "WANTED", "player_id": "P01", "game_type": "even_odd", "opponent": "hard", "second": True}
@@ -48,23 +48,23 @@ def test_an_agent_practises_and_its_report_is_read_by_its_id(client: Client) -> 
 def test_a_practice_match_is_refused_with_the_field_that_is_wrong(
     client: Client, wish: dict[str, Any], status: int, field: str | None
 ) -> None:
-    place = make.setting(players=2)
-    refused = post(client, **{"auth_token": place.players[0].token} | wish)
+    made = make.league(players=2)
+    refused = post(client, **{"auth_token": made.players[0].token} | wish)
     assert (refused.status_code, refused.json()["field"]) == (status, field)
     assert not Check.checks_and_practices.exists()
 
 
 def test_a_caller_that_asks_too_soon_is_told_in_how_many_seconds_to_ask_again(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     assert post(client, auth_token=token).status_code == 201
     refused = post(client, auth_token=token, opponent="hard")
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
 
 
 def test_a_check_is_not_a_practice_match_and_the_other_way_round(client: Client) -> None:
-    place = make.setting(players=2)
-    practice = post(client, auth_token=place.players[0].token).json()["practice_id"]
-    check = client.post("/api/checks", {"auth_token": place.players[1].token}, content_type="application/json").json()
+    made = make.league(players=2)
+    practice = post(client, auth_token=made.players[0].token).json()["practice_id"]
+    check = client.post("/api/checks", {"auth_token": made.players[1].token}, content_type="application/json").json()
     for path in (f"/api/checks/{practice}", f"/api/practice/{check['check_id']}", f"{URL}/no-id"):
         assert client.get(path).status_code == 404
     for path in (f"/check/{practice}", f"/check/{practice}.json", f"/practice/{check['check_id']}.json"):

@@ -59,9 +59,9 @@ def test_a_script_opens_closes_starts_pauses_resumes_and_stops_a_league(script: 
     body = {"league_id": "fall", "display_name": "Fall", "settings": {"move_timeout_s": 3}}
     assert without_times(script.post("/leagues", body)) == (201, league_row(players=0))
     assert League.objects.get().settings == {"move_timeout_s": 3}
-    make.hire()
+    make.referee()
     for number in range(1, 5):
-        make.join(f"Player {number}", "fall", port=8100 + number)
+        make.player(f"Player {number}", "fall", port=8100 + number)
     assert without_times(script.post("/leagues/fall/close")) == (200, league_row(**SCHEDULED))
     assert without_times(script.post("/leagues/fall/rounds/start")) == (200, league_row(**RUNNING))
     assert without_times(script.post("/leagues/fall/pause")) == (200, league_row(**RUNNING, paused=True))
@@ -72,13 +72,13 @@ def test_a_script_opens_closes_starts_pauses_resumes_and_stops_a_league(script: 
 
 @pytest.mark.parametrize(("body", "advance"), [(None, False), ({}, False), ({"auto_advance": True}, True)])
 def test_starting_a_league_with_and_without_auto_advance(script: Script, body: Any, advance: bool) -> None:
-    make.setting()
+    make.league()
     assert without_times(script.post("/leagues/fall/start", body)) == (200, league_row(**RUNNING, auto_advance=advance))
 
 
 def test_a_league_that_is_over_has_a_champion(script: Script) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P02")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P02")
     champion = {"player_id": "P02", "display_name": "Player 2", "points": 3}
     numbers = {"players": 2, "rounds": 1, "round": 1, "matches": 1, "matches_done": 1}
     over = league_row(**numbers, status="COMPLETED", champion=champion, started_at="<time>", completed_at="<time>")
@@ -102,23 +102,23 @@ def match_row(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_held_match_is_released_and_cancelled(script: Script) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     Match.objects.update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.all(), why="test")
-    assert place.match("R1M1").state == "HELD"
+    assert made.match("R1M1").state == "HELD"
     released = match_row("R1M1", "P01", "P02", state="READY")
     assert script.post("/leagues/fall/matches/R1M1/release") == (200, released)
     cancelled = released | {"state": "FINISHED", "status": "CANCELLED"}
     assert script.post("/leagues/fall/matches/R1M1/cancel") == (200, cancelled)
-    assert place.match("R1M1").reason == "cancelled by the instructor"
+    assert made.match("R1M1").reason == "cancelled by the instructor"
 
 
 # Reading ------------------------------------------------------------------------------------------
 
 
 def test_the_public_reads_standings_matches_and_rounds(public: Script) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
     status, rows = public.get("/leagues/fall/standings")
     assert (status, [(row["rank"], row["player_id"], row["points"]) for row in rows]) == (
         200,
@@ -169,7 +169,7 @@ def test_the_public_reads_standings_matches_and_rounds(public: Script) -> None:
 
 
 def test_the_public_reads_the_agents(public: Script) -> None:
-    make.setting(players=1)
+    make.league(players=1)
     head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED", "ready": "not_checked"}
     head |= {"reached_by": "address"}
     times = {"registered_at": "<time>", "last_heard": "<time>"}
@@ -184,7 +184,7 @@ def test_the_public_reads_the_games(public: Script) -> None:
 
 @pytest.mark.parametrize("path", [*READS, "/leagues/fall/matches/R1M1", "/games"])
 def test_no_token_and_no_address_is_public(public: Script, path: str) -> None:
-    make.playing()
+    make.running_league()
     status, answer = public.get(path)
     assert status == 200
     assert re.findall(r"tok_|https?:|localhost|810\d|sha256", str(answer)) == []
@@ -252,21 +252,21 @@ def test_health_is_503_with_the_reason_while_a_check_fails(client: Client) -> No
 def test_the_rounds_and_matches_of_12_players_take_at_most_14_queries(
     public: Script, django_assert_max_num_queries: Any
 ) -> None:
-    make.playing(players=12, referees=1)
+    make.running_league(players=12, referees=1)
     with django_assert_max_num_queries(14):
         for path in ("/leagues/fall/rounds", "/leagues/fall/matches"):
             assert public.get(path)[0] == 200
 
 
 def test_stopping_needs_no_body(script: Script) -> None:
-    make.setting()
+    make.league()
     lifecycle.pause(league_id="fall")
     assert script.post("/leagues/fall/stop")[0] == 200
 
 
 def test_a_referee_is_allowed_to_judge_and_then_no_longer(script: Script) -> None:
-    student = make.hire("Student", port=9001, trusted=False, progress=False)
-    theirs = make.hire("Theirs", port=9002, trusted=False, own_league=make.open_league("fall").pk)
+    student = make.referee("Student", port=9001, trusted=False, progress=False)
+    theirs = make.referee("Theirs", port=9002, trusted=False, own_league=make.open_league("fall").pk)
     assert script.post("/referees/REF01/trust") == (200, {"referee_id": "REF01", "league_id": None, "trusted": True})
     assert (student.fresh().trusted, theirs.fresh().trusted) == (True, False)
     own = {"referee_id": theirs.agent.code, "league_id": "fall", "trusted": True}
@@ -277,7 +277,7 @@ def test_a_referee_is_allowed_to_judge_and_then_no_longer(script: Script) -> Non
 
 @pytest.mark.parametrize("referee_id", ["REF09", "P01", "REF%00"])
 def test_allowing_an_unknown_referee_to_judge_is_404(script: Script, referee_id: str) -> None:
-    make.setting(players=1)
+    make.league(players=1)
     shown = referee_id.replace("%00", "\x00")
     answer = script.post(f"/referees/{referee_id}/trust")
     assert answer == (404, {"error": f"There is no referee {shown}.", "field": None})

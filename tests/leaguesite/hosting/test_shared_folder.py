@@ -30,8 +30,8 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def test_the_command_writes_the_same_files_as_the_site(
     data: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     settings.LEAGUE_PUBLIC_URL = "https://league.example.org"
     Projection(Tree(data / "SHARED")).update()
     before = files_in(data)

@@ -43,10 +43,10 @@ async def registered(here: Agents, **changes: Any) -> dict[str, Any]:
 
 async def seat(here: Agents, **line: str) -> tuple[str, dict[str, str]]:
     """The auth_token of the first player of a match in play, and the headers of a referee that asks it."""
-    place = await here.in_db(make.playing)
+    made = await here.in_db(make.running_league)
     key = await here.in_db(lambda: _key(Match.objects.get(match_id="R1M1")))
     headers = {KEY_HEADER: key, LIMIT_HEADER: "20", GRACE_HEADER: "10"} | line
-    return place.players[0].token, {name.lower(): value for name, value in headers.items()}
+    return made.players[0].token, {name.lower(): value for name, value in headers.items()}
 
 
 def _key(match: Match) -> str:

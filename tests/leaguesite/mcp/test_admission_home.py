@@ -70,7 +70,7 @@ def test_behind_a_silent_proxy_nobody_is_local_without_the_key(client: Client, c
 
 def test_behind_a_silent_proxy_nobody_takes_over_a_local_agent(client: Client) -> None:
     make.open_league("fall")
-    make.join("Alpha", "fall", port=8101)
+    make.player("Alpha", "fall", port=8101)
     claimed = wire.player_request("Alpha", port=8101, league_id="fall")
     for headers in ({}, {"X-Forwarded-For": STUDENT}):
         answer = call(client, "register_player", claimed, **headers)

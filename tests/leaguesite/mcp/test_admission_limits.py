@@ -93,7 +93,7 @@ def test_a_notification_that_comes_too_often_is_429_without_a_body(client: Clien
 def test_an_agent_in_an_endless_loop_is_429_and_others_are_not(client: Client, clock: Clock, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_TOKEN = "5 per 5 second"
     make.open_league("fall")
-    first, second = make.join("Ada", "fall"), make.join("Blaise", "fall")
+    first, second = make.player("Ada", "fall"), make.player("Blaise", "fall")
     assert [standings(client, first.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
     assert standings(client, second.token).status_code == 200
     # Calls that are refused before their token is checked count as well.
@@ -105,15 +105,15 @@ def test_an_agent_in_an_endless_loop_is_429_and_others_are_not(client: Client, c
 
 def test_the_limit_per_token_does_not_apply_to_the_sites_own_referee(client: Client, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_TOKEN = "2 per 5 second"
-    place = make.playing()
-    Agent.objects.filter(pk=place.referees[0].agent.pk).update(site_key=True)
-    assert [standings(client, place.referees[0].token).status_code for _ in range(5)] == [200] * 5
+    made = make.running_league()
+    Agent.objects.filter(pk=made.referees[0].agent.pk).update(site_key=True)
+    assert [standings(client, made.referees[0].token).status_code for _ in range(5)] == [200] * 5
 
 
 def test_the_limit_on_calls_without_a_token_does_not_apply_to_calls_with_one(client: Client, settings: Any) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
     make.open_league("fall")
-    member = make.join("Ada", "fall")
+    member = make.player("Ada", "fall")
     assert [send(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
     assert standings(client, member.token).status_code == 200
     assert send(client, "ping", {}, ELSEWHERE).status_code == 200
@@ -124,7 +124,7 @@ def test_made_up_tokens_are_not_stored_once_strangers_of_an_address_call_too_oft
 ) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_TOKEN = "3 per 10 second", "5 per 5 second"
     make.open_league("fall")
-    member = make.join("Ada", "fall")
+    member = make.player("Ada", "fall")
     made_up = [f"tok_{number:032}" for number in range(6)]
     assert [standings(client, token).status_code for token in made_up] == [200] * 3 + [429] * 3
     stored_counts = [
@@ -154,7 +154,7 @@ def test_a_made_up_token_counts_as_none_also_in_a_call_that_fails_before_the_che
 ) -> None:
     settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
     make.open_league("fall")
-    member = make.join("Ada", "fall")
+    member = make.player("Ada", "fall")
     made_up = [{"auth_token": f"tok_{number:032}"} | wrong for number in range(5)]
     assert [send(client, "get_standings", one).status_code for one in made_up] == [200] * 3 + [429] * 2
     # A member's broken calls count against the member's own limit.

@@ -37,10 +37,10 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def seen(client: Client) -> dict[str, Any]:
     """For each tool, an answer that it really gave; every answer was validated strictly against its schema."""
-    place = make.playing(players=3)
-    make.finish_round(place)
-    make.setting("open", players=2)
-    player, referee = place.players[0].token, place.referees[0].token
+    made = make.running_league(players=3)
+    make.finish_round(made)
+    make.league("open", players=2)
+    player, referee = made.players[0].token, made.referees[0].token
     answers: dict[str, Any] = {}
 
     def say(name: str, token: str = "", **arguments: Any) -> Any:
@@ -54,7 +54,7 @@ def seen(client: Client) -> dict[str, Any]:
     say("register_player", display_name="Late", contact_endpoint="http://127.0.0.1:8177/mcp", league_id="fall")
     say("register_referee", display_name="Judge", contact_endpoint="http://127.0.0.1:8018/mcp")
     lifecycle.start_round(league_id="fall")
-    match = place.match("R2M1")
+    match = made.match("R2M1")
     say("report_progress", referee, matches=[make.progress_item(match)])
     for _ in range(2):
         say("report_match_result", referee, league_id="fall", **_reported(match))
@@ -113,19 +113,19 @@ def test_answers_fit_before_the_first_round_and_while_the_board_is_frozen(client
     early = call(client, "get_standings", league_id="new")
     assert_fits("get_standings", early, strict=True)
     assert early["round_id"] is None
-    place = make.setting("iced", players=4)
+    made = make.league("iced", players=4)
     freeze.plan(league_id="iced", from_round=1)
     lifecycle.start_league(league_id="iced")
     for name in ("get_standings", "get_schedule", "get_next_match", "get_player_stats"):
-        answer = call(client, name, place.players[0].token)
+        answer = call(client, name, made.players[0].token)
         assert_fits(name, answer, strict=True)
         assert answer["frozen_after_round"] == 0
 
 
 def test_every_refusal_fits_the_schema_of_its_tool(client: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     for tool in TOOLS:
-        for token in ("", "tok_of_nobody", place.players[0].token):
+        for token in ("", "tok_of_nobody", made.players[0].token):
             result = ask(client, "tools/call", token, name=tool.name, arguments={"league_id": "nowhere"})
             assert_fits(tool.name, result["structuredContent"])
 

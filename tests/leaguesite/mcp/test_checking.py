@@ -33,10 +33,10 @@ def refusal(client: Client, token: str, **arguments: Any) -> dict[str, Any]:
 
 
 def test_an_agent_is_checked_at_its_own_address_whatever_the_call_names(client: Client) -> None:
-    place = make.setting(players=2)
-    own, other = place.players[0].agent, place.players[1].agent
+    made = make.league(players=2)
+    own, other = made.players[0].agent, made.players[1].agent
     named = {"endpoint": other.endpoint, "player_id": other.code, "agent_id": other.code, "role": "referee"}
-    answer = call(client, "check_agent", place.players[0].token, **named)
+    answer = call(client, "check_agent", made.players[0].token, **named)
     check = Check.objects.get()
     assert (check.agent, check.endpoint, check.role) == (own, own.endpoint, "player")
     assert (answer["check_id"], answer["state"], answer["report"]) == (str(check.pk), "WANTED", None)
@@ -44,18 +44,18 @@ def test_an_agent_is_checked_at_its_own_address_whatever_the_call_names(client: 
 
 
 def test_a_referee_is_checked_as_what_it_is(client: Client) -> None:
-    place = make.setting(players=2)
-    assert call(client, "check_agent", place.referees[0].token)["role"] == "referee"
+    made = make.league(players=2)
+    assert call(client, "check_agent", made.referees[0].token)["role"] == "referee"
 
 
 def test_asking_twice_starts_one_check(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     ids = {call(client, "check_agent", token)["check_id"] for _ in range(2)}
     assert ids == {str(Check.objects.get().pk)}
 
 
 def test_a_running_check_tells_what_was_found_so_far_and_a_finished_one_its_report(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     check_id = call(client, "check_agent", token)["check_id"]
     Check.objects.update(state=CheckState.RUNNING, started_at=timezone.now(), report={"clauses": [CLAUSE]})
     running = call(client, "check_agent", token, check_id=check_id)
@@ -70,16 +70,16 @@ def test_a_running_check_tells_what_was_found_so_far_and_a_finished_one_its_repo
 
 
 def test_a_check_that_is_planned_says_when_it_begins(client: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     now = timezone.now()
     planned = Check(asked_by="registration", due_at=now + timedelta(seconds=90), created_at=now)
-    check = asking.queue_agent(place.players[0].agent, planned)
-    later = call(client, "check_agent", place.players[0].token, check_id=str(check.pk))["ask_again_after_s"]
+    check = asking.queue_agent(made.players[0].agent, planned)
+    later = call(client, "check_agent", made.players[0].token, check_id=str(check.pk))["ask_again_after_s"]
     assert 60 < later <= 90
 
 
 def test_answers_are_withheld_from_callers_that_have_not_proved_the_address(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     AgentToken.objects.update(proven=False)
     # Asked from elsewhere: a caller at the agent's own address is taken for its owner.
     check = asking.ask(endpoint="", caller=Caller("192.0.2.9"), token=token)
@@ -92,13 +92,13 @@ def test_answers_are_withheld_from_callers_that_have_not_proved_the_address(clie
 
 @pytest.mark.parametrize("token", ["", "tok_of_nobody"])
 def test_no_check_is_made_without_a_valid_token(client: Client, token: str) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     assert refusal(client, token)["error_code"] in ("E011", "E012")
     assert not Check.objects.exists()
 
 
 def test_an_agent_that_asks_too_often_has_to_wait(client: Client) -> None:
-    player = make.setting(players=2).players[0]
+    player = make.league(players=2).players[0]
     fill(asking.MAX_CHECKS_PER_MINUTE, "192.0.2.7", agent=player.agent, now=timezone.now())
     data = refusal(client, player.token)
     assert (data["error_code"], data["context"]["retry_after_s"]) == ("E009", 60)
@@ -106,7 +106,7 @@ def test_an_agent_that_asks_too_often_has_to_wait(client: Client) -> None:
 
 
 def test_an_invalid_check_id_is_refused(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     for named in [value for value in HOSTILE if value is not None]:
         assert refusal(client, token, check_id=named)["context"]["field"] == "check_id"
     assert not Check.objects.exists()

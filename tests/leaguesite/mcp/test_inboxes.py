@@ -188,7 +188,7 @@ async def test_tools_and_polls_take_each_other_over(here: Agents, first: str) ->
 
 async def test_an_answer_to_anothers_message_counts_for_nobody(here: Agents) -> None:
     token, headers = await seat(here)
-    other = (await here.in_db(lambda: make.join("Other", port=8190))).token
+    other = (await here.in_db(lambda: make.player("Other", port=8190))).token
     referee = asking(headers)
     [message] = (await call("next_message", token))["messages"]
     stolen = await call("submit_response", other, response=response(message) | {"result": {"parity_choice": "odd"}})
@@ -208,7 +208,7 @@ async def test_nobody_reads_an_inbox_without_a_valid_token(here: Agents, name: s
 
 
 async def test_a_token_that_was_revoked_reads_nothing(here: Agents) -> None:
-    member = await here.in_db(lambda: make.setting(players=2).players[0])
+    member = await here.in_db(lambda: make.league(players=2).players[0])
     await here.in_db(lambda: credentials.revoke_tokens(agent_ids=[member.agent.pk]))
     assert (await refusal("next_message", member.token, wait_s=0))["error_code"] == "E012"
 

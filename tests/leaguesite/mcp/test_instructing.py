@@ -51,7 +51,7 @@ def as_a_tool(client: Client, **params: Any) -> dict[str, Any]:
 def test_create_schedule_closes_registration_and_shows_the_rounds(
     client: Client, way: Callable[..., dict[str, Any]], named: dict[str, str]
 ) -> None:
-    make.setting(players=3)
+    make.league(players=3)
     answer = way(client, **named)
     assert (League.objects.get().state, League.objects.get().rounds.count()) == ("SCHEDULED", 3)
     rounds = answer.pop("rounds")
@@ -76,7 +76,7 @@ def test_create_schedule_closes_registration_and_shows_the_rounds(
 
 
 def test_create_schedule_at_a_leagues_own_address(client: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     make.open_league("other")
     answer = wire.ask(client, "create_schedule", {"auth_token": KEY}, path="/leagues/fall/mcp")
     assert (answer["league_id"], answer["total_matches"]) == ("fall", 1)
@@ -98,7 +98,7 @@ def test_create_schedule_at_a_leagues_own_address(client: Client) -> None:
 def test_create_schedule_is_refused_with_field_and_expectation(
     client: Client, params: dict[str, Any], code: str, field: str, expected: str
 ) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     make.open_league("other")
     data = wire.refused(client, "create_schedule", params)
     context = data["context"]
@@ -108,16 +108,16 @@ def test_create_schedule_is_refused_with_field_and_expectation(
 
 
 def test_create_schedule_refuses_a_players_token(client: Client) -> None:
-    place = make.setting(players=2)
-    assert wire.refused(client, "create_schedule", {"auth_token": place.players[0].token})["error_code"] == "E012"
+    made = make.league(players=2)
+    assert wire.refused(client, "create_schedule", {"auth_token": made.players[0].token})["error_code"] == "E012"
 
 
 def test_create_schedule_says_why_a_league_cannot_be_scheduled(client: Client) -> None:
     make.open_league("fall")
-    make.join("Alone", "fall")
+    make.player("Alone", "fall")
     data = wire.refused(client, "create_schedule", {"auth_token": KEY})
     assert data["message"] == "Fall has 1 of at least 2 players: wait until more have registered."
-    make.join("Another", "fall", port=8102)
+    make.player("Another", "fall", port=8102)
     by_token(client)
     data = wire.refused(client, "create_schedule", {"auth_token": KEY, "league_id": "fall"})
     assert data["message"] == "The schedule of Fall is made already: start the next round."
@@ -147,14 +147,14 @@ CODES = {
 
 
 @pytest.fixture
-def place() -> Any:
+def made() -> Any:
     """Three leagues: one open, one paused, and one with the first of its three rounds played."""
-    make.setting("open", players=2)
-    make.playing("held", players=4)
+    make.league("open", players=2)
+    make.running_league("held", players=4)
     lifecycle.pause(league_id="held")
-    place = make.playing("fall", players=4)
-    make.finish_round(place)
-    return place
+    made = make.running_league("fall", players=4)
+    make.finish_round(made)
+    return made
 
 
 def state() -> Any:
@@ -182,7 +182,7 @@ def test_the_table_has_these_tools() -> None:
         for name in GOOD
     ],
 )
-def test_a_tool_does_what_its_button_does_and_is_on_record(client: Client, place: Any, name: str) -> None:
+def test_a_tool_does_what_its_button_does_and_is_on_record(client: Client, made: Any, name: str) -> None:
     answer = call(client, name, KEY, **GOOD[name])
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.account, entry.via) == (CODES[name], "", "api")
@@ -192,13 +192,13 @@ def test_a_tool_does_what_its_button_does_and_is_on_record(client: Client, place
         assert answer["league"]["league_id"] == GOOD[name]["league_id"]
 
 
-def test_a_replay_says_which_match_and_why(client: Client, place: Any) -> None:
-    made = call(client, "replay_match", KEY, **GOOD["replay_match"])["correction"]
-    assert (made["number"], made["match_id"], made["reason"]) == (1, "R1M1", "the projector failed")
-    assert (place.match("R1M1").state, AuditEntry.objects.get().target) == ("READY", "R1M1")
+def test_a_replay_says_which_match_and_why(client: Client, made: Any) -> None:
+    correction = call(client, "replay_match", KEY, **GOOD["replay_match"])["correction"]
+    assert (correction["number"], correction["match_id"], correction["reason"]) == (1, "R1M1", "the projector failed")
+    assert (made.match("R1M1").state, AuditEntry.objects.get().target) == ("READY", "R1M1")
 
 
-def test_a_tool_answers_with_the_league_as_it_stands_now(client: Client, place: Any) -> None:
+def test_a_tool_answers_with_the_league_as_it_stands_now(client: Client, made: Any) -> None:
     assert call(client, "pause", KEY, league_id="fall")["league"]["paused"]
     assert call(client, "resume", KEY, league_id="fall")["done"] == "The league goes on."
     freeze = call(client, "freeze", KEY, league_id="fall", from_round=3)["freeze"]
@@ -206,9 +206,9 @@ def test_a_tool_answers_with_the_league_as_it_stands_now(client: Client, place: 
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_nobody_else_changes_anything(client: Client, place: Any, name: str) -> None:
-    before, token = state(), place.players[0].token
-    for shown, code in (("", "E011"), ("guess", "E012"), (token, "E012"), (place.referees[0].token, "E012")):
+def test_nobody_else_changes_anything(client: Client, made: Any, name: str) -> None:
+    before, token = state(), made.players[0].token
+    for shown, code in (("", "E011"), ("guess", "E012"), (token, "E012"), (made.referees[0].token, "E012")):
         assert refusal(client, name, shown, **GOOD[name])["error_code"] == code
         assert refusal(client, name, "", auth_token=shown, **GOOD[name])["error_code"] == code
     assert state() == before
@@ -237,7 +237,7 @@ def test_nobody_else_changes_anything(client: Client, place: Any, name: str) -> 
     ),
 )
 def test_what_cannot_be_used_is_named_and_changes_nothing(
-    client: Client, place: Any, name: str, changes: dict[str, Any], code: str, field: str
+    client: Client, made: Any, name: str, changes: dict[str, Any], code: str, field: str
 ) -> None:
     before = state()
     data = refusal(client, name, **GOOD[name] | changes)
@@ -246,14 +246,14 @@ def test_what_cannot_be_used_is_named_and_changes_nothing(
 
 
 @pytest.mark.parametrize("tool", sampled(TOOLS), ids=lambda tool: tool.name)
-def test_no_tool_fails_whatever_the_instructor_says(client: Client, place: Any, tool: DeclaredTool) -> None:
+def test_no_tool_fails_whatever_the_instructor_says(client: Client, made: Any, tool: DeclaredTool) -> None:
     for field in tool.properties.keys() - {"auth_token"}:
         for value in HOSTILE:
             # A result, good or refused; a failure would be no result.
             ask(client, "tools/call", KEY, name=tool.name, arguments=GOOD[tool.name] | {field: value})
 
 
-def test_the_league_refuses_in_the_words_of_the_desk(client: Client, place: Any) -> None:
+def test_the_league_refuses_in_the_words_of_the_desk(client: Client, made: Any) -> None:
     before = state()
     assert refusal(client, "start_round", league_id="held")["message"] == "Held is paused: resume it first."
     assert refusal(client, "create_league", league_id="fall")["message"] == (
@@ -262,7 +262,7 @@ def test_the_league_refuses_in_the_words_of_the_desk(client: Client, place: Any)
     assert state() == before
 
 
-def test_the_address_of_a_league_names_it_and_no_other(client: Client, place: Any) -> None:
+def test_the_address_of_a_league_names_it_and_no_other(client: Client, made: Any) -> None:
     own = "/leagues/fall/mcp"
     data = refusal(client, "pause", path=own, league_id="open")
     assert (data["context"]["field"], data["context"]["expected"]) == ("league_id", "fall")
@@ -270,14 +270,14 @@ def test_the_address_of_a_league_names_it_and_no_other(client: Client, place: An
     assert result["structuredContent"]["league"]["league_id"] == "fall"
 
 
-def test_a_class_behind_the_same_address_uses_up_nothing_of_the_instructor(client: Client, place: Any) -> None:
+def test_a_class_behind_the_same_address_uses_up_nothing_of_the_instructor(client: Client, made: Any) -> None:
     while attempts.count_call(STRANGERS, "127.0.0.1") is None:
         pass
     assert refusal(client, "pause", "guess", league_id="fall")["error_code"] == "E009"
     assert call(client, "pause", KEY, league_id="fall")["league"]["paused"]
 
 
-def test_the_instructors_host_connects_and_reads_however_often_the_class_calls(client: Client, place: Any) -> None:
+def test_the_instructors_host_connects_and_reads_however_often_the_class_calls(client: Client, made: Any) -> None:
     while attempts.count_call(STRANGERS, "127.0.0.1") is None:
         pass
     hello = handshake_body("initialize", protocolVersion="2025-11-25", capabilities={})
@@ -287,7 +287,7 @@ def test_the_instructors_host_connects_and_reads_however_often_the_class_calls(c
     assert post(client, listing, KEY, **headers).status_code == 200
 
 
-def test_the_instructor_keeps_a_session_when_others_behind_one_address_open_more(client: Client, place: Any) -> None:
+def test_the_instructor_keeps_a_session_when_others_behind_one_address_open_more(client: Client, made: Any) -> None:
     leave_room(3)
     hello = handshake_body("initialize", protocolVersion="2025-11-25", capabilities={})
     own = post(client, hello, KEY).headers["Mcp-Session-Id"]
@@ -297,18 +297,18 @@ def test_the_instructor_keeps_a_session_when_others_behind_one_address_open_more
     mounting.server.close()
 
 
-def test_a_wrong_key_in_the_header_is_counted_also_with_a_call_that_needs_none(client: Client, place: Any) -> None:
+def test_a_wrong_key_in_the_header_is_counted_also_with_a_call_that_needs_none(client: Client, made: Any) -> None:
     listing, headers = stateless("tools/list")
     while attempts.refuse_secret(API_KEY, "127.0.0.1", "guess") is None:
         # The key may be one for another server, so its sender is answered like a caller without a key.
         assert post(client, listing, "guess", **headers).status_code == 200
 
 
-def test_a_host_that_sends_the_token_of_an_agent_may_give_the_key_as_an_argument(client: Client, place: Any) -> None:
-    assert call(client, "pause", place.players[0].token, auth_token=KEY, league_id="fall")["league"]["paused"]
+def test_a_host_that_sends_the_token_of_an_agent_may_give_the_key_as_an_argument(client: Client, made: Any) -> None:
+    assert call(client, "pause", made.players[0].token, auth_token=KEY, league_id="fall")["league"]["paused"]
 
 
-def test_no_answer_repeats_the_key(client: Client, place: Any) -> None:
+def test_no_answer_repeats_the_key(client: Client, made: Any) -> None:
     assert KEY not in str(refusal(client, "pause", api_key=KEY, league_id="fall"))
 
 

@@ -22,9 +22,9 @@ BY_TOKEN = "progress of a player"
 
 @pytest.fixture
 def world() -> World:
-    place = make.playing("fall", players=2, error_style="result")
+    made = make.running_league("fall", players=2, error_style="result")
     make.open_league("other")
-    return World(place)
+    return World(made)
 
 
 def names_the_league(body: Any) -> bool:

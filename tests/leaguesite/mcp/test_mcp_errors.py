@@ -27,30 +27,30 @@ UNKNOWN_TOKEN = "tok_" + "0" * 32
 class World:
     """A league in play."""
 
-    place: make.Setting
+    made: make.MadeLeague
 
     @property
-    def player(self) -> make.Member:
-        return self.place.players[0]
+    def player(self) -> make.RegisteredAgent:
+        return self.made.players[0]
 
     @property
-    def referee(self) -> make.Member:
-        return self.place.referees[0]
+    def referee(self) -> make.RegisteredAgent:
+        return self.made.referees[0]
 
     def query(self, **changes: Any) -> dict[str, Any]:
         """A LEAGUE_QUERY that is right but for the changes; a None takes a field away."""
         params = make.message_from(self.player, "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS") | changes
         return wire.request("league_query", {key: value for key, value in params.items() if value is not None})
 
-    def report(self, who: make.Member | None = None, **changes: Any) -> dict[str, Any]:
+    def report(self, who: make.RegisteredAgent | None = None, **changes: Any) -> dict[str, Any]:
         """A MATCH_RESULT_REPORT that is right but for the changes."""
-        fields = make.result_fields(self.place.match("R1M1"), "P01")
+        fields = make.result_fields(self.made.match("R1M1"), "P01")
         params = make.message_from(who or self.referee, "MATCH_RESULT_REPORT", **fields) | changes
         return wire.request("report_match_result", {key: value for key, value in params.items() if value is not None})
 
-    def progress(self, who: make.Member | None = None, **changes: Any) -> dict[str, Any]:
+    def progress(self, who: make.RegisteredAgent | None = None, **changes: Any) -> dict[str, Any]:
         """A report_progress that is right but for the changes."""
-        matches = [make.progress_item(self.place.match("R1M1"))]
+        matches = [make.progress_item(self.made.match("R1M1"))]
         return wire.request(
             "report_progress", make.message_from(who or self.referee, "REPORT_PROGRESS", matches=matches) | changes
         )
@@ -58,9 +58,9 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.open_league("other")
-    return World(place)
+    return World(made)
 
 
 def database() -> dict[str, tuple[int, str]]:
@@ -122,12 +122,12 @@ RAW: dict[str, tuple[Body, int, str, str | None]] = {
         "auth_token",
     ),
     "another league": (lambda w: w.query(league_id="other"), *TOKEN_WRONG, "league_id"),
-    "token of another": (lambda w: w.query(auth_token=w.place.players[1].token), *TOKEN_WRONG, "sender"),
+    "token of another": (lambda w: w.query(auth_token=w.made.players[1].token), *TOKEN_WRONG, "sender"),
     "sender is another": (lambda w: w.query(sender="player:P02"), *TOKEN_WRONG, "sender"),
     "sender of another kind": (lambda w: w.query(sender="referee:P01"), *TOKEN_WRONG, "sender"),
     "sender is a colon": (lambda w: w.query(sender=":"), *TOKEN_WRONG, "sender"),
     "sender is a number": (lambda w: w.query(sender=5), *TOKEN_WRONG, "sender"),
-    "sender is a token": (lambda w: w.query(sender=w.place.players[1].token), *TOKEN_WRONG, "sender"),
+    "sender is a token": (lambda w: w.query(sender=w.made.players[1].token), *TOKEN_WRONG, "sender"),
     "report of a player": (lambda w: w.report(w.player), *NO_REFEREE, "auth_token"),
     "progress of a player": (lambda w: w.progress(w.player), *NO_REFEREE, "auth_token"),
     "unknown match": (lambda w: w.report(match_id="R9M9"), *WRONG, "match_id"),
@@ -145,7 +145,7 @@ RAW: dict[str, tuple[Body, int, str, str | None]] = {
     "matches is an object": (lambda w: w.progress(matches={}), *WRONG, "matches"),
     "a match is a string": (lambda w: w.progress(matches=["R1M1"]), *WRONG, "matches[0]"),
     "FINISHED in progress": (
-        lambda w: w.progress(matches=[make.progress_item(w.place.match("R1M1"), state="FINISHED")]),
+        lambda w: w.progress(matches=[make.progress_item(w.made.match("R1M1"), state="FINISHED")]),
         *WRONG,
         "matches[0].state",
     ),

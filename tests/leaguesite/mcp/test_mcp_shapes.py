@@ -137,8 +137,8 @@ def relayed() -> list[dict[str, Any]]:
 
 
 def test_an_answer_that_reaches_us_goes_to_the_referee_of_the_match(client: Client) -> None:
-    world = make.playing(players=2)
-    player, referee = world.players[0], world.referees[0]
+    made = make.running_league(players=2)
+    player, referee = made.players[0], made.referees[0]
     reply = wire.ask(client, "CHOOSE_PARITY_RESPONSE", PICK | {"auth_token": player.token, "sender": "player:me"})
     assert (reply["status"], reply["match_id"]) == ("RECEIVED", "R1M1")
     (found,) = relayed()
@@ -154,16 +154,16 @@ def test_an_answer_that_reaches_us_goes_to_the_referee_of_the_match(client: Clie
 def test_an_answer_sent_to_the_league_manager_needs_the_auth_token(
     client: Client, token: str | None, code: str
 ) -> None:
-    world = make.playing(players=2)
+    made = make.running_league(players=2)
     if token == "its league_token":
-        token = credentials.league_token(world.players[0].agent)
+        token = credentials.league_token(made.players[0].agent)
     refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", PICK | ({"auth_token": token} if token else {}))
     assert (refused["error_code"], relayed()) == (code, [])
 
 
 def test_an_answer_to_an_unknown_match_is_refused(client: Client) -> None:
-    world = make.playing(players=2)
-    answer = {"match_id": "R9M9", "accept": True, "auth_token": world.players[0].token}
+    made = make.running_league(players=2)
+    answer = {"match_id": "R9M9", "accept": True, "auth_token": made.players[0].token}
     assert (wire.refused(client, "GAME_JOIN_ACK", answer)["error_code"], relayed()) == ("E001", [])
 
 
@@ -180,15 +180,15 @@ def test_an_agent_may_post_to_the_root_address(client: Client) -> None:
 
 
 def test_a_token_may_stand_in_the_header(client: Client) -> None:
-    world = make.setting("fall", players=1)
+    made = make.league("fall", players=1)
     body = json.dumps(wire.request("get_player_stats", {"sender": "player:P01"}))
-    bearer = {"Authorization": f"Bearer {world.players[0].token}"}
+    bearer = {"Authorization": f"Bearer {made.players[0].token}"}
     reply = client.post("/mcp", body, content_type="application/json", headers=bearer).json()
     assert reply["result"]["data"]["player_id"] == "P01"
 
 
 def test_a_header_without_an_agents_token_is_ignored(client: Client) -> None:
-    make.setting("fall", players=1)
+    make.league("fall", players=1)
     body = json.dumps(wire.request("get_standings", {"league_id": "fall"}))
     reply = client.post("/mcp", body, content_type="application/json", headers={"Authorization": "Bearer some-key"})
     assert reply.json()["result"]["success"] is True

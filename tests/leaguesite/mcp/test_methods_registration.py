@@ -266,9 +266,9 @@ def test_a_referees_name_and_port_cannot_be_taken_over_from_another_machine(clie
 
 
 def test_a_referee_that_registers_again_loses_its_matches(client: Client) -> None:
-    place = make.playing()
+    made = make.running_league()
     enlist(client, name="Referee 1", code=settings.LEAGUE_REFEREE_KEY)
-    states = place.states()
+    states = made.states()
     assert (states["R1M1"], states["R1M2"]) == ("READY", "READY")
 
 

@@ -9,12 +9,12 @@ import pytest
 from django.test import Client
 
 from agents_registry.models import Agent
+from tests import factories as make
 from tests.bots.zoo import entries
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.entries import Post, Received
 from tests.bots.zoo.mixed import mixtures
-from tests.factories import open_league
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -43,20 +43,20 @@ def register(client: Client, kind: type[Bot]) -> Bot:
     "name", sampled((name for name, kind in ALL.items() if kind.enters is not entries.never), every=8)
 )
 def test_a_bot_of_the_zoo_registers(client: Client, name: str) -> None:
-    open_league()
+    make.open_league()
     bot = register(client, ALL[name])
     agent = Agent.objects.get(code=bot.given_id)
     assert (agent.display_name, bot.registered) == (name, True)
 
 
 def test_an_agent_that_says_it_is_ready_is_known_to_need_no_invitation(client: Client) -> None:
-    open_league()
+    make.open_league()
     register(client, BOTS["Ready"])
     assert Agent.objects.get().spoken == {"AGENT_READY_REQUEST": "league_handle"}
 
 
 def test_nobody_else_can_say_that_an_agent_is_ready(client: Client) -> None:
-    open_league()
+    make.open_league()
     register(client, BOTS["Chapter8"])
     message = {"message_type": "AGENT_READY_REQUEST", "player_id": "P01", "auth_token": f"tok_{'0' * 32}"}
     received = send(client, Post({"jsonrpc": "2.0", "method": "agent_ready", "params": message, "id": 1}))

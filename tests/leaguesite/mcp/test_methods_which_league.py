@@ -30,7 +30,7 @@ def home_of(answer: dict[str, Any]) -> tuple[str, str | None]:
 def close(league_id: str) -> None:
     """Add two players to a league and close its registration."""
     for number in (1, 2):
-        make.join(f"Old {number}", league_id, port=9000 + number)
+        make.player(f"Old {number}", league_id, port=9000 + number)
     opening.close_registration(league_id=league_id)
 
 
@@ -119,7 +119,7 @@ def test_a_named_league_that_cannot_take_an_agent_rejects_it_with_the_reason(
     make.open_league("fall", **rules)
     make.open_league(DEFAULT)
     for number in range(changes.pop("taken", 0)):
-        make.join(f"Old {number}", "fall", port=9000 + number)
+        make.player(f"Old {number}", "fall", port=9000 + number)
     if changes.pop("closed", False):
         close("fall")
     before = Agent.objects.count()

@@ -65,8 +65,8 @@ def test_an_agent_registers_with_a_name_and_an_address(client: Client) -> None:
 
 
 def test_a_query_needs_only_its_type_and_a_token_in_the_authorization_header(client: Client) -> None:
-    place = make.setting(players=2)
-    token = place.players[0].token
+    made = make.league(players=2)
+    token = made.players[0].token
     answer = call(client, "league_query", token, query_type="GET_STANDINGS")
     assert [row["player_id"] for row in answer["data"]["standings"]] == ["P01", "P02"]
     refused = ask(client, "tools/call", name="league_query", arguments={"query_type": "GET_STANDINGS"})
@@ -74,9 +74,9 @@ def test_a_query_needs_only_its_type_and_a_token_in_the_authorization_header(cli
 
 
 def test_get_standings_answers_with_the_message_of_the_standings(client: Client) -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
-    answer = call(client, "get_standings", place.players[0].token)
+    made = make.running_league(players=2)
+    make.finish_round(made)
+    answer = call(client, "get_standings", made.players[0].token)
     assert (answer["message_type"], answer["sender"]) == ("LEAGUE_STANDINGS_UPDATE", "league_manager:LM01")
     assert [row["points"] for row in answer["standings"]] == [3, 0]
 
@@ -121,8 +121,8 @@ def read(client: Client, uri: str, token: str = "", path: str = "/mcp") -> dict[
 
 
 def test_every_resource_that_is_listed_can_be_read(client: Client) -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
+    made = make.running_league(players=2)
+    make.finish_round(made)
     listed = [one["uri"] for one in ask(client, "resources/list")["resources"]]
     templates = [one["uriTemplate"] for one in ask(client, "resources/templates/list")["resourceTemplates"]]
     assert listed == ["league://standings"]
@@ -135,25 +135,25 @@ def test_every_resource_that_is_listed_can_be_read(client: Client) -> None:
 
 
 def test_the_standings_without_a_league_are_those_of_the_tokens_or_the_addresss_league(client: Client) -> None:
-    place = make.setting("fall", players=2)
-    make.setting("other", players=3)
-    assert read(client, "league://standings", place.players[0].token)["league_id"] == "fall"
+    made = make.league("fall", players=2)
+    make.league("other", players=3)
+    assert read(client, "league://standings", made.players[0].token)["league_id"] == "fall"
     assert read(client, "league://standings", path="/leagues/other/mcp")["league_id"] == "other"
 
 
 def test_the_resource_of_a_match_shows_no_address(client: Client) -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
+    made = make.running_league(players=2)
+    make.finish_round(made)
     found = read(client, "league://fall/matches/R1M1")
     assert (found["match_id"], found["result"]["winner_player_id"]) == ("R1M1", "P01")
     assert "127.0.0.1" not in json.dumps(found)
 
 
 def test_the_standings_resource_shows_no_result_after_a_freeze(client: Client) -> None:
-    place = make.veiled()
-    make.playing_on(place)
+    made = make.league_before_freeze()
+    make.next_round(made)
     before = read(client, "league://fall/standings")
-    make.finish_round(place)
+    make.finish_round(made)
     after = read(client, "league://fall/standings")
     assert after == before
     assert {row["played"] for row in after["standings"]} == {1}
@@ -165,7 +165,7 @@ def test_the_standings_resource_shows_no_result_after_a_freeze(client: Client) -
      "league://fall/matches/%00", "league://%00/standings", "http://127.0.0.1/", "league://" + "x" * 200 + "/rounds"],
 )  # fmt: skip
 def test_a_uri_that_leads_to_nothing_is_refused_and_named(client: Client, uri: str) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     body, headers = stateless("resources/read", uri=uri)
     answer = post(client, body, **headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32602)

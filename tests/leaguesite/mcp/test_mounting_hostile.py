@@ -42,7 +42,7 @@ def status_of(client: Client, method: str, token: str = "", **params: Any) -> in
 
 
 def test_an_agent_that_only_reads_is_known_after_a_restart(client: Client) -> None:
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     known_tokens.forget_all()
     use_up()
     assert status_of(client, "resources/read", uri="league://standings") == 429
@@ -60,7 +60,7 @@ def test_calls_of_unknown_tools_are_limited_as_well(client: Client) -> None:
 @pytest.mark.parametrize("address", [HERE, "2001:db8::{}"])
 def test_an_agent_keeps_its_session_when_strangers_of_one_address_open_many(client: Client, address: str) -> None:
     leave_room(3)
-    token = make.setting(players=2).players[0].token
+    token = make.league(players=2).players[0].token
     hello = handshake_body("initialize", protocolVersion="2025-11-25", capabilities={})
     own = post(client, hello, token).headers["Mcp-Session-Id"]
     for number in range(6):
@@ -84,7 +84,7 @@ def test_an_agent_keeps_its_session_when_strangers_of_one_address_open_many(clie
 def test_a_resource_that_grows_with_a_league_is_made_once_for_many_readers(
     client: Client, monkeypatch: pytest.MonkeyPatch, name: str, where: Any, function_name: str
 ) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     original, calls = getattr(where, function_name), []
 
     def noted(*arguments: Any, **named: Any) -> Any:
@@ -98,7 +98,7 @@ def test_a_resource_that_grows_with_a_league_is_made_once_for_many_readers(
 
 
 def test_a_long_schedule_comes_in_part_and_says_so(client: Client) -> None:
-    make.playing(players=60)
+    make.running_league(players=60)
     found = read(client, "league://fall/rounds")
     assert (found["total"], found["next_cursor"] is None) == (60 * 59 // 2, False)
 
@@ -113,19 +113,19 @@ def test_no_tool_fails_whatever_its_arguments(
 ) -> None:
     """Whether one argument alone is hostile or all of them are."""
     monkeypatch.setattr(answering, "MAX_WAIT_S", 0.0)
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     fields = (*tool.properties, "match_id", "round_id", "message_type", "params", "player_meta", "message")
     hostile: list[dict[str, Any]] = [{}] + [dict.fromkeys(fields, value) for value in HOSTILE]
     if singly:
         hostile = [{name: value} for name in fields for value in HOSTILE]
-    for token in (place.players[0].token, ""):
+    for token in (made.players[0].token, ""):
         for arguments in hostile:
             result = ask(client, "tools/call", token, name=tool.name, arguments=arguments)
             assert result["structuredContent"] or not result["isError"], arguments
 
 
 def test_leagues_are_listed_with_times_as_in_messages(client: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     [line] = call(client, "list_leagues")["leagues"]
     assert (line["league_id"], line["completed_at"], line["created_at"][-1]) == ("fall", None, "Z")
 
@@ -157,5 +157,5 @@ def test_a_text_that_begins_no_id_is_completed_to_nothing(client: Client, typed:
     ),
 )
 def test_a_hostile_uri_is_400(client: Client, uri: str, part: str) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     assert status_of(client, "resources/read", uri=uri.format(part)) == 400

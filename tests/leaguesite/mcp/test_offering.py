@@ -46,13 +46,13 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """A league in play, whose players have hostile names."""
-    place = make.playing(players=4)
-    for member, name in zip(place.players, HOSTILE, strict=True):
+    made = make.running_league(players=4)
+    for member, name in zip(made.players, HOSTILE, strict=True):
         Agent.objects.filter(pk=member.agent.pk).update(display_name=name)
-    make.finish_round(place)
-    return place
+    make.finish_round(made)
+    return made
 
 
 def result_of(client: Client, era: str, token: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def result_of(client: Client, era: str, token: str, name: str, arguments: dict[s
     ("name", "arguments", "era"), sampled(((*query, era) for query, era in product(QUERIES, ERAS)), every=3)
 )
 def test_a_tool_answers_what_league_v2_answers(
-    client: Client, place: make.Setting, era: str, name: str, arguments: dict[str, Any]
+    client: Client, made: make.MadeLeague, era: str, name: str, arguments: dict[str, Any]
 ) -> None:
-    who = place.players[0]
+    who = made.players[0]
     kind = arguments.get("query_type", name.upper())
     params = make.message_from(who, "LEAGUE_QUERY", league_id="fall", query_type=kind) | arguments
     answer = wire.ask(client, "league_query", params)
@@ -101,11 +101,11 @@ def test_a_tool_answers_what_league_v2_answers(
 @pytest.mark.parametrize("era", ERAS)
 async def test_an_answer_from_the_cache_waits_for_no_other_query(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
     here = Agents()
-    place = await here.in_db(lambda: make.setting(players=2))
+    made = await here.in_db(lambda: make.league(players=2))
     body, headers = stateless("tools/call", name="get_standings", arguments={})
     if era == "handshake":
         body, headers = handshake_body("tools/call", name="get_standings"), {"mcp_protocol_version": "2025-11-25"}
-    headers |= {"content_type": "application/json", "authorization": f"Bearer {place.players[0].token}"}
+    headers |= {"content_type": "application/json", "authorization": f"Bearer {made.players[0].token}"}
 
     async def ask() -> Any:
         return await begin("POST", "/mcp", json.dumps(body).encode(), **headers)

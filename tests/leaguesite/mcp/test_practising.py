@@ -22,14 +22,14 @@ def refusal(client: Client, token: str, **arguments: Any) -> dict[str, Any]:
 
 
 def test_the_caller_practises_whichever_agent_the_call_names(client: Client) -> None:
-    place = make.setting(players=2)
-    other = place.players[1].agent
+    made = make.league(players=2)
+    other = made.players[1].agent
     named = {"endpoint": other.endpoint, "player_id": other.code, "agent_id": other.code}
-    answer = call(client, "practice_match", place.players[0].token, opponent="hard", second=True, **named)
+    answer = call(client, "practice_match", made.players[0].token, opponent="hard", second=True, **named)
     practice = Check.practices.get()
-    assert (practice.agent, practice.opponent, practice.second) == (place.players[0].agent, "hard", True)
+    assert (practice.agent, practice.opponent, practice.second) == (made.players[0].agent, "hard", True)
     assert (answer["practice_id"], answer["state"], answer["report"]) == (str(practice.pk), "WANTED", None)
-    again = call(client, "practice_match", place.players[0].token, practice_id=answer["practice_id"])
+    again = call(client, "practice_match", made.players[0].token, practice_id=answer["practice_id"])
     assert (again["practice_id"], again["ask_again_after_s"]) == (answer["practice_id"], 2.0)
     assert not Check.objects.exists()
 
@@ -47,12 +47,12 @@ def test_the_caller_practises_whichever_agent_the_call_names(client: Client) -> 
 def test_a_practice_match_with_an_invalid_argument_is_refused(
     client: Client, wish: dict[str, Any], code: str, field: str
 ) -> None:
-    refused = refusal(client, make.setting(players=2).players[0].token, **wish)
+    refused = refusal(client, make.league(players=2).players[0].token, **wish)
     assert (refused["error_code"], refused["context"]["field"]) == (code, field)
     assert not Check.checks_and_practices.exists()
 
 
 def test_a_practice_match_of_a_referee_is_refused(client: Client) -> None:
-    refused = refusal(client, make.setting(players=2).referees[0].token)
+    refused = refusal(client, make.league(players=2).referees[0].token)
     assert refused["error_description"]
     assert not Check.checks_and_practices.exists()

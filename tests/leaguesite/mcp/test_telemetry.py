@@ -42,8 +42,8 @@ def spans(no_tracers: None) -> Iterator[Any]:
 
 @pytest.mark.django_db
 def test_a_call_has_spans_with_its_league_and_sender_and_no_token(client: Client, spans: Any) -> None:
-    place = make.playing(players=2)
-    query = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
+    made = make.running_league(players=2)
+    query = make.message_from(made.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED, "conversation_id": PLANTED}))
     # The first span is of the steps that all calls take; the second, after it, of the query on a thread of its own.

@@ -125,10 +125,10 @@ async def test_what_is_heard_is_told_after_an_interval() -> None:
 @pytest.mark.django_db
 def test_the_freezes_of_leagues_are_read() -> None:
     make.open_league("spring")
-    place = make.veiled()
+    made = make.league_before_freeze()
     assert freezes_of(["fall", "spring"]) == {}
     lifecycle.start_round(league_id="fall")
-    seq = place.league.frozen_seq
+    seq = made.league.frozen_seq
     assert seq is not None
     assert freezes_of(["fall", "spring", "nowhere"]) == {"fall": Freeze(seq, 0)}
 

@@ -69,7 +69,7 @@ async def test_no_request_waits_for_the_rendering_of_live_pages(here: Agents, pa
     async def hear_nothing(message: object) -> None:
         await asyncio.Event().wait()
 
-    await here.in_db(make.playing)
+    await here.in_db(make.running_league)
     hub = Hub(live_thread, render=slow, listen=hear_nothing)
     joining = asyncio.create_task(hub.join(PageKey("board", "fall"), "en"))
     try:

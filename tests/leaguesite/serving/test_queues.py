@@ -52,7 +52,7 @@ async def result_of(talk: ApplicationCommunicator) -> Any:
     return (await answer_of(talk)).json["result"]
 
 
-async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
+async def heartbeat(referee: make.RegisteredAgent, *, bearer: bool = True) -> Any:
     params = make.message_from(referee, "report_progress", matches=[])
     return await call(params, "report_progress", bearer=referee.token if bearer else "")
 
@@ -61,7 +61,7 @@ async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
 async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents(
     agents: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
 ) -> None:
-    referee = await agents.in_db(lambda: make.hire("Referee"))
+    referee = await agents.in_db(lambda: make.referee("Referee"))
     assert referee.agent.site_key
     # From its first call the site learns whose token this is.
     assert await result_of(await heartbeat(referee)) == {"matches": []}
@@ -76,7 +76,7 @@ async def test_a_call_of_the_sites_own_referee_does_not_wait_for_calls_of_agents
 
 
 async def test_a_token_that_is_revoked_is_forgotten(agents: Agents) -> None:
-    referee = await agents.in_db(lambda: make.hire("Referee"))
+    referee = await agents.in_db(lambda: make.referee("Referee"))
     await answer_of(await heartbeat(referee))
     assert known_tokens.owner(referee.token) is not None
     await agents.in_db(lambda: referee.agent.tokens.all().delete())
@@ -87,11 +87,11 @@ async def test_a_token_that_is_revoked_is_forgotten(agents: Agents) -> None:
 async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_referees(
     agents: Agents, held: Held
 ) -> None:
-    def make_both() -> list[make.Member]:
+    def make_both() -> list[make.RegisteredAgent]:
         make.open_league("fall")
-        foreign = make.hire("Foreign", trusted=False)
+        foreign = make.referee("Foreign", trusted=False)
         registration.trust(agent_ids=[foreign.agent.pk], trusted=True)
-        return [make.join("Student", "fall"), foreign]
+        return [make.player("Student", "fall"), foreign]
 
     members = await agents.in_db(make_both)
     for one in members:
@@ -123,7 +123,7 @@ async def test_more_calls_of_one_token_or_address_than_may_wait_are_429(
     agents: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await agents.in_db(lambda: make.open_league("fall"))
-    student = await agents.in_db(lambda: make.join("Student", "fall"))
+    student = await agents.in_db(lambda: make.player("Student", "fall"))
     known_tokens.learn(student.token, student.agent)
     monkeypatch.setitem(queues.MAX_PER_OWNER, "player", 2)
     monkeypatch.setitem(queues.MAX_PER_ADDRESS, "agents", 3)

@@ -24,7 +24,7 @@ from tests.leaguesite.skin.isolation import not_isolated
 from tests.places import ROOT
 
 pytestmark = pytest.mark.django_db
-place = hebrew.place
+made = hebrew.made
 ISOLATES = re.compile("[\u2068\u2069]|\\\\u206[89]")
 
 SENTENCES = (
@@ -80,10 +80,10 @@ def pages(client: Client, addresses: Iterable[tuple[str, str]]) -> Iterable[tupl
 
 
 @pytest.mark.exhaustive
-def test_names_are_isolated_on_every_page_in_hebrew(place: make.Setting) -> None:
+def test_names_are_isolated_on_every_page_in_hebrew(made: make.MadeLeague) -> None:
     names = rename_all()
     shown = hebrew.PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
-    addresses = list(dict.fromkeys(hebrew.addresses_of_the_desk(place)))
+    addresses = list(dict.fromkeys(hebrew.addresses_of_the_desk(made)))
     addresses += [("GET", reverse(name, args=args)) for name, every in shown.items() for args in every]
     found = {
         f"{text}   <- {path}"
@@ -112,7 +112,7 @@ def test_the_desk_shows_a_refusal_with_its_name_isolated() -> None:
     assert "\u2068Fall\u2069" in answer.content.decode()
 
 
-def test_what_leaves_as_data_has_no_isolates_in_hebrew(place: make.Setting, api_key: str) -> None:
+def test_what_leaves_as_data_has_no_isolates_in_hebrew(made: make.MadeLeague, api_key: str) -> None:
     client = hebrew_script(api_key)
     filled = {"league_id": "fall", "match_id": "R1M1", "player_id": "P01", "kind": "player", "agent_id": "P01"}
     filled |= {"name": "events.csv", "check_id": str(Check.objects.values_list("pk", flat=True)[0])}
@@ -157,7 +157,7 @@ def test_a_name_is_stored_without_characters_that_change_the_direction_of_text()
     assert league.display_name == "Fall"
     edited = opening.edit_league(league_id="fall", display_name="\u2067Fall 2\u2068", settings={})
     assert (edited.display_name, League.objects.get().display_name) == ("Fall 2", "Fall 2")
-    member = make.join("Alpha\u2066", "fall").fresh()
+    member = make.player("Alpha\u2066", "fall").fresh()
     member.display_name += "\u2067 B"
     registration.save_from_admin(member)
     assert Agent.objects.get().display_name == "Alpha B"

@@ -77,17 +77,17 @@ SAMPLES = ("name,email,code Dana",)
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """A league that is over, one that nobody has started, and one in play; agents in every state."""
     found = rich.over()
     make.open_league("winter")
-    members = [make.join(f"Winter {number}", "winter", port=8200 + number) for number in range(1, 7)]
+    members = [make.player(f"Winter {number}", "winter", port=8200 + number) for number in range(1, 7)]
     for member, state in zip(members, AgentState, strict=False):
         Agent.objects.filter(pk=member.agent.pk).update(state=state)
     found_there = str(note(Code.NOBODY_LISTENS))
     for member in members[2:]:
         registration.note_ping(agent_id=member.agent.pk, problem=found_there, found=found_there)
-    make.playing("spring", players=4)
+    make.running_league("spring", players=4)
     series.put(league_id="fall", series_id="evenings", series_name="Our evenings")
     User.objects.create_user("staff without a role", password="x" * 12, is_staff=True)
     staffing.give_role(league_id="fall", username="staff without a role", name="assistant")
@@ -155,7 +155,7 @@ def untranslated(
     return [f"{method} {path}: {one}" for one in found]
 
 
-def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
+def addresses_of_the_desk(made: make.MadeLeague) -> Iterator[tuple[str, str]]:
     for name in EVERYBODY - {"jsi18n", "logout", "app_list"}:
         yield "GET", reverse(f"admin:{name}")
     for app in ("matches", "agents_registry", "auth"):
@@ -163,7 +163,7 @@ def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
     for league in LEAGUES:
         for name, lines in LINES.items():
             for line in lines:
-                path = reverse(f"admin:{name}", args=line.args(make.Setting(league, place.players, place.referees)))
+                path = reverse(f"admin:{name}", args=line.args(make.MadeLeague(league, made.players, made.referees)))
                 if line.get == 200:
                     yield "GET", path
                 if line.post == 200:
@@ -176,15 +176,15 @@ def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.exhaustive
-def test_no_page_of_the_desk_has_english_in_hebrew(place: make.Setting) -> None:
+def test_no_page_of_the_desk_has_english_in_hebrew(made: make.MadeLeague) -> None:
     client, own, wrong = instructor(), written(), []
-    for method, path in dict.fromkeys(addresses_of_the_desk(place)):
+    for method, path in dict.fromkeys(addresses_of_the_desk(made)):
         wrong += untranslated(client, own, method, path)
     assert wrong == [], "\n".join(wrong)
 
 
 @pytest.mark.exhaustive
-def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
+def test_no_public_page_has_english_in_hebrew(made: make.MadeLeague) -> None:
     client, own, wrong = reader(), written(), []
     shown = PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
     for name, every in shown.items():
@@ -198,7 +198,7 @@ def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
         "/leagues/fall/mine/": {"secret": "wrong"},
     }.items():
         wrong += untranslated(client, own, "POST", path, data)
-    for member in place.players:
+    for member in made.players:
         owner = reader()
         assert owner.post("/leagues/fall/mine/", {"secret": member.token}).status_code == 303
         wrong += untranslated(owner, own, "GET", "/leagues/fall/mine/")
@@ -212,7 +212,7 @@ def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
     ids=lambda one: getattr(one, "name", one),
 )
 def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> None:
-    check = rich.check(make.join("Checked", make.open_league("fall").pk).agent, passed=False)
+    check = rich.check(make.player("Checked", make.open_league("fall").pk).agent, passed=False)
     Check.objects.filter(pk=check.pk).update(role=role.name, report=by_the_rules(role, what).to_json())
     wrong = untranslated(
         reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL
@@ -229,7 +229,7 @@ MARKS = frozenset(("X", "O", "KeyError", "x'"))
     [pytest.param(kind, marks=pytest.mark.exhaustive if kind in ("lost", "drawn") else ()) for kind in REPORTS],
 )
 def test_no_report_of_a_practice_match_has_english_in_hebrew(kind: str) -> None:
-    practice = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
+    practice = practised(make.league(players=2).players[0].agent, REPORTS[kind]())
     path = reverse("practice_report", args=[practice.pk])
     wrong = untranslated(reader(), written(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
     assert wrong == [], "\n".join(wrong)
@@ -267,12 +267,12 @@ WORDS = PROTOCOL | {"sender", "meta", "YYYY-MM-DDTHH", "name"}
 
 
 def test_the_notes_on_a_registration_are_shown_in_hebrew() -> None:
-    place = make.setting("fall", players=1)
+    made = make.league("fall", players=1)
     notes = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in REGISTRATION_NOTES]
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=notes)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(notes=notes)
     client, own, wrong = instructor(), written(), []
     for path in (
-        f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
+        f"/admin/agents_registry/agent/{made.players[0].agent.pk}/change/",
         "/admin/matches/league/fall/change/",
     ):
         page = client.get(path).content.decode()
@@ -283,7 +283,7 @@ def test_the_notes_on_a_registration_are_shown_in_hebrew() -> None:
 
 @pytest.mark.parametrize(("game", "refusal"), sampled(REFUSED_MOVES, every=3))
 def test_a_games_refusal_of_a_move_is_shown_in_hebrew(game: str, refusal: str) -> None:
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.look()
     League.objects.update(game_type=game)
     fault = {
@@ -297,31 +297,31 @@ def test_a_games_refusal_of_a_move_is_shown_in_hebrew(game: str, refusal: str) -
         "note": note(Code.NOT_WANTED, sentence=refusal, seen="7").to_json(),
     }
     match = Match.objects.get()
-    make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
+    make.report(match, "P01", **make.no_answer_from(match, "P02") | {"faults": [fault]})
     page = reverse("match", args=["fall", "R1M1"])
     with override("he"):
         sentence = in_words(refusal, gettext)
     assert sentence in unescape(reader().get(page).content.decode())
-    own = [*written(), *(member.agent.display_name for member in place.players)]
+    own = [*written(), *(member.agent.display_name for member in made.players)]
     assert untranslated(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
 
 
 @pytest.mark.parametrize(("reason", "shown"), sampled(REASONS, every=3))
 def test_why_a_match_was_not_played_is_shown_in_hebrew(reason: str, shown: str) -> None:
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.look()
     results.cancel(league_id="fall", match_id="R1M1", why=reason)
-    own = [*written(), *(member.agent.display_name for member in place.players)]
+    own = [*written(), *(member.agent.display_name for member in made.players)]
     path = reverse("match", args=["fall", "R1M1"])
     assert untranslated(reader(), own, "GET", path) == []
     assert shown in unescape(reader().get(path).content.decode())
 
 
 def test_why_a_player_is_silent_is_shown_in_hebrew_on_the_desk() -> None:
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     fault = {"cause": Cause.ILLEGAL_MOVE, "player_id": "P02", "message_type": "GAME_OVER", "tries": 4, "limit_s": 2.5}
     sentence = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
-    Agent.objects.filter(pk=place.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", check_wanted=False)
+    Agent.objects.filter(pk=made.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", check_wanted=False)
     path = "/admin/matches/league/fall/change/"
     assert "תא 3 תפוס" in instructor().get(path).content.decode()
     assert untranslated(instructor(), written(), "GET", path) == []

@@ -33,9 +33,9 @@ MATCH = ("match", ["fall", "R1M1"])
 ACTS = ("withdraw", "disqualify", "shut")
 
 
-def page_of_the_match(place: make.Setting, *own: str) -> str:
+def page_of_the_match(made: make.MadeLeague, *own: str) -> str:
     """The page of R1M1 in Hebrew, whose only English is quoted or allowed."""
-    names = [*written(), *own, *(member.agent.display_name for member in place.players)]
+    names = [*written(), *own, *(member.agent.display_name for member in made.players)]
     path = reverse(MATCH[0], args=MATCH[1])
     assert untranslated(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
     return unescape(reader().get(path).content.decode())
@@ -46,8 +46,8 @@ def page_of_the_match(place: make.Setting, *own: str) -> str:
 
 @pytest.mark.parametrize(("second", "first"), sampled(product(ACTS, repeat=2), every=2))
 def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(first: str, second: str) -> None:
-    place = make.setting("fall", players=4, no_show="cancel")
-    make.playing_on(place)
+    made = make.league("fall", players=4, no_show="cancel")
+    make.next_round(made)
     match = Match.objects.filter(round__number=2).order_by("pk").first()
     assert match is not None
     for player, how in zip((match.player_a, match.player_b), (first, second), strict=True):
@@ -55,9 +55,9 @@ def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(fir
             Agent.objects.filter(pk=player.pk).update(state=AgentState.SHUTDOWN)
         else:
             make_correction(how, player_id=player.code, matches_become="void", reason="פגש את עצמו")
-    match = place.match(match.match_id)
+    match = made.match(match.match_id)
     assert results.decide_absent(match)
-    names = [*written(), *(member.agent.display_name for member in place.players)]
+    names = [*written(), *(member.agent.display_name for member in made.players)]
     path = reverse("match", args=["fall", match.match_id])
     assert untranslated(reader(), names, "GET", path) == []
     [why] = re.findall(r'<span class="why">(.*?)</span>', reader().get(path).content.decode())
@@ -98,27 +98,27 @@ def game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield added
 
 
-def match_lost_by_refusal() -> make.Setting:
+def match_lost_by_refusal() -> make.MadeLeague:
     """A match that P02 has lost for an illegal move."""
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.look()
     League.objects.update(game_type=GameOfAPackage.game_type)
     fault = {"player_id": "P02", "error_code": "E004", "message_type": "GAME_MOVE_CALL", "tries": 4, "limit_s": 30}
     fault |= {"cause": "ILLEGAL_MOVE", "sentence": "P02 answered with no legal move"}
     fault |= {"note": note(Code.NOT_WANTED, sentence=REFUSAL, seen="7").to_json()}
     match = Match.objects.get()
-    make.report(match, "P01", **make.silent(match, "P02") | {"faults": [fault]})
-    return place
+    make.report(match, "P01", **make.no_answer_from(match, "P02") | {"faults": [fault]})
+    return made
 
 
-def match_won() -> make.Setting:
+def match_won() -> make.MadeLeague:
     """A match that P01 has won."""
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.look()
     League.objects.update(game_type=GameOfAPackage.game_type)
     result = {"winner": "P01", "score": {}, "details": {"total": 10, "reason": REASON}}
     make.report(Match.objects.get(), "P01", result=result)
-    return place
+    return made
 
 
 @pytest.mark.parametrize("game", [GameOfAPackage], indirect=True)
@@ -143,10 +143,10 @@ def test_why_a_match_was_won_is_told_in_the_games_hebrew_or_quoted(game: TicTacT
 
 @pytest.mark.parametrize("text", ["\u2069</span><b>now\u2069", "\u202eevil", "P02 gave up; P01\u2066"])
 def test_a_reason_that_is_no_sentence_of_ours_stays_in_its_quotation(text: str) -> None:
-    place = make.playing("fall", players=2)
+    made = make.running_league("fall", players=2)
     make.look()
     results.cancel(league_id="fall", match_id="R1M1", why=text)
-    page = page_of_the_match(place)
+    page = page_of_the_match(made)
     assert "<b>now" not in reader().get(reverse(MATCH[0], args=MATCH[1])).content.decode()
     assert page.count("\u2068") == page.count("\u2069") > 0 and "\u202e" not in page
 
@@ -176,11 +176,11 @@ OLD_NOTES = (
 
 @pytest.mark.parametrize(("note_text", "shown"), sampled(OLD_NOTES))
 def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str, shown: str) -> None:
-    place = make.setting("fall", players=1)
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(notes=[note_text])
+    made = make.league("fall", players=1)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(notes=[note_text])
     words = ALLOWED | PROTOCOL | {"name"}
     for path in (
-        f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/",
+        f"/admin/agents_registry/agent/{made.players[0].agent.pk}/change/",
         "/admin/matches/league/fall/change/",
     ):
         assert untranslated(instructor(), written(), "GET", path, allowed=words) == []
@@ -205,7 +205,7 @@ def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str,
     ],
 )
 def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.setting("fall", players=1)
+    made = make.league("fall", players=1)
     at = timezone.now() + timedelta(hours=1)
     planned.plan_start(league_id="fall", at=at, all_rounds=False, now=timezone.now())
 
@@ -214,7 +214,7 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, m
 
     monkeypatch.setattr(planned.lifecycle, "start_league", refuse)
     planned.begin_due(at)
-    assert place.events()[-1] == "start_failed"
+    assert made.events()[-1] == "start_failed"
     assert untranslated(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
     page = instructor().get("/admin/matches/league/fall/change/").content.decode()
     assert re.search("ההתחלה שתוכננה ל-.* לא בוצעה: [\\w:]", page)
@@ -231,8 +231,8 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, m
     ),
 )
 def test_that_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, problem: str) -> None:
-    place = make.playing("fall", players=2)
-    member = place.players[0]
+    made = make.running_league("fall", players=2)
+    member = made.players[0]
     Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, check_wanted=False)
     owner = reader()
     owner.post("/leagues/fall/mine/", {"secret": member.token})
@@ -256,7 +256,7 @@ def test_that_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, prob
     ],
 )
 def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]) -> None:
-    make.setting("fall", players=1)
+    make.league("fall", players=1)
     path, data = reverse("admin:matches_league_add_player"), {"league": "fall", "league_id": "fall", **form}
     assert untranslated(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
 

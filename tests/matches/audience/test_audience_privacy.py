@@ -30,16 +30,16 @@ ITEMS = {"match": ["R1M1", "R1M2"], "player": ["P01", "P02", "P04"], "replay": [
 QUERIES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS")
 
 
-def secrets(place: make.Setting) -> list[str]:
-    tokens = [member.token for member in place.players if member.token]
+def secrets(made: make.MadeLeague) -> list[str]:
+    tokens = [member.token for member in made.players if member.token]
     return [*rich.secrets(), *tokens, *AgentToken.objects.values_list("sha256", flat=True)]
 
 
-def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
+def texts(client: Client, made: make.MadeLeague) -> Iterator[tuple[str, str]]:
     """Every public text of a league, each with the address or frame where it stands."""
     series.put(league_id="fall", series_id=public_addresses.EXAMPLES["series_id"])
     message_addresses = [
-        f"/leagues/fall/matches/R1M1/messages?message={place.match('R1M1').attempt}-{n}" for n in (0, 1)
+        f"/leagues/fall/matches/R1M1/messages?message={made.match('R1M1').attempt}-{n}" for n in (0, 1)
     ]
     for path in [*public_addresses.pages("fall"), *public_addresses.api_addresses("fall"), *message_addresses]:
         answer = client.get(path)
@@ -55,7 +55,7 @@ def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
                 yield f"frame of {kind} {item}", json.dumps(fragments, ensure_ascii=False)
         yield "frame of the list", json.dumps(pages.fragments(PageKey(), language), ensure_ascii=False)
     for query in QUERIES:
-        yield query, json.dumps(answer_to(client, place, query), ensure_ascii=False)
+        yield query, json.dumps(answer_to(client, made, query), ensure_ascii=False)
 
 
 def body_of(answer: Any) -> str:
@@ -67,9 +67,9 @@ def body_of(answer: Any) -> str:
     return str(body.decode("utf-8", "replace"))
 
 
-def answer_to(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
+def answer_to(client: Client, made: make.MadeLeague, query: str) -> dict[str, Any]:
     """The answer to a query of the first player's agent; where a query names a player, it names P01."""
-    params = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+    params = make.message_from(made.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
     return wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})
 
 
@@ -81,22 +81,24 @@ def answer_to(client: Client, place: make.Setting, query: str) -> dict[str, Any]
         pytest.param(lambda: rich.over(frozen=True), id="frozen"),
     ],
 )
-def test_no_public_page_answer_or_push_contains_a_secret(client: Client, history: Callable[[], make.Setting]) -> None:
-    place = history()
-    hidden = secrets(place)
+def test_no_public_page_answer_or_push_contains_a_secret(
+    client: Client, history: Callable[[], make.MadeLeague]
+) -> None:
+    made = history()
+    hidden = secrets(made)
     assert len(hidden) > 15
-    leaks = [(where, secret) for where, text in texts(client, place) for secret in hidden if secret in text]
+    leaks = [(where, secret) for where, text in texts(client, made) for secret in hidden if secret in text]
     assert leaks == []
 
 
 def test_no_public_page_contains_a_secret_before_the_start(client: Client) -> None:
-    make.hire("Referee 1", port=8001)
+    make.referee("Referee 1", port=8001)
     make.open_league("fall", registration_code=rich.REGISTRATION_CODE)
     rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
     members = [rich.enter(f"Player {n}", code, n) for n, code in enumerate(rich.CODES, start=1)]
     for member in members:
         rich.check(member.agent, passed=False)
-    hidden = secrets(make.Setting("fall", members, []))
+    hidden = secrets(make.MadeLeague("fall", members, []))
     paths = [path for path in public_addresses.pages("fall") if "/matches/" not in path]
     texts_by_path = {path: body_of(client.get(path)) for path in paths}
     leaks = [(path, secret) for path, text in texts_by_path.items() for secret in hidden if secret in text]

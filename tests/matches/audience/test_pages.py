@@ -35,10 +35,10 @@ def many_leagues(count: int) -> str:
 def many_players(count: int) -> str:
     """A league of that many players, all of them playing in a round, with results and events; the path of its board."""
     make.open_league("board")
-    make.hire(room=1000, progress=False)
+    make.referee(room=1000, progress=False)
     now = timezone.now()
-    make.crowd("board", count)
-    make.start("board")
+    make.insert_players("board", count)
+    make.start_league("board")
     finish_half(now)
     Event.objects.bulk_create(
         Event(league_id="board", seq=1000 + number, kind="paused", at=now) for number in range(count)
@@ -60,8 +60,8 @@ def finish_half(now: datetime) -> None:
 
 
 def many_messages(count: int) -> str:
-    place = make.playing("long", players=2)
-    match = place.match("R1M1")
+    made = make.running_league("long", players=2)
+    match = made.match("R1M1")
     Message.objects.bulk_create(
         Message(match=match, attempt=1, n=number, entry=make.line(number)) for number in range(count)
     )
@@ -106,7 +106,7 @@ HEADLINES = {
 
 
 def test_the_headline_says_what_happens_or_why_nothing_happens() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     headlines = {}
 
     def note(state: str) -> None:
@@ -119,14 +119,14 @@ def test_the_headline_says_what_happens_or_why_nothing_happens() -> None:
     note("SCHEDULED")
     lifecycle.start_round(league_id="fall")
     note("ANNOUNCING")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     note("RUNNING")
     Match.objects.filter(match_id="R1M1").update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
     note("HELD")
     play.release(league_id="fall", match_id="R1M1")
-    make.finish_round(place)
+    make.finish_round(made)
     note("BETWEEN")
     lifecycle.pause(league_id="fall")
     note("PAUSED")
@@ -146,7 +146,7 @@ def test_the_page_itself_names_the_theme_of_the_cookie(client: Client, chosen: s
     "path", sampled(["/", "/leagues/fall/", "/leagues/fall/screen/", "/leagues/fall/charts/", "/check"], every=2)
 )
 def test_no_script_blocks_the_first_paint(client: Client, path: str) -> None:
-    make.playing()
+    make.running_league()
     scripts = [attrs for tag, attrs in Tags(client.get(path).content.decode()).found if tag == "script"]
     assert scripts
     assert [one for one in scripts if not (one.get("type") == "module" or "defer" in one or "async" in one)] == []

@@ -44,15 +44,15 @@ def assert_all_harmless(client: Client, *more: str) -> None:
 
 
 def test_hostile_names_break_out_of_no_page(client: Client) -> None:
-    make.setting(players=0)
+    make.league(players=0)
     League.objects.update(display_name=HOSTILE[:64])
     for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
+        make.player(HOSTILE, "fall", port=8100 + number)
     assert_all_harmless(client)
 
 
 def test_hostile_results_break_out_of_no_page(client: Client) -> None:
-    place = hostile_league()
+    made = hostile_league()
     entry = make.line(
         0,
         sender=HOSTILE,
@@ -68,7 +68,7 @@ def test_hostile_results_break_out_of_no_page(client: Client) -> None:
     )
     details = {"drawn_number": HOSTILE, "number_parity": HOSTILE, "choices": {"P01": HOSTILE, "P02": [HOSTILE]}}
     make.report(
-        place.match("R1M1"),
+        made.match("R1M1"),
         "P02",
         status="TECHNICAL_LOSS",
         reason=HOSTILE,
@@ -88,10 +88,10 @@ def test_hostile_results_break_out_of_no_page(client: Client) -> None:
 
 @pytest.mark.parametrize("start", [False, True])
 def test_the_first_load_and_the_live_push_are_the_same_text(client: Client, start: bool) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     if start:
-        make.playing_on(place)
-        make.report(place.match("R1M1"), place.match("R1M1").player_a.code, transcript=[make.line(0)])
+        make.next_round(made)
+        make.report(made.match("R1M1"), made.match("R1M1").player_a.code, transcript=[make.line(0)])
     paths = {
         PageKey(): "/",
         PageKey("player", "fall", "P01"): "/leagues/fall/players/P01/",
@@ -123,7 +123,7 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client, star
     ),
 )
 def test_an_unknown_address_is_our_404_page(client: Client, path: str) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     answer = client.get(path)
     assert answer.status_code == 404
     assert re.findall(r"<h1>(.*?)</h1>", answer.content.decode()) == ["There is no such page"]

@@ -50,16 +50,16 @@ PAGES = (
 )
 
 
-def played(*lines: dict[str, Any], **changes: Any) -> make.Setting:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+def played(*lines: dict[str, Any], **changes: Any) -> make.MadeLeague:
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     make.report(match, match.player_a.code, transcript=list(lines), **changes)
-    return place
+    return made
 
 
-def my_agent_page(client: Client, place: make.Setting) -> Any:
+def my_agent_page(client: Client, made: make.MadeLeague) -> Any:
     """P01's page My agent."""
-    token = next(member.token for member in place.players if member.agent.code == "P01")
+    token = next(member.token for member in made.players if member.agent.code == "P01")
     assert client.post("/leagues/fall/mine/", {"secret": token}).status_code == 303
     return client.get("/leagues/fall/mine/")
 
@@ -73,8 +73,8 @@ def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire:
         make.line(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
         make.line(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
     ]
-    place = played(*lines)
-    answers = [my_agent_page(client, place), *(client.get(path) for path in PAGES)]
+    made = played(*lines)
+    answers = [my_agent_page(client, made), *(client.get(path) for path in PAGES)]
     assert [answer.status_code for answer in answers] == [200] * len(answers)
     for answer in answers:
         if answer["Content-Type"].startswith("text/html"):
@@ -106,22 +106,22 @@ def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin
         "tries": 4,
         "sentence": f"nobody listens at {ADDRESSES[0]} or {ADDRESSES[2]}",
     }
-    place = played(*lines, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
+    made = played(*lines, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
     shown_addresses = {path: [one for one in HIDDEN if one in client.get(path).content.decode()] for path in PAGES}
     assert {path: addresses for path, addresses in shown_addresses.items() if addresses} == {}
     staff_messages = json.dumps(admin_client.get("/leagues/fall/matches/R1M1/messages?as=staff").json())
     assert all(one in staff_messages for one in HIDDEN)
-    assert place.league.state == "COMPLETED"
+    assert made.league.state == "COMPLETED"
 
 
 def test_my_agent_does_not_show_the_end_of_a_frozen_league(client: Client) -> None:
-    place = make.veiled()
-    while place.league.state == "RUNNING":
-        make.playing_on(place)
-        make.finish_round(place)
-    assert "The league is over" not in my_agent_page(client, place).content.decode()
+    made = make.league_before_freeze()
+    while made.league.state == "RUNNING":
+        make.next_round(made)
+        make.finish_round(made)
+    assert "The league is over" not in my_agent_page(client, made).content.decode()
     freeze.lift(league_id="fall")
-    assert "The league is over" in my_agent_page(client, place).content.decode()
+    assert "The league is over" in my_agent_page(client, made).content.decode()
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "screen/", "replay/", "replay/fragments/?at=1", "matches/R1M1/"])

@@ -19,13 +19,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """Four players; round 1 was played, then the board was frozen, then round 2 was played."""
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.finish_round(place)
-    return place
+    make.open_round("fall")
+    make.finish_round(made)
+    return made
 
 
 def _links(page: str) -> set[str]:
@@ -33,7 +33,7 @@ def _links(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "players/P01/", "matches/R2M1/"])
-def test_links_on_pages_for_staff_lead_to_pages_for_staff(place: make.Setting, path: str) -> None:
+def test_links_on_pages_for_staff_lead_to_pages_for_staff(made: make.MadeLeague, path: str) -> None:
     staff = Client()
     staff.force_login(User.objects.create_superuser("boss"))
     links = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
@@ -42,28 +42,28 @@ def test_links_on_pages_for_staff_lead_to_pages_for_staff(place: make.Setting, p
     assert league_links and [link for link in league_links if "as=staff" not in link] == []
 
 
-def test_links_for_the_public_never_lead_to_pages_for_staff(client: Client, place: make.Setting) -> None:
+def test_links_for_the_public_never_lead_to_pages_for_staff(client: Client, made: make.MadeLeague) -> None:
     for path in ("", "charts/", "players/P01/", "matches/R2M1/"):
         assert "as=staff" not in client.get(f"/leagues/fall/{path}").content.decode(), path
 
 
-def test_a_hidden_match_does_not_say_who_has_joined(client: Client, place: make.Setting) -> None:
+def test_a_hidden_match_does_not_say_who_has_joined(client: Client, made: make.MadeLeague) -> None:
     page = client.get("/leagues/fall/matches/R2M1/").content.decode()
     assert "not yet joined" not in page
     assert re.search(r'<section id="fragment-match_transcript"[^>]* hidden', page)
 
 
-def test_board_charts_and_replay_link_my_agent(client: Client, place: make.Setting) -> None:
+def test_board_charts_and_replay_link_my_agent(client: Client, made: make.MadeLeague) -> None:
     for path in ("", "charts/", "replay/"):
         assert "/leagues/fall/mine/" in _links(client.get(f"/leagues/fall/{path}").content.decode())
 
 
-def test_the_desk_lists_agents_with_problems_first(place: make.Setting) -> None:
-    last = place.players[-1].agent
+def test_the_desk_lists_agents_with_problems_first(made: make.MadeLeague) -> None:
+    last = made.players[-1].agent
     last.problem = "no connection"
     last.save()
-    desk = overview.context(place.league)["desk"]
-    assert [line.agent.code for line in desk["players"].rows][:2] == [last.code, place.players[0].agent.code]
+    desk = overview.context(made.league)["desk"]
+    assert [line.agent.code for line in desk["players"].rows][:2] == [last.code, made.players[0].agent.code]
 
 
 def test_results_and_names_are_isolated_in_right_to_left_text() -> None:

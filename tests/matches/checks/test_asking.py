@@ -58,7 +58,7 @@ def test_an_address_that_may_be_another_machines_needs_a_token(endpoint: str, ca
 
 def test_a_token_allows_the_check_of_its_own_agent_only() -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
+    member = make.player("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     unknown = "tok_" + "0" * 32
     for token, sentence in ((member.token, "P01 is registered at another address"), (unknown, "belongs to no agent")):
         with pytest.raises(NotAllowed, match=sentence):
@@ -69,14 +69,14 @@ def test_a_token_allows_the_check_of_its_own_agent_only() -> None:
 
 def test_checks_that_the_instructor_asked_for_do_not_count_against_the_agents_student() -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
+    member = make.player("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     fill(asking.MAX_CHECKS_PER_MINUTE, "198.51.100.4", asked_by="instructor", agent=member.agent, state="FAILED")
     assert ask("", REMOTE, token=member.token).agent_id == member.agent.pk
 
 
 def test_a_league_token_does_not_allow_a_check() -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
+    member = make.player("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     with pytest.raises(NotAllowed):
         ask("", REMOTE, token=asking.credentials.league_token(member.agent))
 
@@ -136,7 +136,7 @@ def test_a_repeated_request_returns_the_queued_or_running_check() -> None:
 
 def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> None:
     opening.create_league(league_id="board", display_name="Board", game_type="tic_tac_toe")
-    member = make.join("Ada", "board", port=8101, games=["tic_tac_toe"])
+    member = make.player("Ada", "board", port=8101, games=["tic_tac_toe"])
     check = ask()
     assert (check.agent, check.game_types) == (member.agent, ["tic_tac_toe"])
 
@@ -148,8 +148,8 @@ def test_endpoints_that_differ_in_their_path_are_one_address(path: str) -> None:
 
 
 def test_the_role_is_the_requested_one_or_the_registered_one() -> None:
-    place = make.setting(players=1, referees=1)
-    [player], [referee] = place.players, place.referees
+    made = make.league(players=1, referees=1)
+    [player], [referee] = made.players, made.referees
     seen = [
         (check.role, check.agent)
         for check in (

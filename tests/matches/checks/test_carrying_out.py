@@ -91,11 +91,11 @@ async def test_a_registered_agent_is_checked_with_its_identity(db_thread: Agents
         seen.append(job)
         return whole()
 
-    place = await db_thread.in_db(lambda: make.setting(players=2))
+    made = await db_thread.in_db(lambda: make.league(players=2))
     check = await db_thread.in_db(lambda: new_check(8102))
     async with checker_running(db_thread, runner):
         await db_thread.until_in_db(lambda: state(check) == "DONE")
-    token = await db_thread.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
+    token = await db_thread.in_db(lambda: asking.credentials.league_token(made.players[1].agent))
     assert [(job.player_id, job.league_id, job.league_token, job.game_types) for job in seen] == [
         ("P02", "fall", token, ("even_odd",))
     ]
@@ -106,9 +106,9 @@ async def test_what_a_check_learned_is_stored_unless_the_agent_has_changed_meanw
     db_thread: Agents, meanwhile: str | None
 ) -> None:
     def change_agent() -> None:
-        player = place.players[1].fresh()
+        player = made.players[1].fresh()
         if meanwhile == "registers again":
-            make.join(player.name, "fall", port=8102)
+            make.player(player.name, "fall", port=8102)
         elif meanwhile == "dials out":
             Agent.objects.filter(pk=player.pk).update(line="", line_seen_at=timezone.now() - timedelta(minutes=5))
         elif meanwhile == "moves":
@@ -120,11 +120,11 @@ async def test_what_a_check_learned_is_stored_unless_the_agent_has_changed_meanw
         memory = Memory(mcp="2026-07-28", spoken={"GAME_OVER": "tools_list"}, own={"GAME_OVER": tool})
         return whole(memory=memory)
 
-    place = await db_thread.in_db(lambda: make.setting(players=2))
+    made = await db_thread.in_db(lambda: make.league(players=2))
     check = await db_thread.in_db(lambda: new_check(8102))
     async with checker_running(db_thread, runner):
         await db_thread.until_in_db(lambda: state(check) == "DONE")
-    agents = await db_thread.in_db(lambda: [player.fresh() for player in place.players])
+    agents = await db_thread.in_db(lambda: [player.fresh() for player in made.players])
     own = {"GAME_OVER": {"name": "pick", "arguments": [["matchId", "string", False, []]]}}
     expected = ({}, {}) if meanwhile else ({"GAME_OVER": "tools_list"}, {"own": own, "mcp": "2026-07-28"})
     assert [(agent.spoken, agent.learned) for agent in agents] == [({}, {}), expected]
@@ -250,13 +250,13 @@ async def test_a_pass_that_fails_loses_no_answer_of_a_player_under_check(db_thre
             raise OperationalError("database is locked")
         return await db_thread.in_db(work)
 
-    place = await db_thread.in_db(lambda: make.setting(players=2))
+    made = await db_thread.in_db(lambda: make.league(players=2))
     await db_thread.in_db(new_check)
     message = {"match_id": "R123456M1", "accept": True}
     async with checker_running(db_thread, runner, pass_interval_s=0.01, in_thread=in_thread):
         await listening.wait()
         fails = True
-        answer = {"player": place.players[0].agent, "message_type": "GAME_JOIN_ACK", "match_id": message["match_id"]}
+        answer = {"player": made.players[0].agent, "message_type": "GAME_JOIN_ACK", "match_id": message["match_id"]}
         assert await db_thread.in_db(lambda: relaying.relay_answer(**answer, message=message))
         await db_thread.until(lambda: received == ["GAME_JOIN_ACK"])
 
@@ -271,10 +271,10 @@ async def test_a_check_interrupted_by_a_match_has_no_verdict_and_waits_again(db_
         stopped.append(True)
         return whole(passed=False)
 
-    place = await db_thread.in_db(lambda: make.setting(players=2))
+    made = await db_thread.in_db(lambda: make.league(players=2))
 
     def queue_check() -> Check:
-        agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
+        agent = Agent.objects.select_related("league").get(pk=made.players[0].agent.pk)
         check = tending.after_registration(agent=agent, now=timezone.now() - timedelta(seconds=10))
         assert check is not None
         return check

@@ -105,8 +105,8 @@ SHORT_TIMEOUTS = {
 
 
 async def test_a_practice_match_changes_no_row_but_its_own(db_thread: Agents, practise: Any) -> None:
-    place = await db_thread.in_db(lambda: make.playing(players=4, **SHORT_TIMEOUTS))
-    await db_thread.in_db(lambda: make.finish_round(place))
+    made = await db_thread.in_db(lambda: make.running_league(players=4, **SHORT_TIMEOUTS))
+    await db_thread.in_db(lambda: make.finish_round(made))
     reports = []
     async with AsyncExitStack() as stack:
         able = await stack.enter_async_context(started(AlwaysEven(), "even_odd"))
@@ -127,7 +127,7 @@ async def test_a_practice_match_changes_no_row_but_its_own(db_thread: Agents, pr
 
 
 async def test_the_report_has_the_result_the_board_and_every_message(db_thread: Agents, practise: Any) -> None:
-    await db_thread.in_db(lambda: make.setting(players=2))
+    await db_thread.in_db(lambda: make.league(players=2))
     await db_thread.in_db(lambda: League.objects.update(game_type="tic_tac_toe"))
     async with started(AlwaysEven(), "tic_tac_toe") as url:
         practice = await practise(url, opponent="hard", second=True)
@@ -141,7 +141,7 @@ async def test_the_report_has_the_result_the_board_and_every_message(db_thread: 
 
 
 async def test_an_agent_decides_the_content_of_a_report_but_not_its_size(db_thread: Agents, practise: Any) -> None:
-    await db_thread.in_db(lambda: make.setting(players=2, **SHORT_TIMEOUTS))
+    await db_thread.in_db(lambda: make.league(players=2, **SHORT_TIMEOUTS))
     async with listening(Flooding().serve) as url:
         practice = await practise(url, play=partial(performing.play, max_chars=6000))
     stored = json.dumps(practice.report)
@@ -155,7 +155,7 @@ async def test_a_failure_of_the_match_itself_is_not_the_agents_fault(db_thread: 
         raise RuntimeError("broken")
 
     def ask() -> Check:
-        agent = make.setting(players=2).players[0].agent
+        agent = make.league(players=2).players[0].agent
         return practising.ask(agent=agent, proven=True, asked_by="127.0.0.1", opponent="easy")
 
     practice = await db_thread.in_db(ask)

@@ -38,8 +38,8 @@ def claimed_ids(now: Any = NOW, room: int = taking.MAX_RUNNING) -> list[Any]:
 
 
 def test_an_agent_practises_the_game_of_its_league_with_its_own_identity() -> None:
-    place = make.setting(players=2)
-    agent = place.players[0].agent
+    made = make.league(players=2)
+    agent = made.players[0].agent
     practice = practise(agent, opponent="hard", second=True)
     [job] = taking.take(now=NOW)
     assert (job.check_id, job.opponent, job.second, job.game_types) == (practice.pk, "hard", True, ("even_odd",))
@@ -58,7 +58,7 @@ def test_an_agent_practises_the_game_of_its_league_with_its_own_identity() -> No
 def test_an_opponent_or_game_that_cannot_be_played_is_refused(
     request_fields: dict[str, str], field: str, sentence: str
 ) -> None:
-    agent = make.setting(players=2).players[0].agent
+    agent = make.league(players=2).players[0].agent
     with pytest.raises(Invalid) as refused:
         practise(agent, **request_fields)
     assert (refused.value.field, str(refused.value)) == (field, sentence)
@@ -66,29 +66,29 @@ def test_an_opponent_or_game_that_cannot_be_played_is_refused(
 
 
 def test_a_referee_does_not_practise() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     with pytest.raises(Invalid, match="REF01 is not a player: only players practise"):
-        practise(place.referees[0].agent)
+        practise(made.referees[0].agent)
 
 
 def test_only_a_proven_owner_may_have_an_agent_practise() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     with pytest.raises(ActionRefused, match="nobody has shown that it is yours") as refused:
-        practise(place.players[0].agent, proven=False)
+        practise(made.players[0].agent, proven=False)
     assert refused.value.status == 403
     with pytest.raises(asking.NotAllowed, match="This auth_token belongs to no agent"):
         practising.ask_with_token(token="tok_" + "x" * 32, caller=REMOTE, opponent="easy")
-    AgentToken.objects.filter(agent=place.players[1].agent).update(proven=False)
+    AgentToken.objects.filter(agent=made.players[1].agent).update(proven=False)
     with pytest.raises(asking.NotAllowed, match="nobody has shown that it is yours"):
-        practising.ask_with_token(token=place.players[1].token, caller=REMOTE, opponent="easy")
+        practising.ask_with_token(token=made.players[1].token, caller=REMOTE, opponent="easy")
     assert (
-        practising.ask_with_token(token=place.players[0].token, caller=REMOTE, opponent="easy", now=NOW).agent
+        practising.ask_with_token(token=made.players[0].token, caller=REMOTE, opponent="easy", now=NOW).agent
         is not None
     )
 
 
 def test_an_agent_has_one_practice_match_at_a_time_and_the_same_request_returns_it() -> None:
-    agent = make.setting(players=2).players[0].agent
+    agent = make.league(players=2).players[0].agent
     first = practise(agent)
     assert practise(agent) == first
     with pytest.raises(asking.TooManyChecks, match="One practice match at a time"):
@@ -102,7 +102,7 @@ def test_an_agent_has_one_practice_match_at_a_time_and_the_same_request_returns_
 
 
 def test_after_ten_in_ten_minutes_the_refusal_says_when_the_next_may_be_asked_for() -> None:
-    agent = make.setting(players=2).players[0].agent
+    agent = make.league(players=2).players[0].agent
     for number in range(practising.MAX_PER_WINDOW):
         finish(practise(agent, now=after(number)), after(number))
     with pytest.raises(asking.TooManyChecks) as refused:
@@ -113,8 +113,8 @@ def test_after_ten_in_ten_minutes_the_refusal_says_when_the_next_may_be_asked_fo
 
 
 def test_practice_matches_of_one_persons_agents_count_together_across_leagues() -> None:
-    one, other = make.setting(players=2), make.setting("spring", players=2)
-    agents = [place.players[0].agent for place in (one, other)]
+    one, other = make.league(players=2), make.league("spring", players=2)
+    agents = [made.players[0].agent for made in (one, other)]
     for agent in agents:
         RosterEntry.objects.create(
             league=agent.league, name="Ada", email="ada@school.example", code=f"p-{agent.league_id}"
@@ -130,7 +130,7 @@ def test_practice_matches_of_one_persons_agents_count_together_across_leagues() 
 
 
 def test_agents_without_an_owner_share_a_limit_per_address_but_each_gets_its_first_match() -> None:
-    agents = [player.agent for player in make.setting(players=4).players]
+    agents = [player.agent for player in make.league(players=4).players]
     for number, agent in enumerate(agents[:3]):
         finish(practise(agent, now=after(number)), after(number))
     played = {"opponent": "easy", "state": CheckState.DONE}
@@ -144,23 +144,23 @@ def test_agents_without_an_owner_share_a_limit_per_address_but_each_gets_its_fir
 
 
 def test_the_waiting_practice_matches_of_one_network_are_limited() -> None:
-    place = make.setting(players=3)
+    made = make.league(players=3)
     fill(practising.MAX_WAITING_PER_PLACE - 2, "127.0.0.1", opponent="easy")
-    for player in place.players[:2]:
+    for player in made.players[:2]:
         practise(player.agent)
     with pytest.raises(asking.TooManyChecks, match="Too many practice matches are waiting already"):
-        practise(place.players[2].agent)
+        practise(made.players[2].agent)
     # Checks wait in a queue of their own.
-    assert asking.ask(endpoint="", token=place.players[2].token, caller=REMOTE, now=NOW).opponent == ""
+    assert asking.ask(endpoint="", token=made.players[2].token, caller=REMOTE, now=NOW).opponent == ""
 
 
 def test_only_the_latest_practice_reports_of_an_agent_are_kept() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=INSTRUCTOR, now=NOW)
     ids = []
     for number in range(runs.MAX_PRACTICES_PER_AGENT + 2):
         now = after(20 + number * practising.WINDOW_S)
-        practice = practise(place.players[0].agent, now=now)
+        practice = practise(made.players[0].agent, now=now)
         ids.append(practice.pk)
         finish(practice, now)
     assert set(Check.practices.values_list("pk", flat=True)) == set(ids[2:])
@@ -171,8 +171,8 @@ def test_only_the_latest_practice_reports_of_an_agent_are_kept() -> None:
 
 
 def test_checks_come_first_and_practice_matches_leave_room_for_them() -> None:
-    place = make.setting(players=6)
-    practices = [practise(player.agent) for player in place.players]
+    made = make.league(players=6)
+    practices = [practise(player.agent) for player in made.players]
     check = asking.ask(endpoint="http://192.0.2.20:9000/mcp", caller=INSTRUCTOR, now=after(1))
     assert claimed_ids(after(1), room=taking.RESERVED_FOR_CHECKS) == [check.pk]
     assert claimed_ids(after(1)) == [one.pk for one in practices[:3]]
@@ -182,9 +182,9 @@ def test_checks_come_first_and_practice_matches_leave_room_for_them() -> None:
 
 
 def test_practice_matches_run_one_at_a_time_while_a_round_is_played() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     opening.close_registration(league_id="fall")
-    first, second = (practise(player.agent) for player in place.players[:2])
+    first, second = (practise(player.agent) for player in made.players[:2])
     league_round = Round.objects.get(number=1)
     Round.objects.filter(pk=league_round.pk).update(state="RUNNING")
     assert claimed_ids() == [first.pk]
@@ -194,8 +194,8 @@ def test_practice_matches_run_one_at_a_time_while_a_round_is_played() -> None:
 
 
 def test_the_agent_that_has_practised_less_is_first() -> None:
-    place = make.setting(players=3)
-    often, seldom, never = (player.agent for player in place.players)
+    made = make.league(players=3)
+    often, seldom, never = (player.agent for player in made.players)
     for number in range(3):
         finish(practise(often, now=after(number)), after(number))
     finish(practise(seldom, now=after(4)), after(4))
@@ -204,9 +204,9 @@ def test_the_agent_that_has_practised_less_is_first() -> None:
 
 
 def test_no_practice_match_starts_while_its_agents_match_is_due_and_a_running_one_gives_way() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     opening.close_registration(league_id="fall")
-    practice = practise(place.players[0].agent)
+    practice = practise(made.players[0].agent)
     [job] = taking.take(now=NOW)
     assert taking.overtaken([job], NOW) == set()
     lifecycle.start_round(league_id="fall")
@@ -218,7 +218,7 @@ def test_no_practice_match_starts_while_its_agents_match_is_due_and_a_running_on
 
 
 def test_a_practice_match_that_gave_way_three_times_fails() -> None:
-    practice = practise(make.setting(players=2).players[0].agent)
+    practice = practise(make.league(players=2).players[0].agent)
     for run in (1, 2, 3):
         assert claimed_ids() == [practice.pk]
         runs.yield_to_match(check_id=practice.pk, run=run)
@@ -227,10 +227,10 @@ def test_a_practice_match_that_gave_way_three_times_fails() -> None:
 
 
 def test_a_practice_match_gives_way_to_a_check_of_its_address_and_starts_after_it() -> None:
-    place = make.setting(players=2)
-    practice = practise(place.players[0].agent)
+    made = make.league(players=2)
+    practice = practise(made.players[0].agent)
     [job] = taking.take(now=NOW)
-    check = asking.ask(endpoint="", token=place.players[0].token, caller=REMOTE, now=after(1))
+    check = asking.ask(endpoint="", token=made.players[0].token, caller=REMOTE, now=after(1))
     assert taking.overtaken([job], NOW) == set()
     assert taking.overtaken([job], after(1)) == {practice.pk}
     runs.yield_to_match(check_id=practice.pk, run=1)
@@ -238,8 +238,8 @@ def test_a_practice_match_gives_way_to_a_check_of_its_address_and_starts_after_i
 
 
 def test_an_agent_gets_no_match_while_it_practises() -> None:
-    place = make.setting(players=2)
-    practise(place.players[0].agent, now=None)
+    made = make.league(players=2)
+    practise(made.players[0].agent, now=None)
     # `occupied` uses the current time, so the practice match has to run now, not at NOW.
     [job] = taking.take(now=Check.practices.get().due_at)
     assert taking.occupied() == {"127.0.0.1|8101"}
@@ -247,7 +247,7 @@ def test_an_agent_gets_no_match_while_it_practises() -> None:
 
 
 def test_an_agent_that_has_moved_since_does_not_practise_at_its_new_address() -> None:
-    player = make.setting(players=2).players[0]
+    player = make.league(players=2).players[0]
     practice = practise(player.agent)
     new_address = {"endpoint": "http://127.0.0.1:8999/mcp", "endpoint_key": "127.0.0.1|8999/mcp?"}
     Agent.objects.filter(pk=player.agent.pk).update(**new_address)
@@ -257,15 +257,15 @@ def test_an_agent_that_has_moved_since_does_not_practise_at_its_new_address() ->
 
 
 def test_at_an_address_that_two_agents_name_an_agent_has_to_show_its_token() -> None:
-    place = make.setting(players=2)
-    rival, other = place.players
+    made = make.league(players=2)
+    rival, other = made.players
     practise(other.agent)
     [job] = taking.take(now=NOW)
     assert job.shown_by == frozenset()
     runs.finish_practice(check_id=job.check_id, run=1, report={"status": "WIN", "steps": []}, now=NOW)
     path = rival.agent.endpoint.replace("/mcp", "/other")
     port = rival.agent.endpoint.rpartition(":")[2].partition("/")[0]
-    thief = make.join("Thief", "fall", port=int(port), contact_endpoint=path)
+    thief = make.player("Thief", "fall", port=int(port), contact_endpoint=path)
     practise(thief.agent, now=after(1))
     [job] = taking.take(now=after(1))
     own = set(AgentToken.objects.filter(agent=thief.agent).values_list("sha256", flat=True))
@@ -276,10 +276,10 @@ def test_at_an_address_that_two_agents_name_an_agent_has_to_show_its_token() -> 
 
 @pytest.mark.parametrize("state", ["RUNNING", "COMPLETED"])
 def test_at_the_address_of_another_leagues_agent_an_agent_has_to_show_its_token(state: str) -> None:
-    rival = make.setting(players=2).players[0].agent
+    rival = make.league(players=2).players[0].agent
     League.objects.filter(pk="fall").update(state=state)
     make.open_league("next")
-    practise(make.join("Thief", "next", port=8101).agent)
+    practise(make.player("Thief", "next", port=8101).agent)
     [job] = taking.take(now=NOW)
     assert (job.endpoint, job.league_id, len(job.shown_by)) == (rival.endpoint, "next", 1)
     # So no round is announced to that program, whose own league may be running.
@@ -287,7 +287,7 @@ def test_at_the_address_of_another_leagues_agent_an_agent_has_to_show_its_token(
 
 
 def test_a_practice_match_of_a_deleted_agent_fails() -> None:
-    player = make.setting(players=2).players[0]
+    player = make.league(players=2).players[0]
     practise(player.agent)
     Agent.objects.filter(pk=player.agent.pk).delete()
     assert claimed_ids() == []
@@ -295,7 +295,7 @@ def test_a_practice_match_of_a_deleted_agent_fails() -> None:
 
 
 def test_callbacks_reach_the_practice_match() -> None:
-    player = make.setting(players=2).players[0]
+    player = make.league(players=2).players[0]
     practice = practise(player.agent)
     assert claimed_ids() == [practice.pk]
     message = {"message_type": "GAME_JOIN_ACK", "match_id": "R7M1", "player_id": "P01", "accept": True}
@@ -305,7 +305,7 @@ def test_callbacks_reach_the_practice_match() -> None:
 
 
 def test_a_practice_match_of_a_killed_process_is_played_again() -> None:
-    practice = practise(make.setting(players=2).players[0].agent)
+    practice = practise(make.league(players=2).players[0].agent)
     assert claimed_ids() == [practice.pk]
     assert claimed_ids(NOW + timedelta(seconds=taking.CLAIM_TIMEOUT_S + 1)) == []
     assert claimed_ids(NOW + timedelta(seconds=taking.PRACTICE_CLAIM_TIMEOUT_S + 1)) == [practice.pk]
@@ -315,8 +315,8 @@ def test_a_practice_match_of_a_killed_process_is_played_again() -> None:
 
 
 def test_a_practice_match_changes_no_readiness_and_is_not_listed_among_checks() -> None:
-    place = make.setting(players=2, require_check=True)
-    agent = place.players[0].agent
+    made = make.league(players=2, require_check=True)
+    agent = made.players[0].agent
     before = readiness.readiness([agent])
     practice = practise(agent)
     assert readiness.readiness([agent]) == before

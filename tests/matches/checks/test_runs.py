@@ -77,7 +77,7 @@ def test_old_reports_of_an_address_are_deleted() -> None:
 @pytest.mark.parametrize(("reply", "problem"), [({"result": {}}, ""), (None, "No connection: Connection refused")])
 def test_a_finished_check_notes_on_the_agent_whether_it_answers(reply: Any, problem: str) -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", port=8101)
+    member = make.player("Ada", "fall", port=8101)
     why = "No connection: Connection refused. Is the agent running?"
     run(ask(), passed=False, clauses=(clause(verdict="fails", came=reply, why=why),))
     assert (member.fresh().problem, member.fresh().checked_at is not None) == (problem, True)
@@ -97,7 +97,7 @@ def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
     reply: Any, found: Note | str, problem: Note | str, call_found: Note | str
 ) -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", port=8101)
+    member = make.player("Ada", "fall", port=8101)
     registration.note_ping(agent_id=member.agent.pk, problem="", found=str(note(Code.NO_AGENT, status=500)))
     run(ask(), found=found, passed=False, clauses=(clause(verdict="fails", came=reply),))
     assert (member.fresh().problem, member.fresh().call_found) == (str(problem), str(call_found))
@@ -108,7 +108,7 @@ def test_what_a_check_found_in_place_of_an_agent_is_noted_on_it(
 def test_a_check_of_an_address_does_not_show_that_a_line_answers() -> None:
     """Behind one router a whole class has one address, and every student may have that address checked."""
     make.open_league("fall")
-    dialler, listener = (make.join(name, "fall", port=8101) for name in ("Ada", "Bob"))
+    dialler, listener = (make.player(name, "fall", port=8101) for name in ("Ada", "Bob"))
     registration.note_lines(opened={dialler.agent.pk: "poll"}, closed=[], contested=[])
     run(ask(), found=note(Code.NOBODY_LISTENS), passed=False, clauses=(clause(verdict="fails", came=None),))
     assert (dialler.fresh().problem, dialler.fresh().call_found) == ("", str(note(Code.NOBODY_LISTENS)))

@@ -72,7 +72,7 @@ def test_checks_that_a_league_demands_come_first_and_have_two_reserved_places() 
         ask(f"http://192.0.2.{number}:8101/mcp", Caller(f"192.0.2.{number}"))
     assert len(claimed_endpoints()) == 6
     make.open_league("fall", require_check=True)
-    ada, bob = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
+    ada, bob = make.player("Ada", "fall", port=8101), make.player("Bob", "fall", port=8102)
     tending.tend(now=NOW - timedelta(hours=1))
     Check.objects.filter(asked_by="").update(due_at=after(1))
     # Bob has asked for his check himself meanwhile.
@@ -88,46 +88,46 @@ def test_the_database_allows_one_running_check_per_address() -> None:
 
 
 def test_an_agent_in_a_match_is_checked_after_the_match() -> None:
-    place = make.playing(players=2)
-    check = ask(place.players[0].agent.endpoint)
+    made = make.running_league(players=2)
+    check = ask(made.players[0].agent.endpoint)
     assert taking.take(now=NOW) == []
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     assert [job.check_id for job in taking.take(now=NOW)] == [check.pk]
 
 
 def test_a_program_under_check_gets_its_match_after_the_check() -> None:
     """In this test somebody starts a check at another address of the program as its round starts."""
-    place = make.setting(players=2)
+    made = make.league(players=2)
     make.open_league("winter")
-    alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")
+    alias = make.player("Alias", "winter", endpoint=f"{made.players[0].agent.endpoint}/x")
     ask("", REMOTE, token=alias.token)
     [job] = taking.take(now=NOW)
-    make.playing_on(place)
-    assert place.states() == {"R1M1": "READY"}
+    make.next_round(made)
+    assert made.states() == {"R1M1": "READY"}
     runs.finish(check_id=job.check_id, run=job.run, report=report(passed=True), now=NOW)
     make.look()
-    assert place.states() == {"R1M1": "ASSIGNED"}
+    assert made.states() == {"R1M1": "ASSIGNED"}
 
 
 def test_a_slow_check_delays_a_match_for_a_limited_time() -> None:
     """The agent under check decides itself how long the check takes."""
-    place = make.setting(players=2)
+    made = make.league(players=2)
     begun = timezone.now() - timedelta(seconds=taking.MAX_MATCH_DELAY_S)
-    ask("", REMOTE, token=place.players[0].token, now=begun)
+    ask("", REMOTE, token=made.players[0].token, now=begun)
     assert len(taking.take(now=begun)) == 1
-    make.playing_on(place)
-    assert place.states() == {"R1M1": "ASSIGNED"}
+    make.next_round(made)
+    assert made.states() == {"R1M1": "ASSIGNED"}
 
 
 def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(leads_to: LeadsTo) -> None:
-    make.hire()
+    make.referee()
     make.open_league("fall")
-    victim = make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
-    make.join("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    victim = make.player("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
+    make.player("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
     make.open_league("winter")
-    alias = make.join("Alias", "winter", endpoint="http://alias.example:8101/x")
-    place = make.Setting("fall", [victim], [])
-    make.playing_on(place)
+    alias = make.player("Alias", "winter", endpoint="http://alias.example:8101/x")
+    made = make.MadeLeague("fall", [victim], [])
+    make.next_round(made)
     ask("", REMOTE, token=alias.token)
     # First the address of the name is not known; then the name leads to a program that has a match.
     assert claimed_endpoints() == []
@@ -142,7 +142,7 @@ def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(leads_
 @pytest.mark.parametrize("in_league", [True, False])
 def test_a_check_has_the_limits_of_the_agents_league_or_of_the_one_it_waits_for(in_league: bool) -> None:
     make.open_league("fall", move_timeout_s=2)
-    member = make.join("Ada", "fall" if in_league else None, port=8101)
+    member = make.player("Ada", "fall" if in_league else None, port=8101)
     if not in_league:
         Agent.objects.update(promised_league_id="fall")
     ask(member.agent.endpoint)

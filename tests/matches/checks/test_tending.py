@@ -20,7 +20,7 @@ from tests.matches.reports import clause
 pytestmark = pytest.mark.django_db
 
 
-def registered_at(member: make.Member) -> datetime:
+def registered_at(member: make.RegisteredAgent) -> datetime:
     return member.agent.tokens.latest("pk").created_at
 
 
@@ -30,7 +30,7 @@ def tend(seconds: float, since: datetime) -> int:
 
 def test_a_registration_is_checked_after_a_few_seconds_and_retried_with_backoff() -> None:
     make.open_league("fall", require_check=True)
-    member = make.join("Ada", "fall", port=8101)
+    member = make.player("Ada", "fall", port=8101)
     begun = registered_at(member)
     assert tend(0, begun) == 1
     [check] = Check.objects.all()
@@ -52,7 +52,7 @@ def test_a_registration_is_checked_after_a_few_seconds_and_retried_with_backoff(
 
 def test_retries_stop_until_the_agent_registers_again() -> None:
     make.open_league("fall", require_check=True)
-    member = make.join("Ada", "fall", port=8101)
+    member = make.player("Ada", "fall", port=8101)
     moment = registered_at(member)
     for _ in range(tending.MAX_ATTEMPTS):
         assert tending.tend(now=moment) == 1
@@ -72,7 +72,7 @@ def test_retries_stop_until_the_agent_registers_again() -> None:
 def test_no_check_is_queued_when_none_is_due(why: str) -> None:
     demanded = {} if why == "not demanded" else {"require_check": True}
     make.open_league("fall", **demanded)
-    member = make.join("Ada", "fall", port=8101)
+    member = make.player("Ada", "fall", port=8101)
     if why == "closed":
         League.objects.update(state="SCHEDULED")
     elif why == "demo":
@@ -94,7 +94,7 @@ def check_after_registration(agent: Agent, seconds: float = 0) -> Check | None:
 
 
 def player(port: int = 8101, league: str | None = "fall") -> Agent:
-    return make.join("Ada", league, port=port).agent
+    return make.player("Ada", league, port=port).agent
 
 
 def test_a_registration_asks_for_a_check_a_few_seconds_later() -> None:
@@ -112,7 +112,7 @@ def test_a_player_in_the_lobby_is_checked_too() -> None:
 @pytest.mark.parametrize("why", ["switched off", "closed", "demo", "demanded", "referee"])
 def test_no_check_is_asked_for_where_none_is_wanted(why: str, settings: Any) -> None:
     make.open_league("fall", **({"require_check": True} if why == "demanded" else {}))
-    agent = make.hire("Judge", port=8001).agent if why == "referee" else player()
+    agent = make.referee("Judge", port=8001).agent if why == "referee" else player()
     if why == "switched off":
         settings.LEAGUE_CHECK_ON_REGISTRATION = False
     elif why in ("closed", "demo"):
@@ -138,13 +138,13 @@ def test_a_thousand_registrations_of_one_agent_start_a_few_checks() -> None:
 def test_the_registrations_of_one_network_cannot_fill_the_queue() -> None:
     fill(tending.MAX_PER_PLACE_AND_HOUR - 2, "127.0.0.1", asked_by=REGISTRATION)
     make.open_league("fall")
-    agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8104)]
+    agents = [make.player(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8104)]
     assert [check_after_registration(agent) is not None for agent in agents] == [True, True, False]
 
 
 def test_two_automatic_checks_run_at_a_time_after_those_that_somebody_asked_for() -> None:
     make.open_league("fall")
-    agents = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8106)]
+    agents = [make.player(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8106)]
     for agent in agents[:4]:
         check_after_registration(agent)
     check = ask(agents[4].endpoint, INSTRUCTOR, now=after(10))
@@ -168,7 +168,7 @@ def test_automatic_checks_leave_room_in_the_queue_for_checks_that_students_ask_f
     fill(asking.MAX_QUEUED, "198.51.100.1", asked_by=REGISTRATION)
     make.open_league("fall")
     for port in (8101, 8102):
-        check_after_registration(make.join(f"Agent {port}", "fall", port=port).agent)
+        check_after_registration(make.player(f"Agent {port}", "fall", port=port).agent)
     assert ask("http://127.0.0.1:8103/mcp", now=after(10)) is not None
 
 
@@ -201,22 +201,22 @@ def test_an_agent_that_answered_is_not_tried_again() -> None:
 
 
 def test_a_check_after_a_registration_gives_way_to_a_match() -> None:
-    place = make.setting(players=2)
-    agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
+    made = make.league(players=2)
+    agent = Agent.objects.select_related("league").get(pk=made.players[0].agent.pk)
     check_after_registration(agent)
     jobs = taking.take(now=after(3))
     assert taking.overtaken(jobs) == set()
-    lifecycle.start_league(league_id=place.league_id)
+    lifecycle.start_league(league_id=made.league_id)
     assert taking.overtaken(jobs) == {job.check_id for job in jobs}
 
 
 def test_a_network_that_asks_for_many_checks_waits_for_one_that_asks_for_one() -> None:
     """A machine with many slow agents does not keep the agent of another machine from being checked."""
     make.open_league("fall")
-    greedy = [make.join(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8105)]
+    greedy = [make.player(f"Agent {port}", "fall", port=port).agent for port in range(8101, 8105)]
     for agent in greedy:
         check_after_registration(agent)
-    fresh = make.join("Fresh", "fall", port=8101).agent
+    fresh = make.player("Fresh", "fall", port=8101).agent
     Agent.objects.filter(pk=fresh.pk).update(endpoint="http://127.0.0.9:8101/mcp", endpoint_key="127.0.0.9|8101/mcp?")
     check_after_registration(Agent.objects.select_related("league").get(pk=fresh.pk), 1)
     first = taking.take(now=after(10))[0]
@@ -225,6 +225,6 @@ def test_a_network_that_asks_for_many_checks_waits_for_one_that_asks_for_one() -
 
 def test_an_agent_without_an_address_is_checked_too() -> None:
     make.open_league("fall")
-    check = check_after_registration(make.join("Ada", "fall", delivery="poll").agent)
+    check = check_after_registration(make.player("Ada", "fall", delivery="poll").agent)
     assert check is not None
     assert [job.agent for job in taking.take(now=after(3))] == [check.agent_id]

@@ -19,9 +19,9 @@ from tests.matches.reports import clause, report
 pytestmark = pytest.mark.django_db
 
 
-def dialler(name: str = "Ada", league: str = "fall") -> make.Member:
+def dialler(name: str = "Ada", league: str = "fall") -> make.RegisteredAgent:
     """A player without an address."""
-    return make.join(name, league, delivery="poll")
+    return make.player(name, league, delivery="poll")
 
 
 def queue(agent: Agent, seconds: float = 0) -> Check:
@@ -78,7 +78,7 @@ def test_an_agent_that_opens_its_line_only_for_checks_is_not_called_ready() -> N
 
 def test_an_agent_with_address_and_line_is_checked_by_the_way_that_its_league_would_use() -> None:
     make.open_league("fall")
-    ada = make.join("Ada", "fall", port=8101).agent
+    ada = make.player("Ada", "fall", port=8101).agent
     check = queue(ada)
     with hub.line(ada.pk, "poll", token="t"):
         [job] = take()
@@ -94,7 +94,7 @@ def test_an_agent_with_address_and_line_is_checked_by_the_way_that_its_league_wo
 def test_a_check_that_names_an_address_goes_to_that_address() -> None:
     """Another agent has registered that address with the class code and has a line: the check does not use the line."""
     make.open_league("fall")
-    mallory = make.join("Mallory", "fall", port=8101).agent
+    mallory = make.player("Mallory", "fall", port=8101).agent
     with hub.line(mallory.pk, "poll", token="t"):
         own = queue(mallory)
         for seconds, caller in ((1, LOCAL), (2, INSTRUCTOR)):
@@ -107,8 +107,8 @@ def test_a_check_that_names_an_address_goes_to_that_address() -> None:
 def test_a_check_over_a_line_changes_no_readiness_of_others_at_the_same_address() -> None:
     """Otherwise anybody could make another agent appear unable to play, and a league could leave it out."""
     make.open_league("fall", require_check=True)
-    ada = make.join("Ada", "fall", port=8101).agent
-    mallory = make.join("Mallory", "fall", port=8101).agent
+    ada = make.player("Ada", "fall", port=8101).agent
+    mallory = make.player("Mallory", "fall", port=8101).agent
     queue(ada)
     [job] = take()
     finish(job)
@@ -123,7 +123,7 @@ def test_a_check_over_a_line_changes_no_readiness_of_others_at_the_same_address(
 
 def test_while_an_agent_dials_out_only_checks_over_its_line_count() -> None:
     make.open_league("fall")
-    ada = make.join("Ada", "fall", port=8101).agent
+    ada = make.player("Ada", "fall", port=8101).agent
     with hub.line(ada.pk, "poll", token="t"):
         queue(ada)
         [job] = take()
@@ -138,8 +138,8 @@ def test_while_an_agent_dials_out_only_checks_over_its_line_count() -> None:
 
 
 def test_a_check_over_a_line_delays_no_match_but_the_agents_own() -> None:
-    place = make.setting(players=4)
-    victim, mallory = place.players[0].agent, place.players[1].agent
+    made = make.league(players=4)
+    victim, mallory = made.players[0].agent, made.players[1].agent
     Agent.objects.filter(pk=mallory.pk).update(endpoint=victim.endpoint, endpoint_key=victim.endpoint_key)
     with hub.line(mallory.pk, "poll", token="t"):
         asking.ask_for_agents(agent_ids=[mallory.pk])
@@ -149,7 +149,7 @@ def test_a_check_over_a_line_delays_no_match_but_the_agents_own() -> None:
 
 def test_a_check_whose_line_is_gone_calls_the_address_unless_somebody_plays_or_is_checked_there() -> None:
     make.open_league("fall")
-    ada = make.join("Ada", "fall", port=8101).agent
+    ada = make.player("Ada", "fall", port=8101).agent
     with hub.line(ada.pk, "poll", token="t"):
         queue(ada)
         [job] = take()
@@ -168,8 +168,8 @@ def test_a_check_whose_line_is_gone_calls_the_address_unless_somebody_plays_or_i
 
 def test_a_check_over_a_line_does_not_fall_back_to_the_address_of_an_agent_that_plays() -> None:
     make.open_league("fall")
-    make.hire("Judge", port=8001)
-    ada, _bob = make.join("Ada", "fall", port=8101).agent, make.join("Bob", "fall", port=8102)
+    make.referee("Judge", port=8001)
+    ada, _bob = make.player("Ada", "fall", port=8101).agent, make.player("Bob", "fall", port=8102)
     with hub.line(ada.pk, "poll", token="t"):
         queue(ada)
         [job] = take()
@@ -188,7 +188,7 @@ def test_the_check_of_an_agent_without_an_address_cannot_fall_back() -> None:
 
 def test_a_match_comes_before_the_check_of_its_player() -> None:
     make.open_league("fall")
-    make.hire("Judge", port=8001)
+    make.referee("Judge", port=8001)
     ada, _bob = dialler(), dialler("Bob")
     early = tending.after_registration(agent=Agent.objects.select_related("league").get(pk=ada.agent.pk), now=NOW)
     assert early is not None
@@ -235,7 +235,7 @@ def test_hundreds_of_requests_for_a_check_make_one_check() -> None:
 def test_a_waiting_check_is_found_by_address_and_by_line() -> None:
     """The agent opens its line between two requests: there is still one check."""
     make.open_league("fall")
-    ada = make.join("Ada", "fall", port=8101)
+    ada = make.player("Ada", "fall", port=8101)
     first = ask("", REMOTE, token=ada.token)
     with hub.line(ada.agent.pk, "poll", token="t"):
         assert ask("", REMOTE, token=ada.token, now=after(1)).pk == first.pk

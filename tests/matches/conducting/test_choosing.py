@@ -31,14 +31,14 @@ def lines() -> Iterator[ExitStack]:
 
 def two_leagues_at_one_address(*, progress: bool = True) -> list[Agent]:
     """Two players, each in a league with one opponent, whose routers gave them the same address."""
-    make.hire(port=8001, progress=progress)
+    make.referee(port=8001, progress=progress)
     adas = []
     for number, league in enumerate(("fall", "spring")):
         make.open_league(league)
-        adas.append(make.join("Ada", league, port=8101).agent)
-        make.join("Bob", league, port=8102 + number)
+        adas.append(make.player("Ada", league, port=8101).agent)
+        make.player("Bob", league, port=8102 + number)
         lifecycle.start_league(league_id=league)
-        make.open_current(league)
+        make.open_round(league)
     return adas
 
 
@@ -87,13 +87,13 @@ def test_agents_without_a_line_are_called_at_their_address_one_at_a_time() -> No
 
 
 def test_players_of_one_league_at_one_address_play_at_the_same_time_over_their_lines(lines: ExitStack) -> None:
-    make.hire(port=8001)
+    make.referee(port=8001)
     make.open_league("fall")
-    players = [make.join(f"P{number}", "fall", port=8101).agent for number in range(4)]
+    players = [make.player(f"P{number}", "fall", port=8101).agent for number in range(4)]
     note_call_found(players, SILENT)
     open_lines(players, lines)
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     starts = make.look().starts
     assert len(starts) == 2
     assert Match.objects.filter(state="ASSIGNED").count() == 2
@@ -111,13 +111,13 @@ def test_a_students_referee_calls_addresses_only(lines: ExitStack) -> None:
 
 def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_its_rival() -> None:
     """Its line let it enter; at the address that it names, its rival's program would play for it."""
-    make.hire(port=8001)
+    make.referee(port=8001)
     make.open_league("fall")
-    rival, thief = (make.join(name, "fall", port=port) for name, port in (("Rival", 8101), ("Thief", 8102)))
+    rival, thief = (make.player(name, "fall", port=port) for name, port in (("Rival", 8101), ("Thief", 8102)))
     named = {"endpoint": "http://localhost:8101/x", "endpoint_key": "127.0.0.1|8101/x?"}
     Agent.objects.filter(pk=thief.agent.pk).update(**named, shown_at=None, line_seen_at=timezone.now())
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     assert endpoints(make.look().starts) == {rival.agent.endpoint, inbox_url(thief.agent.pk)}
 
 
@@ -131,11 +131,11 @@ def test_a_player_that_entered_by_its_line_is_not_called_at_the_address_of_its_r
     ],
 )
 def test_any_other_player_is_called_at_the_address_that_it_names(changes: dict[str, object]) -> None:
-    make.hire(port=8001)
+    make.referee(port=8001)
     make.open_league("fall")
-    rival, other = (make.join(name, "fall", port=port) for name, port in (("Rival", 8101), ("Other", 8102)))
+    rival, other = (make.player(name, "fall", port=port) for name, port in (("Rival", 8101), ("Other", 8102)))
     named = {"endpoint": "http://localhost:8101/x", "shown_at": None, "line_seen_at": timezone.now()} | changes
     Agent.objects.filter(pk=other.agent.pk).update(**named)
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     assert endpoints(make.look().starts) == {rival.agent.endpoint, named["endpoint"]}

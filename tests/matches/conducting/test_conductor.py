@@ -31,12 +31,12 @@ from tests.matches.conftest import conducting, look_by
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def make_league(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
+def make_league(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.MadeLeague:
     """A league whose agents all listen at the test's server. It uses the database: call it by ``in_db``."""
-    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(1, referees + 1)]
+    judges = [make.referee(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(1, referees + 1)]
     make.open_league("fall", **settings)
-    members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
-    return make.Setting("fall", members, judges)
+    members = [make.player(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
+    return make.MadeLeague("fall", members, judges)
 
 
 def pending_deliveries() -> int:

@@ -21,7 +21,7 @@ HANGING = [f"p{number}" for number in range(10)]
 def register_players(agents: Agents) -> list[int]:
     """Register fifty players in a league; their primary keys."""
     make.open_league("fall")
-    return [make.join(f"Player {n}", "fall", endpoint=agents.url(f"p{n}")).agent.pk for n in range(50)]
+    return [make.player(f"Player {n}", "fall", endpoint=agents.url(f"p{n}")).agent.pk for n in range(50)]
 
 
 def waiting() -> int:
@@ -48,7 +48,7 @@ async def test_fifty_agents_are_pinged_at_once(agents: Agents) -> None:
 async def test_a_ping_to_an_agent_that_hangs_times_out(agents: Agents) -> None:
     assert Patience().ping_s <= 2, "an instructor waits for the ping at the desk"
     agents.gates["p0"] = asyncio.Event()
-    key = await agents.in_db(lambda: make.join("Player", None, endpoint=agents.url("p0")).agent.pk)
+    key = await agents.in_db(lambda: make.player("Player", None, endpoint=agents.url("p0")).agent.pk)
     async with conducting(patience=Patience(ping_s=0.1)):
         await agents.in_db(lambda: registration.want_ping(agent_ids=[key]))
         await agents.until_in_db(lambda: waiting() == 0)

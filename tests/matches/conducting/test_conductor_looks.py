@@ -26,9 +26,9 @@ async def test_leases_move_with_a_jump_of_the_clock_only_if_nobody_else_conducte
     now = 10_000.0
     looks = waking.Looks(monotonic=lambda: 50.0, wall=lambda: now)
     monkeypatch.setattr(leading, "RENEW_INTERVAL_S", 0)
-    place = await agents.in_db(lambda: make.playing(players=2))
+    made = await agents.in_db(lambda: make.running_league(players=2))
     look_by(monkeypatch, lambda **_: due.Plan())
-    before = (await agents.in_db(lambda: place.match("R1M1"))).lease_until
+    before = (await agents.in_db(lambda: made.match("R1M1"))).lease_until
     with ThreadPoolExecutor(1) as thread:
         first_conductor = conductor.Conductor(thread, looks=looks)
         await first_conductor.look()
@@ -38,7 +38,7 @@ async def test_leases_move_with_a_jump_of_the_clock_only_if_nobody_else_conducte
         now += jump_s
         await first_conductor.look()
         assert first_conductor.leads is not overtaken
-    extended = (await agents.in_db(lambda: place.match("R1M1"))).lease_until - before
+    extended = (await agents.in_db(lambda: made.match("R1M1"))).lease_until - before
     assert extended == timedelta(seconds=0 if overtaken else jump_s)
 
 

@@ -34,14 +34,14 @@ def understands(*names: str, otherwise: Any = UNKNOWN) -> Answer:
     return lambda body: OK if body.get("method") in names else otherwise
 
 
-def make_league(agents: Agents, *, players: int = 2, of_site: int = 0, **settings: Any) -> make.Setting:
+def make_league(agents: Agents, *, players: int = 2, of_site: int = 0, **settings: Any) -> make.MadeLeague:
     """A league with a student's referee REF01, which may judge, and perhaps some of the site; call it by ``in_db``."""
-    student = make.hire("Student", port=1, trusted=False, progress=False, room=1, endpoint=agents.url("REF01"))
+    student = make.referee("Student", port=1, trusted=False, progress=False, room=1, endpoint=agents.url("REF01"))
     registration.trust(agent_ids=[student.agent.pk], trusted=True)
-    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(2, of_site + 2)]
+    judges = [make.referee(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(2, of_site + 2)]
     make.open_league("fall", **settings)
-    members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
-    return make.Setting("fall", members, [student, *judges])
+    members = [make.player(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
+    return make.MadeLeague("fall", members, [student, *judges])
 
 
 async def start_round(agents: Agents) -> None:
@@ -53,7 +53,7 @@ def methods_of(agents: Agents, name: str = "REF01") -> list[str]:
     return [body.get("method", "") for body in agents.received[name]]
 
 
-def spoken(who: make.Member) -> dict[str, str]:
+def spoken(who: make.RegisteredAgent) -> dict[str, str]:
     return who.fresh().spoken
 
 

@@ -23,14 +23,14 @@ pytestmark = pytest.mark.django_db
 PLAYERS = 2 * (choosing.MAX_MATCHES_READ + 3)
 
 
-def open_first_round(*rooms: int) -> make.Setting:
+def open_first_round(*rooms: int) -> make.MadeLeague:
     """A league with more matches in a round than a look reads at first, and referees with room for so many matches."""
-    judges = [make.hire(f"Referee {number}", port=8000 + number, room=room) for number, room in enumerate(rooms, 1)]
+    judges = [make.referee(f"Referee {number}", port=8000 + number, room=room) for number, room in enumerate(rooms, 1)]
     make.open_league("fall")
-    make.crowd("fall", PLAYERS)
+    make.insert_players("fall", PLAYERS)
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    return make.Setting("fall", [], judges)
+    make.open_round("fall")
+    return make.MadeLeague("fall", [], judges)
 
 
 def matches_by_referee() -> Counter[str]:
@@ -57,7 +57,7 @@ def test_referees_do_not_count_as_silent_because_writing_the_schedule_took_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While the schedule is written SQLite stores no heartbeat."""
-    make.setting(players=4, referees=2)
+    make.league(players=4, referees=2)
     passed, now, write_round = 0.0, timezone.now, making.write_round
 
     def slow_write_round(*of: Any) -> int:
@@ -71,7 +71,7 @@ def test_referees_do_not_count_as_silent_because_writing_the_schedule_took_long(
     assert Delivery.objects.filter(agent__kind="referee").count() == 2
     assert set(Match.objects.filter(round__number=1).values_list("state", flat=True)) == {"READY"}
     # They get no match before their next heartbeat.
-    make.open_current("fall")
+    make.open_round("fall")
     assert make.look().starts == []
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now())
     assert len(make.look().starts) == 2
@@ -79,18 +79,18 @@ def test_referees_do_not_count_as_silent_because_writing_the_schedule_took_long(
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
 def test_no_statement_scans_all_matches_to_find_a_few() -> None:
-    place = make.setting(players=4, referees=1)
+    made = make.league(players=4, referees=1)
     with CaptureQueriesContext(connection) as queries:
         lifecycle.start_league(league_id="fall")
         # One match is decided because its player is shut down, the other is played.
         Agent.objects.filter(code="P04").update(state="SHUTDOWN")
-        make.open_current("fall")
+        make.open_round("fall")
         due.look(busy_agents=[], draining=False)
         (match,) = Match.objects.filter(state="ASSIGNED")
         assert make.progress(match) == "ok"
         make.report(match, match.player_a.code)
         due.look(busy_agents=[], draining=False)
-        summaries.tally(place.league)
+        summaries.tally(made.league)
         summaries.tally()
     read = [query["sql"] for query in queries if query["sql"].startswith(("SELECT", "UPDATE"))]
     assert len(read) > 60
@@ -119,12 +119,12 @@ def scans_of(sql: str) -> list[str]:
 
 
 def test_the_standings_that_a_player_is_told_of_itself_are_its_line_of_the_table() -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     make.look()
-    first = place.match("R1M1")
+    first = made.match("R1M1")
     make.report(first, first.player_a.code)
-    make.report(place.match("R1M2"), None)
-    seen = sight.public(place.league)
+    make.report(made.match("R1M2"), None)
+    seen = sight.public(made.league)
     lines = {row.player_id: (row.wins, row.losses, row.draws) for row in seen.standings}
     own = queries.own_standings(seen, ["P01", "P03"])
     assert {player: tuple(line[name] for name in ("wins", "losses", "draws")) for player, line in own.items()} == {
@@ -136,13 +136,13 @@ def test_the_standings_that_a_player_is_told_of_itself_are_its_line_of_the_table
 def test_only_a_referee_of_the_site_that_sends_progress_takes_several_starts_in_one_call(
     site_key: bool, sends_progress: bool, calls: int
 ) -> None:
-    judge = make.hire("Judge", port=8001, room=4, trusted=site_key, progress=sends_progress).fresh()
+    judge = make.referee("Judge", port=8001, room=4, trusted=site_key, progress=sends_progress).fresh()
     registration.trust(agent_ids=[judge.pk], trusted=True)
     assert (judge.site_key, judge.sends_progress) == (site_key, sends_progress)
     make.open_league("fall")
-    make.crowd("fall", 6)
+    make.insert_players("fall", 6)
     lifecycle.start_league(league_id="fall")
     outbox.settle([(pk, "") for pk in Delivery.objects.values_list("pk", flat=True)])
-    make.open_current("fall")
+    make.open_round("fall")
     starts = make.look().starts
     assert (len(starts), len(outgoing.in_calls(starts))) == (3, calls)

@@ -24,8 +24,8 @@ KIND = "ROUND_ANNOUNCEMENT"
 
 def player_and_announcement(**how: Any) -> tuple[Agent, Parcel]:
     """A player about which this was learned, and the announcement of a round for it."""
-    place = make.setting(players=2)
-    player = place.players[0].fresh()
+    made = make.league(players=2)
+    player = made.players[0].fresh()
     dialect = how.pop("dialect", "canonical")
     learned.learn_dialect(agent_id=player.pk, spoken={KIND: dialect}, learned=how)
     Agent.objects.filter(pk=player.pk).update(dialect=dialect)

@@ -49,7 +49,7 @@ async def offers(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Counter[int
 def dialling_player() -> Agent:
     """A player without an address, in a league of its own."""
     make.open_league("fall", generic_timeout_s=LIMIT_S)
-    player = make.join("Ada", "fall").agent
+    player = make.player("Ada", "fall").agent
     Agent.objects.filter(pk=player.pk).update(endpoint=f"inbox://{player.pk}")
     return player
 
@@ -96,7 +96,7 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
 
     def open_league_with_old_table() -> None:
         make.open_league("fall")
-        make.join("Ada", "fall", endpoint=agents.url("ada"))
+        make.player("Ada", "fall", endpoint=agents.url("ada"))
         queue_table("conv-old")
 
     await agents.in_db(open_league_with_old_table)

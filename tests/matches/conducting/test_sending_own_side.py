@@ -26,8 +26,8 @@ def reasons_in_events(kind: str = "attempt_lost") -> list[tuple[str, str]]:
     return [(one.data["cause"], reason_lost(one.data)) for one in Event.objects.filter(kind=kind).order_by("seq")]
 
 
-def hand_back(place: make.Setting, **changes: Any) -> None:
-    make.progress(place.match("R1M1"), **{"state": "HANDED_BACK", "why": WHY} | changes)
+def hand_back(made: make.MadeLeague, **changes: Any) -> None:
+    make.progress(made.match("R1M1"), **{"state": "HANDED_BACK", "why": WHY} | changes)
 
 
 def results() -> list[tuple[str, str]]:
@@ -36,29 +36,29 @@ def results() -> list[tuple[str, str]]:
 
 
 def test_a_match_that_failed_in_the_referee_is_played_again_at_once_by_another() -> None:
-    place = make.playing(players=2, referees=2)
-    judge = place.referee_of("R1M1")
-    hand_back(place)
-    assert (place.states()["R1M1"], reasons_in_events()) == ("READY", [("REFEREE", WHY)])
+    made = make.running_league(players=2, referees=2)
+    judge = made.referee_of("R1M1")
+    hand_back(made)
+    assert (made.states()["R1M1"], reasons_in_events()) == ("READY", [("REFEREE", WHY)])
     # The referee stays active: only this match failed in it.
     assert judge.fresh().state == "ACTIVE"
     make.look()
-    match = place.match("R1M1")
-    assert (match.state, match.attempt, match.lost_attempts, place.referee_of("R1M1") != judge) == (
+    match = made.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, made.referee_of("R1M1") != judge) == (
         "ASSIGNED",
         2,
         1,
         True,
     )
-    assert (results(), [one.fresh().silences for one in place.players]) == ([], [0, 0])
+    assert (results(), [one.fresh().silences for one in made.players]) == ([], [0, 0])
 
 
 def test_a_match_that_fails_in_every_referee_is_held() -> None:
-    place = make.playing(players=2, referees=2)
+    made = make.running_league(players=2, referees=2)
     for _ in range(3):
-        hand_back(place)
+        hand_back(made)
         make.look()
-    assert (place.states()["R1M1"], reasons_in_events(), reasons_in_events("match_held")) == (
+    assert (made.states()["R1M1"], reasons_in_events(), reasons_in_events("match_held")) == (
         "HELD",
         [("REFEREE", WHY)] * 2,
         [("REFEREE", WHY)],
@@ -67,35 +67,35 @@ def test_a_match_that_fails_in_every_referee_is_held() -> None:
 
 
 def test_matches_that_a_leaving_referee_hands_back_do_not_count_as_lost_attempts() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     for _ in range(4):
-        hand_back(place, why="")
-        registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+        hand_back(made, why="")
+        registration.heard_from_referee(agent_id=made.referees[0].agent.pk)
         make.look()
-    assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("ASSIGNED", 0)
+    assert (made.states()["R1M1"], made.match("R1M1").lost_attempts) == ("ASSIGNED", 0)
     assert reasons_in_events() == [("REFEREE", "the referee is leaving")] * 4
 
 
 def test_a_refused_result_is_blamed_on_the_league() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     why = "the league manager did not take the result: E002: result is missing."
-    hand_back(place, cause="LEAGUE", why=why)
+    hand_back(made, cause="LEAGUE", why=why)
     assert reasons_in_events() == [("LEAGUE", why)]
 
 
 def test_the_attempts_of_a_referee_that_started_again_are_lost() -> None:
-    place = make.playing(players=2)
-    losses.lose_all_of(referee_id=place.referees[0].agent.pk)
+    made = make.running_league(players=2)
+    losses.lose_all_of(referee_id=made.referees[0].agent.pk)
     assert reasons_in_events() == [("REFEREE", "the referee started again")]
 
 
 @pytest.mark.parametrize("cause", [Cause.REFEREE, Cause.LEAGUE])
 def test_an_attempt_is_lost_if_its_referee_did_not_take_the_start(cause: Cause) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     lost = losses.UntakenStart(match.pk, 1, match.lease_until, "no connection", cause=cause)
     losses.undeliverable(lost)
-    assert (place.states()["R1M1"], reasons_in_events()) == ("READY", [(cause, "no connection")])
+    assert (made.states()["R1M1"], reasons_in_events()) == ("READY", [(cause, "no connection")])
 
 
 @pytest.mark.parametrize("sends_progress", [False, True])
@@ -129,13 +129,13 @@ async def test_a_start_that_a_referee_does_not_answer_is_blamed_on_the_referee()
 
 
 def test_a_player_that_is_shut_down_loses_with_the_cause_of_its_last_fault() -> None:
-    place = make.playing(players=4)
-    match = place.match("R1M1")
+    made = make.running_league(players=4)
+    match = made.match("R1M1")
     player = match.player_a
-    changes = make.silent(match, player.code)
+    changes = make.no_answer_from(match, player.code)
     changes["faults"][0] |= {"error_code": "E009", "cause": "NAME_LOOKUP"}
     make.report(match, None, **changes)
-    make.finish_round(place)
+    make.finish_round(made)
     registration.retire(agent_ids=[player.pk])
     lifecycle.start_round(league_id="fall")
     decided = Match.objects.get(round__number=2, status="TECHNICAL_LOSS")
@@ -144,8 +144,8 @@ def test_a_player_that_is_shut_down_loses_with_the_cause_of_its_last_fault() -> 
 
 
 def test_a_player_that_is_shut_down_without_a_fault_loses_with_the_cause_deadline() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     opening.close_registration(league_id="fall")
-    registration.retire(agent_ids=[place.players[1].agent.pk])
+    registration.retire(agent_ids=[made.players[1].agent.pk])
     lifecycle.start_round(league_id="fall")
-    assert [fault["cause"] for fault in place.match("R1M1").faults] == ["DEADLINE"]
+    assert [fault["cause"] for fault in made.match("R1M1").faults] == ["DEADLINE"]

@@ -28,7 +28,7 @@ def test_the_actions_that_may_need_a_second_click() -> None:
 
 
 def test_closing_names_the_players_that_it_leaves_out(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     assert "Close it all the same" not in shown(desk)
     opening.edit_league(league_id="fall", display_name="Fall", settings={"require_check": True})
     page = shown(desk)
@@ -37,8 +37,8 @@ def test_closing_names_the_players_that_it_leaves_out(desk: Client) -> None:
 
 
 def test_revoking_tokens_says_before_the_second_click_what_it_does(desk: Client) -> None:
-    place = make.setting(players=2)
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(contested_at=timezone.now())
+    made = make.league(players=2)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(contested_at=timezone.now())
     page = shown(desk)
     assert "What it sends with its tokens is refused until it has registered again." in page
     assert "Yes, revoke the tokens of P01" in page

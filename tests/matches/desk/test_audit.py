@@ -51,7 +51,7 @@ def test_an_action_has_a_code_of_its_own() -> None:
 
 
 def test_a_click_is_logged_with_the_values_before_and_after_it(desk: Client) -> None:
-    make.setting(players=2, league_id="fall")
+    make.league(players=2, league_id="fall")
     lifecycle.start_league(league_id="fall")
     post(desk, "do/pause")
     assert logged() == [("instructor", "desk", "league.pause", "")]
@@ -111,7 +111,7 @@ def test_no_code_of_a_roster_is_in_the_log(desk: Client) -> None:
 
 def test_roles_trust_and_exports_are_logged(desk: Client) -> None:
     make.open_league("fall")
-    referee = make.hire().agent
+    referee = make.referee().agent
     User.objects.create_user("assistant", password="x" * 12, is_staff=True)
     desk.post(f"{LEAGUES}fall/people/", {"username": "assistant", "name": "assistant"})
     assert last().changes == {"roles": ["", "assistant: assistant"]}

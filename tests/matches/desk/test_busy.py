@@ -53,7 +53,7 @@ def failing(
 
 @pytest.fixture(autouse=True)
 def _league() -> None:
-    make.playing()
+    make.running_league()
 
 
 @pytest.fixture

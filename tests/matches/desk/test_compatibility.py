@@ -31,9 +31,9 @@ PAGE, FILE, API = (
 @pytest.fixture
 def ada(client: Client) -> Client:
     """The instructor of ``fall``, logged in."""
-    make.setting("fall", players=3)
+    make.league("fall", players=3)
     make.open_league("winter")
-    make.crowd("winter", 2, letter="W")
+    make.insert_players("winter", 2, letter="W")
     user = User.objects.create_user("ada", password="x" * 12, is_staff=True)
     staffing.give_role(league_id="fall", username="ada", name="instructor")
     client.force_login(user)
@@ -85,7 +85,7 @@ def test_any_query_is_answered(ada: Client, query: str) -> None:
 
 def test_the_page_makes_as_many_queries_for_3_players_as_for_93(ada: Client) -> None:
     before = query_count(ada, PAGE)
-    make.crowd("fall", 90, letter="Q")
+    make.insert_players("fall", 90, letter="Q")
     assert query_count(ada, PAGE) == before
 
 
@@ -104,7 +104,7 @@ def test_the_api_answers_the_whole_site_in_parts_and_only_with_the_key(ada: Clie
 
 
 def test_students_see_what_most_agents_understand_and_no_name(ada: Client) -> None:
-    make.crowd("fall", 8, letter="Q")
+    make.insert_players("fall", 8, letter="Q")
     Agent.objects.filter(code__startswith="Q").update(spoken={"GAME_INVITATION": "canonical"})
     Agent.objects.filter(code="Q01").update(spoken={"GAME_INVITATION": "legacy"})
     site_most.forget()

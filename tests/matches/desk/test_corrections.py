@@ -23,13 +23,13 @@ VOID = {"kind": "void", "match_id": "R1M1", "reason": "wrong game started"}
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """Round 1 is over, round 2 is being played."""
     return in_round_two()
 
 
 @pytest.fixture
-def desk(place: make.Setting) -> Client:
+def desk(made: make.MadeLeague) -> Client:
     return person("instructor", "fall")
 
 
@@ -44,12 +44,12 @@ def confirm(desk: Client, form: dict[str, Any]) -> Any:
     return desk.post(NEW, form | {"confirm": "1", "fingerprint": fingerprint(shown)})
 
 
-def test_a_preview_shows_both_tables_and_changes_nothing(desk: Client, place: make.Setting) -> None:
-    before = sight.everything(place.league).standings
+def test_a_preview_shows_both_tables_and_changes_nothing(desk: Client, made: make.MadeLeague) -> None:
+    before = sight.everything(made.league).standings
     answer = desk.post(NEW, VOID | {"preview": "1"})
     page = answer.content.decode()
     assert answer.status_code == 200
-    assert sight.everything(place.league).standings == before
+    assert sight.everything(made.league).standings == before
     assert not Correction.objects.exists()
     assert re.findall(r"<caption>(\w+)</caption>", page) == ["Now", "Afterwards"]
     assert page.count("<tr data-changed>") == 2 * sum(line.changed for line in answer.context["preview"].after) == 8
@@ -79,34 +79,34 @@ FORMS: dict[str, tuple[dict[str, Any], tuple[str, str | None]]] = {
 
 @pytest.mark.parametrize(("form", "expected"), sampled(FORMS.values(), every=3), ids=FORMS)
 def test_a_confirmed_correction_is_made(
-    desk: Client, place: make.Setting, form: dict[str, Any], expected: tuple[str, str | None]
+    desk: Client, made: make.MadeLeague, form: dict[str, Any], expected: tuple[str, str | None]
 ) -> None:
     answer = confirm(desk, form)
     assert (answer.status_code, answer["Location"], sentences_of(answer)) == (302, LIST, ["Correction #1 is made."])
-    outcome = sight.everything(place.league).outcome("R1M1")
+    outcome = sight.everything(made.league).outcome("R1M1")
     assert outcome is not None
     assert (outcome.status, outcome.winner) == expected
     assert Correction.objects.get().made_by == "instructor-fall"
     assert f"{form['reason']}." in desk.get(LIST).content.decode()
 
 
-def test_points_are_taken_and_a_match_is_played_again(desk: Client, place: make.Setting) -> None:
+def test_points_are_taken_and_a_match_is_played_again(desk: Client, made: make.MadeLeague) -> None:
     confirm(desk, {"kind": "points", "player_id": "P02", "points": "-2", "reason": "came late"})
     confirm(desk, VOID | {"kind": "replay"})
-    assert [row.points for row in sight.everything(place.league).standings] == [3, 0, 0, -2]
-    assert place.match("R1M1").state == "READY"
+    assert [row.points for row in sight.everything(made.league).standings] == [3, 0, 0, -2]
+    assert made.match("R1M1").state == "READY"
 
 
-def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, place: make.Setting) -> None:
-    before = sight.everything(place.league).standings
+def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, made: make.MadeLeague) -> None:
+    before = sight.everything(made.league).standings
     confirm(desk, VOID)
     shown = desk.get(UNDO)
     assert "<strong>P01 won</strong>" in shown.content.decode()
     refused = desk.post(UNDO, {"reason": "", "fingerprint": fingerprint(shown)})
-    assert (refused.status_code, sight.everything(place.league).standings == before) == (200, False)
+    assert (refused.status_code, sight.everything(made.league).standings == before) == (200, False)
     answer = desk.post(UNDO, {"reason": "it was right", "fingerprint": fingerprint(shown)})
     assert (answer.status_code, sentences_of(answer)[-1]) == (302, "Correction #1 is undone.")
-    assert sight.everything(place.league).standings == before
+    assert sight.everything(made.league).standings == before
     page = desk.get(LIST).content.decode()
     assert "data-undone" in page
     assert "it was right" in page
@@ -115,7 +115,7 @@ def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, p
     assert desk.get(f"{LIST}9/undo/").status_code == 404
 
 
-def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, place: make.Setting) -> None:
+def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, made: make.MadeLeague) -> None:
     old = fingerprint(desk.post(NEW, VOID | {"preview": "1"}))
     make_correction("points", player_id="P04", points=9, reason="a fine report", by="bob")
     answer = desk.post(NEW, VOID | {"confirm": "1", "fingerprint": old})
@@ -132,7 +132,7 @@ def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, pl
     assert "undo #2 first" in answer.content.decode()
 
 
-def test_a_refused_correction_shows_the_error_at_its_field(desk: Client, place: make.Setting) -> None:
+def test_a_refused_correction_shows_the_error_at_its_field(desk: Client, made: make.MadeLeague) -> None:
     same = desk.post(NEW, VOID | {"kind": "set_result", "outcome": "won_a", "preview": "1"})
     assert "R1M1 has this result already." in same.content.decode()
     for form in (
@@ -163,7 +163,7 @@ def test_a_link_preselects_match_and_player_in_the_form(desk: Client) -> None:
         for kind in (*plans.OF_MATCH, *plans.OF_PLAYER)
     ],
 )
-def test_an_assistant_may_only_have_matches_played_again(place: make.Setting, kind: str) -> None:
+def test_an_assistant_may_only_have_matches_played_again(made: make.MadeLeague, kind: str) -> None:
     assistant = person("assistant", "fall")
     allowed = 200 if kind == "replay" else 403
     assert assistant.get(f"{NEW}?kind={kind}").status_code == allowed
@@ -171,7 +171,7 @@ def test_an_assistant_may_only_have_matches_played_again(place: make.Setting, ki
     assert not Correction.objects.exists()
 
 
-def test_an_assistant_sees_corrections_and_cannot_undo_them(client: Client, place: make.Setting) -> None:
+def test_an_assistant_sees_corrections_and_cannot_undo_them(client: Client, made: make.MadeLeague) -> None:
     make_correction("void", match_id="R1M1", reason="wrong game started", by="bob")
     assistant = person("assistant", "fall")
     page = assistant.get(LIST)
@@ -185,8 +185,8 @@ def test_an_assistant_sees_corrections_and_cannot_undo_them(client: Client, plac
     assert [client.get(address).status_code for address in (LIST, NEW, UNDO)] == [302, 302, 302]
 
 
-def test_the_pages_of_corrections_escape_names_and_reasons(desk: Client, place: make.Setting) -> None:
-    player = place.players[0].fresh()
+def test_the_pages_of_corrections_escape_names_and_reasons(desk: Client, made: make.MadeLeague) -> None:
+    player = made.players[0].fresh()
     player.display_name = "<script>alert(1)</script>"
     player.save()
     confirm(desk, VOID | {"reason": "<img src=x onerror=alert(1)> %(player)s"})
@@ -197,7 +197,7 @@ def test_the_pages_of_corrections_escape_names_and_reasons(desk: Client, place: 
     assert "&lt;img src=x onerror=alert(1)&gt; %(player)s." in desk.get(LIST).content.decode()
 
 
-def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client, place: make.Setting) -> None:
+def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client, made: make.MadeLeague) -> None:
     for number in range(3):
         make_correction("points", player_id=f"P0{number + 1}", points=1, reason="why")
     desk.get(LIST)
@@ -208,7 +208,7 @@ def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client
     assert count_queries(desk, LIST) == few
 
 
-def test_pages_say_how_many_points_are_by_correction(desk: Client, place: make.Setting) -> None:
+def test_pages_say_how_many_points_are_by_correction(desk: Client, made: make.MadeLeague) -> None:
     make_correction("points", player_id="P02", points=7, reason="wrong game started")
     sheets = desk.get("/admin/matches/league/fall/papers/evidence/").content.decode()
     assert sheets.count("by correction</span>") == sheets.count("including 7 by correction") == 1

@@ -25,8 +25,8 @@ def words_on(desk: Client, address: str) -> str:
 
 
 def test_lists_and_filters_in_hebrew_have_no_words_of_the_protocol(desk: Client) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     desk.cookies["django_language"] = "he"
     for address in (LEAGUES, MATCHES):
         assert CAPITALS.findall(words_on(desk, address)) == [], address
@@ -35,8 +35,8 @@ def test_lists_and_filters_in_hebrew_have_no_words_of_the_protocol(desk: Client)
 
 
 def test_the_filters_of_matches_and_leagues_choose_by_value(desk: Client) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     waiting = Match.objects.filter(state="PENDING").count()
     chosen = desk.get(MATCHES, {"state": "PENDING"}).context["cl"].result_count
     won = desk.get(MATCHES, {"status": "WIN"}).context["cl"].result_count
@@ -47,7 +47,7 @@ def test_the_filters_of_matches_and_leagues_choose_by_value(desk: Client) -> Non
 
 
 def test_times_in_the_admin_are_in_utc_and_marked_for_the_script_that_adds_the_readers_zone(desk: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     notices.say(league_id="fall", text="We begin", by="x")
     agent = desk.get(AGENTS).context["cl"].queryset[0].pk
     pages = (AGENTS, f"{AGENTS}{agent}/change/", "/admin/matches/auditentry/")

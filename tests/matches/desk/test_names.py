@@ -85,7 +85,7 @@ def test_the_second_of_two_similar_names_is_refused(client: Client, first: str, 
 def test_a_name_that_looks_like_the_display_name_of_another_is_refused(client: Client) -> None:
     register_ada(client)
     register(client, "Ada", port=8102)
-    renamed = make.join("Carol", "fall", port=8103).agent
+    renamed = make.player("Carol", "fall", port=8103).agent
     renamed.display_name = "Team Rocket"
     registration.save_from_admin(renamed)
     assert shown_names() == ["Ada", "Ada (2)", "Team Rocket"]
@@ -270,7 +270,7 @@ def referee(client: Client, name: str, port: int, caller: str = STRANGER, **more
 
 def test_a_referee_whose_name_looks_like_that_of_a_referee_of_the_site_is_refused(client: Client, desk: Client) -> None:
     make.open_league("fall")
-    make.hire("Referee 1")
+    make.referee("Referee 1")
     answer = referee(client, "Referee l", 8001)
     assert (answer["status"], answer["legacy_code"]) == ("REJECTED", "L003")
     assert 'looks like "Referee 1" (REF01)' in answer["reason"]
@@ -285,7 +285,7 @@ def test_a_referee_whose_name_looks_like_that_of_a_referee_of_the_site_is_refuse
 
 def test_an_instructor_cannot_let_in_a_referee_for_all_leagues(client: Client) -> None:
     make.open_league("fall")
-    make.hire("Referee 1")
+    make.referee("Referee 1")
     referee(client, "Referee l", 8001)
     [row] = NameRefused.objects.all()
     assert person("instructor", "fall").post(f"/admin/matches/league/fall/name/{row.pk}/let-in/").status_code == 403
@@ -323,7 +323,7 @@ def test_the_query_for_similar_names_uses_an_index_and_is_constant(client: Clien
         return [one["sql"] for one in seen if "namelook" in one["sql"]]
 
     few = queries("First", 8101)
-    lookalikes.remember(make.crowd("fall", 300, letter="Q"), new=True)
+    lookalikes.remember(make.insert_players("fall", 300, letter="Q"), new=True)
     many = queries("Second", 8102)
     assert len(few) == len(many) == 2
     select = next(sql for sql in many if sql.startswith("SELECT"))
@@ -338,7 +338,7 @@ def test_the_desk_needs_no_more_queries_for_many_names(client: Client, desk: Cli
     make.open_league("fall")
     counts = []
     for letter, number in (("A", 3), ("B", 100)):
-        make.crowd("fall", number, letter=letter)
+        make.insert_players("fall", number, letter=letter)
         desk.get(DESK)
         counts.append(count_queries(desk, DESK))
     assert counts[0] == counts[1]

@@ -61,7 +61,7 @@ def test_a_call_from_elsewhere_shows_that_the_site_is_reached(desk: Client) -> N
 
 def test_players_from_elsewhere_are_counted_also_after_a_restart(desk: Client, fresh: Seen) -> None:
     for name, address in (("Ada", "127.0.0.1"), ("Blaise", STUDENT), ("Grace", "2001:db8::")):
-        agent = make.join(name, "fall").agent
+        agent = make.player(name, "fall").agent
         Agent.objects.filter(pk=agent.pk).update(
             registered_from=address, registered_at=timezone.now() - timedelta(minutes=10 if name == "Grace" else 20)
         )
@@ -74,7 +74,7 @@ def test_players_from_elsewhere_are_counted_also_after_a_restart(desk: Client, f
 
 
 def test_the_desk_says_nothing_of_students_elsewhere_once_the_schedule_is_made(desk: Client) -> None:
-    make.join("Ada", "fall")
-    make.join("Blaise", "fall", port=8102)
+    make.player("Ada", "fall")
+    make.player("Blaise", "fall", port=8102)
     opening.close_registration(league_id="fall")
     assert shown(desk)["outside"] is None

@@ -36,7 +36,7 @@ def remedies(desk: Client) -> list[list[str]]:
     return [[one.label for one in problem.remedies] for problem in shown(desk)["problems"]]
 
 
-def note_silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
+def note_silence(member: make.RegisteredAgent, problem: str = "no connection: Connection refused") -> None:
     registration.note_ping(agent_id=member.agent.pk, problem=problem)
 
 
@@ -44,27 +44,27 @@ def note_silence(member: make.Member, problem: str = "no connection: Connection 
 
 
 def test_the_desk_highlights_one_next_step_from_registration_to_the_end_of_a_league(desk: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     seen = [next_steps(desk)]
     opening.close_registration(league_id="fall")
     seen.append(next_steps(desk))
-    make.playing_on(place)
+    make.next_round(made)
     seen.append(next_steps(desk))
     lifecycle.pause(league_id="fall")
     seen.append(next_steps(desk))
     # Nothing starts in a league that is paused.
     assert [one.name for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
     lifecycle.resume(league_id="fall")
-    make.finish_round(place)
+    make.finish_round(made)
     seen.append(next_steps(desk))
     assert seen == [["close"], ["start"], ["pause"], ["resume"], ["Export the league, print evidence sheets"]]
-    assert place.league.state == "COMPLETED"
+    assert made.league.state == "COMPLETED"
 
 
 def test_while_a_schedule_is_being_made_only_the_buttons_that_make_it_say_so(desk: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     # A league that is open for registration and has a round is one whose schedule is being made.
-    Round.objects.create(league=place.league, number=1)
+    Round.objects.create(league=made.league, number=1)
     assert post(desk, "do/start") == "Registration is closed: the schedule is being made."
     assert post(desk, "do/check_all") == "The players are being checked: the results appear on this page."
     assert post(desk, "do/pause") == "Paused: matches in play finish, no other starts."
@@ -72,9 +72,9 @@ def test_while_a_schedule_is_being_made_only_the_buttons_that_make_it_say_so(des
 
 
 def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: Client) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     assert [button.warnings for button in shown(desk)["buttons"] if button.name == "start"] == [[]]
-    note_silence(place.players[3])
+    note_silence(made.players[3])
     buttons = {button.name: button.warnings for button in shown(desk)["buttons"]}
     warning = ["1 of 4 would not answer: P04 Player 4."]
     assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (warning, warning, ())
@@ -84,12 +84,12 @@ def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: C
 
 
 def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -> None:
-    place = make.setting(players=4)
-    note_silence(place.players[3])
+    made = make.league(players=4)
+    note_silence(made.players[3])
     assert post(desk, "do/check") == "The agents are being asked: their answers appear on this page."
     now = shown(desk)
     assert (now["pending"], now["answering"], texts(desk)) == (True, "5 agents are being asked …", [])
-    for member in (*place.players, *place.referees):
+    for member in (*made.players, *made.referees):
         registration.note_ping(agent_id=member.agent.pk, problem="")
     now = shown(desk)
     assert (now["pending"], now["answering"]) == (False, "All 4 players answered when they were last called.")
@@ -111,7 +111,7 @@ def test_a_player_that_is_being_asked_is_not_listed_as_a_problem(desk: Client) -
 def test_the_desk_counts_who_answered_and_who_was_not_called(
     desk: Client, silent: int, answering: int, expected: str
 ) -> None:
-    players = make.setting(players=3).players
+    players = make.league(players=3).players
     for number in range(answering + silent):
         problem = "no answer within 2 s" if number >= answering else ""
         registration.note_ping(agent_id=players[number].agent.pk, problem=problem)
@@ -119,7 +119,7 @@ def test_the_desk_counts_who_answered_and_who_was_not_called(
 
 
 def test_the_live_fragment_equals_that_part_of_the_page(desk: Client) -> None:
-    make.setting(players=3)
+    make.league(players=3)
     cut = re.compile(r'<section id="fragment-desk".*</section>', re.S)
     clock = re.compile(r"as of [0-9:]+ UTC|<span[^>]*data-light[^>]*>.*?</span>")
     page, live = (desk.get(path).content.decode() for path in (DESK, NOW))
@@ -134,8 +134,8 @@ def test_the_desk_needs_as_many_queries_for_24_players_as_for_4(desk: Client) ->
     counts = []
     for league_id, players in (("few", 4), ("many", 24)):
         make.open_league(league_id)
-        members = [make.join(f"{league_id} {n}", league_id, port=8100 + n) for n in range(players)]
-        make.hire()
+        members = [make.player(f"{league_id} {n}", league_id, port=8100 + n) for n in range(players)]
+        make.referee()
         lifecycle.start_league(league_id=league_id)
         for member in members[::2]:
             note_silence(member)
@@ -145,8 +145,8 @@ def test_the_desk_needs_as_many_queries_for_24_players_as_for_4(desk: Client) ->
 
 
 def test_the_desk_says_when_several_programs_fetch_one_agents_messages(desk: Client) -> None:
-    place = make.setting(players=3)
-    registration.note_lines(opened={}, closed=[], contested=[place.players[1].agent.pk])
+    made = make.league(players=3)
+    registration.note_lines(opened={}, closed=[], contested=[made.players[1].agent.pk])
     [text] = texts(desk)
     assert text.startswith(
         "Several programs fetch the messages of these agents, each with the agent's auth_token: P02."
@@ -156,8 +156,8 @@ def test_the_desk_says_when_several_programs_fetch_one_agents_messages(desk: Cli
 
 
 def test_the_desk_escapes_names_and_problems(desk: Client) -> None:
-    make.setting(players=2)
-    evil = make.join('<script>alert("1")</script>\u202e', "fall", port=8150)
+    make.league(players=2)
+    evil = make.player('<script>alert("1")</script>\u202e', "fall", port=8150)
     note_silence(evil, '<img src=x onerror="alert(1)">')
     page = desk.get(DESK).content.decode()
     assert ("<script>alert" in page, "<img src=x" in page, "&lt;script&gt;alert" in page) == (False, False, True)
@@ -167,9 +167,9 @@ def test_the_desk_escapes_names_and_problems(desk: Client) -> None:
 
 
 def test_the_desk_shows_each_problem_with_causes_and_remedies(desk: Client) -> None:
-    place = make.setting(players=3, referees=0)
-    note_silence(place.players[1], "no answer within 2 s")
-    foreign = make.hire("Foreign", port=8050, trusted=False, own_league="fall")
+    made = make.league(players=3, referees=0)
+    note_silence(made.players[1], "no answer within 2 s")
+    foreign = make.referee("Foreign", port=8050, trusted=False, own_league="fall")
     assert texts(desk) == [
         "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at one below.",
         "These players did not answer the last time: P02. They would lose by starting now.",
@@ -184,19 +184,19 @@ def test_the_desk_shows_each_problem_with_causes_and_remedies(desk: Client) -> N
 
 
 def test_too_few_players_and_players_that_are_shut_down_are_problems(desk: Client) -> None:
-    place = make.setting(players=1)
+    made = make.league(players=1)
     assert texts(desk) == ["Registered: 1; needed: at least 2. Give your students the address of this league."]
     assert remedies(desk) == [["Join page for students", "Add an agent by hand"]]
-    make.join("Player 2", "fall", port=8102)
+    make.player("Player 2", "fall", port=8102)
     opening.close_registration(league_id="fall")
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(state=AgentState.SHUTDOWN)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(state=AgentState.SHUTDOWN)
     assert texts(desk) == ["These players are shut down after too many silences and are not called any more: P01."]
-    assert post(desk, f"agent/{place.players[0].agent.pk}/bring_back") == "P01 plays the rounds that are still to come."
+    assert post(desk, f"agent/{made.players[0].agent.pk}/bring_back") == "P01 plays the rounds that are still to come."
     assert texts(desk) == []
 
 
 def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
-    place = make.playing(players=4, referees=1)
+    made = make.running_league(players=4, referees=1)
     for _ in range(play.MAX_LOST_ATTEMPTS):
         Match.objects.filter(match_id="R1M1").update(state="ASSIGNED")
         losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
@@ -207,17 +207,17 @@ def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
     assert now["problems"][0].causes == ["R1M1: it crashed"]
     assert [(match.row.match_id, sorted(match.buttons)) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
     assert post(desk, "match/R1M1/release") == "R1M1 is played again."
-    assert place.states()["R1M1"] == "READY"
+    assert made.states()["R1M1"] == "READY"
     assert texts(desk) == []
 
 
 def test_a_try_that_is_not_excused_is_a_problem_with_its_evidence(desk: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late for 2.0 s of 5 s"}
     tries = [late | {"counted": "no"}] * 3
-    make.progress(place.match("R1M1"), excused=tries)
+    make.progress(made.match("R1M1"), excused=tries)
     assert texts(desk) == []
-    make.progress(place.match("R1M1"), excused=[*tries, late | {"counted": "yes"}])
+    make.progress(made.match("R1M1"), excused=[*tries, late | {"counted": "yes"}])
     (problem,) = shown(desk)["problems"]
     assert problem.text.startswith("In 1 match the referee's own machine failed once more than is excused")
     assert problem.causes == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
@@ -226,10 +226,10 @@ def test_a_try_that_is_not_excused_is_a_problem_with_its_evidence(desk: Client) 
 
 
 def test_a_match_with_two_unexcused_tries_is_counted_once_and_links_to_the_replay_form(desk: Client) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late", "counted": "yes"}
-    make.progress(place.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
-    make.report(place.match("R1M1"), "P01")
+    make.progress(made.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
+    make.report(made.match("R1M1"), "P01")
     (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one.text]
     assert (problem.text[:10], len(problem.causes)) == ("In 1 match", 2)
     (again,) = problem.remedies
@@ -239,8 +239,8 @@ def test_a_match_with_two_unexcused_tries_is_counted_once_and_links_to_the_repla
 
 
 def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     assert [one.buttons.keys() for one in shown(desk)["open"]] == [{"cancel"}]
     seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
     told_seal = seal | {"conversation_id": match.conversation_id}
@@ -249,11 +249,11 @@ def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
     assert (line.buttons, line.telling) == ({}, True)
     assert "Its result is being told to its players." in desk.get(DESK).content.decode()
     post(desk, "match/R1M1/cancel")
-    assert place.match("R1M1").status == ""
+    assert made.match("R1M1").status == ""
 
 
 def test_at_most_three_agents_on_the_same_machine_are_named(desk: Client) -> None:
-    make.setting(players=6)
+    make.league(players=6)
     line = shown(desk)["players"].rows[0]
     assert (line.shares, line.more) == ("P02, P03, P04", 2)
     assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
@@ -264,8 +264,8 @@ def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
 ) -> None:
     monkeypatch.setattr(overview, "MAX_AGENT_ROWS", 10)
     players = overview.MAX_AGENT_ROWS + 3
-    place = make.setting(players=players)
-    note_silence(place.players[-1])
+    made = make.league(players=players)
+    note_silence(made.players[-1])
     table = shown(desk)["players"]
     first = [row.agent.code for row in table.rows[:2]]
     assert first == [f"P{players}", "P01"], "who needs attention stands first"
@@ -277,14 +277,14 @@ def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
 
 
 def test_a_suspended_referee_is_a_problem(desk: Client) -> None:
-    place = make.setting(players=2, referees=2)
-    registration.suspend_referee(agent_id=place.referees[0].agent.pk, problem="no sign of life")
+    made = make.league(players=2, referees=2)
+    registration.suspend_referee(agent_id=made.referees[0].agent.pk, problem="no sign of life")
     assert texts(desk) == ["These referees are given no match until they are heard of again: REF01."]
 
 
 def test_a_stopped_league_has_no_problems(desk: Client) -> None:
-    place = make.setting(players=1, referees=0)
-    note_silence(place.players[0])
+    made = make.league(players=1, referees=0)
+    note_silence(made.players[0])
     lifecycle.stop(league_id="fall")
     assert texts(desk) == []
 
@@ -293,40 +293,40 @@ def test_a_stopped_league_has_no_problems(desk: Client) -> None:
 
 
 def test_a_match_in_play_is_cancelled_with_a_second_click(desk: Client) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     page = desk.get(DESK).content.decode()
     [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-cancel-R1M1">(.*?)</details>', page, re.S)
     assert "Yes, cancel R1M1" in confirm
-    first, second = place.match("R1M1").player_a.code, place.match("R1M1").player_b.code
+    first, second = made.match("R1M1").player_a.code, made.match("R1M1").player_b.code
     assert f"Neither player gets points for it: {first} stays at 0, {second} at 0." in confirm
     assert "last open match" not in confirm
     assert post(desk, "match/R1M1/cancel") == "R1M1 is cancelled and counts nowhere."
-    assert place.match("R1M1").status == "CANCELLED"
+    assert made.match("R1M1").status == "CANCELLED"
     [left] = shown(desk)["open"]
     assert left.row.match_id == "R1M2"
     assert left.buttons["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
 
 
 def test_the_desk_says_what_ends_with_a_cancelled_match_also_beside_a_replay(desk: Client) -> None:
-    place = in_round_two()
-    make.finish_round(place)
-    make.playing_on(place)
+    made = in_round_two()
+    make.finish_round(made)
+    make.next_round(made)
     make_correction("replay", match_id="R1M1")
-    make.report(place.match("R3M1"), None)
+    make.report(made.match("R3M1"), None)
     ends_round = "It is the last open match of its round: the round ends with it."
     assert last_open_match_sentences(desk) == {"R1M1": [], "R3M2": [ends_round]}
-    make.report(place.match("R3M2"), None)
+    make.report(made.match("R3M2"), None)
     assert last_open_match_sentences(desk) == {"R1M1": ["It is the last open match: the league ends with it."]}
-    assert place.league.state == "RUNNING"
+    assert made.league.state == "RUNNING"
     post(desk, "match/R1M1/cancel")
-    assert place.league.state == "COMPLETED"
+    assert made.league.state == "COMPLETED"
 
 
 def test_the_desk_announces_no_end_with_a_cancelled_replay_of_a_league_that_is_over(desk: Client) -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
+    made = make.running_league(players=2)
+    make.finish_round(made)
     make_correction("replay", match_id="R1M1")
-    assert place.league.state == "COMPLETED"
+    assert made.league.state == "COMPLETED"
     assert last_open_match_sentences(desk) == {"R1M1": []}
 
 
@@ -339,7 +339,7 @@ def last_open_match_sentences(desk: Client) -> dict[str, list[str]]:
 
 
 def test_the_stop_button_says_what_it_would_do(desk: Client) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     [stop] = [button for button in shown(desk)["buttons"] if button.name == "stop"]
     assert stop.warnings == [
         "Open matches are given up and no round can be played any more.",
@@ -349,7 +349,7 @@ def test_the_stop_button_says_what_it_would_do(desk: Client) -> None:
 
 
 def test_an_assistant_sees_only_buttons_and_links_that_an_assistant_may_use() -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     client = person("assistant", "fall")
     now = shown(client)
     assert [button.name for button in now["buttons"]] == ["check_all", "check"]
@@ -362,7 +362,7 @@ def test_an_assistant_sees_only_buttons_and_links_that_an_assistant_may_use() ->
 
 
 def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Client) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
     local = (at + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M")
     sentence = post(desk, "plan/start", when=local, utc=at.isoformat().replace("+00:00", "Z"), all_rounds="on")
@@ -395,20 +395,20 @@ def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Clien
 def test_a_planned_start_with_an_invalid_time_is_refused_with_a_sentence(
     desk: Client, data: dict[str, str], expected: str
 ) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     assert post(desk, "plan/start", **data) == expected
     assert League.objects.get(pk="fall").starts_at is None
 
 
 def test_a_planned_start_without_a_script_is_in_utc(desk: Client) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     day = datetime.now(UTC) + timedelta(days=30)
     post(desk, "plan/start", when=f"{day:%Y-%m-%d}T18:30")
     assert League.objects.get(pk="fall").starts_at == datetime(day.year, day.month, day.day, 18, 30, tzinfo=UTC)
 
 
 def test_a_planned_start_that_failed_is_a_problem_until_it_is_put_aside(desk: Client) -> None:
-    make.setting(players=1)
+    make.league(players=1)
     at = datetime(2025, 1, 15, 18, 0, tzinfo=UTC)
     League.objects.filter(pk="fall").update(starts_at=at)
     planned.begin_due(at)
@@ -425,7 +425,7 @@ def test_a_planned_start_that_failed_is_a_problem_until_it_is_put_aside(desk: Cl
 
 
 def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     assert (
         post(desk, "freeze/plan", from_round="2")
         == "The public sees no results of that round and of the ones after it."
@@ -435,8 +435,8 @@ def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
     assert post(desk, "freeze/plan") == "Freeze from round: This field is required."
     post(desk, "freeze/plan", from_round="2")
     for _ in range(3):
-        make.playing_on(place)
-        make.finish_round(place)
+        make.next_round(made)
+        make.finish_round(made)
     now = shown(desk)["freeze"]
     assert (now["frozen"], now["after"], now["place"], now["staff_url"]) == (True, 1, 4, "/leagues/fall/?as=staff")
     assert desk.get(now["staff_url"]).status_code == 200
@@ -448,15 +448,15 @@ def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
 
 
 def test_the_desk_offers_to_freeze_only_rounds_that_have_not_started(desk: Client) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"]) == (1, None)
-    make.playing_on(place)
+    make.next_round(made)
     assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"], shown(desk)["freeze"]["fits"]) == (2, 3, True)
     freeze.plan(league_id="fall", from_round=3)
-    make.finish_round(place)
+    make.finish_round(made)
     for _ in range(2):
-        make.playing_on(place)
-        make.finish_round(place)
+        make.next_round(made)
+        make.finish_round(made)
     assert shown(desk)["freeze"]["fits"] is False
 
 
@@ -464,14 +464,14 @@ def test_the_desk_offers_to_freeze_only_rounds_that_have_not_started(desk: Clien
 
 
 def test_every_link_of_the_desk_opens_a_page(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     links = [link.url for link in shown(desk)["links"]]
     assert {"/admin/matches/league/fall/roster/", "/admin/matches/league/fall/people/"} < set(links)
     assert [desk.get(url).status_code for url in links] == [200] * len(links)
 
 
 def test_the_settings_page_saves_and_redirects_to_the_desk(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     page = desk.get("/admin/matches/league/fall/settings/").content.decode()
     assert ('id="desk-post"' in page, DESK in page, 'name="move_timeout_s"' in page) == (False, True, True)
     form = {"display_name": "Autumn", "no_show": "cancel", "error_style": "error"}
@@ -482,11 +482,11 @@ def test_the_settings_page_saves_and_redirects_to_the_desk(desk: Client) -> None
 
 
 def test_the_desk_says_what_a_call_found_and_what_the_owner_has_to_do(desk: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     call_found = "a web page is at its address (HTTP 200)"
-    registration.note_ping(agent_id=place.players[0].agent.pk, problem="", found=call_found)
-    registration.note_lines(opened={place.players[1].agent.pk: "websocket"}, closed=[], contested=[])
+    registration.note_ping(agent_id=made.players[0].agent.pk, problem="", found=call_found)
+    registration.note_lines(opened={made.players[1].agent.pk: "websocket"}, closed=[], contested=[])
     page = html.unescape(desk.get(DESK).content.decode())
     assert f"The last call there found: {call_found}." in page
     assert "Register its own address, or use --dial-out." in page
-    assert f"{place.players[1].agent.endpoint} · dials out (WebSocket)" in page
+    assert f"{made.players[1].agent.endpoint} · dials out (WebSocket)" in page

@@ -28,20 +28,20 @@ def press(desk: Client, name: str, **data: str) -> list[str]:
 
 
 def test_the_buttons_steer_the_screens_and_are_logged() -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     desk = person("instructor", "fall")
     assert press(desk, "next") == ["Every screen shows the next scene."]
     press(desk, "previous")
     press(desk, "next")
     press(desk, "hold")
     assert press(desk, "feature", match_id="R1M2")[-1] == "R1M2 is large on every screen."
-    assert steering(place.league.screen) == Steering(1, True, "R1M2")
+    assert steering(made.league.screen) == Steering(1, True, "R1M2")
     page = desk.get(PAGE).content.decode()
     assert re.findall(r'value="(\w+)" class="next" aria-pressed="true"', page) == ["R1M2"]
     assert "Held: every screen stays at its scene." in page
     press(desk, "release")
     press(desk, "automatic")
-    assert steering(place.league.screen) == Steering(1)
+    assert steering(made.league.screen) == Steering(1)
     logged = AuditEntry.objects.filter(league_id="fall", action__startswith="screen.").order_by("pk")
     assert list(logged.values_list("action", "target")) == [
         ("screen.next", ""), ("screen.previous", ""), ("screen.next", ""), ("screen.hold", ""),
@@ -51,14 +51,14 @@ def test_the_buttons_steer_the_screens_and_are_logged() -> None:
 
 @pytest.mark.parametrize("match_id", sampled(["R9M9", "", "<script>", "\x00", "x" * 999], every=3))
 def test_an_unknown_match_is_refused(match_id: str) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     [sentence] = press(person("instructor", "fall"), "feature", match_id=match_id)
     assert sentence.startswith("There is no match ")
-    assert steering(place.league.screen) == Steering()
+    assert steering(made.league.screen) == Steering()
 
 
 def test_nobody_but_an_instructor_of_the_league_steers_its_screens(client: Client) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     for visitor in (client, person("assistant", "fall"), person("instructor")):
         for name in ("next", "hold", "automatic"):
             assert visitor.post(f"{LEAGUES}fall/screen/{name}/").status_code in (302, 403)
@@ -67,7 +67,7 @@ def test_nobody_but_an_instructor_of_the_league_steers_its_screens(client: Clien
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(User.objects.get(username="instructor-fall"))
     assert strict.post(f"{LEAGUES}fall/screen/next/").status_code == 403
-    assert steering(place.league.screen) == Steering()
+    assert steering(made.league.screen) == Steering()
 
 
 def test_hostile_names_are_escaped(client: Client) -> None:

@@ -17,7 +17,7 @@ PAGE = f"{LEAGUES}fall/season/"
 
 
 def test_a_league_is_cloned_on_its_page_and_the_desk_of_the_new_one_follows(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     form = {"do": "clone", "display_name": "Spring Term", "with_settings": "on"}
     answer = desk.post(PAGE, form)
     assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}spring_5Fterm/change/")
@@ -27,10 +27,10 @@ def test_a_league_is_cloned_on_its_page_and_the_desk_of_the_new_one_follows(desk
 
 
 def test_the_page_counts_what_would_be_deleted_and_the_id_has_to_be_typed(desk: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     counted = {row.label: row.number for row in desk.get(PAGE).context["counted"]}
     assert counted["players"] == 2
-    assert counted["events"] == place.league.event_seq > 0
+    assert counted["events"] == made.league.event_seq > 0
     page = desk.post(PAGE, {"do": "delete", "typed": "spring"}).content.decode()
     assert "Type the id of the league, fall, to delete it." in page
     answer = desk.post(PAGE, {"do": "delete", "typed": "fall"})
@@ -39,7 +39,7 @@ def test_the_page_counts_what_would_be_deleted_and_the_id_has_to_be_typed(desk: 
 
 
 def test_a_league_that_is_played_shows_no_form_to_delete_it(desk: Client) -> None:
-    make.playing()
+    make.running_league()
     page = desk.get(PAGE).content.decode()
     assert "It is being played: stop it first, on its desk." in page
     assert 'value="delete"' not in page
@@ -74,14 +74,14 @@ def test_lists_leave_out_an_archived_league_and_its_pages_stay(desk: Client, cli
 
 
 def test_the_page_makes_as_many_queries_for_a_large_league(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     few = count_queries(desk, PAGE)
-    make.crowd("fall", 30, letter="Q")
+    make.insert_players("fall", 30, letter="Q")
     assert count_queries(desk, PAGE) == few
 
 
 def test_a_league_is_put_into_a_series_and_taken_out_on_its_page(desk: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     answer = desk.post(PAGE, {"do": "put_in_series", "series_id": "course", "series_name": "The course"})
     assert (answer.status_code, answer["Location"]) == (302, PAGE)
     assert sentences_of(answer) == ["The league is in the series The course."]
@@ -93,12 +93,12 @@ def test_a_league_is_put_into_a_series_and_taken_out_on_its_page(desk: Client) -
 
 
 def test_a_script_puts_leagues_into_series(script: Script, public: Script) -> None:
-    place = rich.over()
-    path = f"/leagues/{place.league_id}/series"
+    made = rich.over()
+    path = f"/leagues/{made.league_id}/series"
     assert script.post(path, {"series_id": "course", "series_name": "The course"})[0] == 200
     assert public.get("/series") == (200, [{"series_id": "course", "display_name": "The course", "leagues": 1}])
     status, series = public.get("/series/course")
-    assert (status, [one["league_id"] for one in series["evenings"]]) == (200, [place.league_id])
+    assert (status, [one["league_id"] for one in series["evenings"]]) == (200, [made.league_id])
     assert not [secret for secret in rich.secrets() if secret in str(series)]
     assert script.post(f"{path}/leave")[0] == 200
     assert public.get("/series/course")[0] == 404
@@ -106,14 +106,14 @@ def test_a_script_puts_leagues_into_series(script: Script, public: Script) -> No
 
 
 def test_a_script_clones_archives_and_deletes_a_league(script: Script) -> None:
-    place = rich.over()
-    path = f"/leagues/{place.league_id}"
+    made = rich.over()
+    path = f"/leagues/{made.league_id}"
     assert script.post(f"{path}/clone", {"wanted_id": "spring", "with_roster": False})[1]["league_id"] == "spring"
     assert script.post(f"{path}/archive")[0] == 200
     status, reply = script.post(f"{path}/notices", {"text": "Hello"})
     assert (status, "is in the archive" in reply["error"]) == (409, True)
     assert script.post(f"{path}/archive/take_back")[0] == 200
     assert script.post(f"{path}/delete", {"typed": "spring"})[0] == 422
-    assert script.post(f"{path}/delete", {"typed": place.league_id}) == (200, {"league_id": place.league_id})
-    assert script.post(f"{path}/delete", {"typed": place.league_id})[0] == 404
+    assert script.post(f"{path}/delete", {"typed": made.league_id}) == (200, {"league_id": made.league_id})
+    assert script.post(f"{path}/delete", {"typed": made.league_id})[0] == 404
     assert seasons.take_back(league_id="spring").pk == "spring"

@@ -9,7 +9,7 @@ from django.test import Client
 
 from matches.league import entry, opening
 from matches.models import League
-from tests.factories import join
+from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 ADD = "/admin/matches/league/add/"
@@ -44,7 +44,7 @@ def test_an_id_left_empty_is_made_from_the_name(desk: Client, name: str, league_
 def test_the_id_that_waiting_players_were_promised_is_proposed(desk: Client) -> None:
     assert entry.is_promised() is False
     assert 'value="league_2025_even_odd"' not in desk.get(ADD).content.decode()
-    join("Alpha")
+    make.player("Alpha")
     assert entry.is_promised() is True
     assert 'value="league_2025_even_odd"' in desk.get(ADD).content.decode()
 

@@ -24,11 +24,11 @@ PROBLEM = "P01, P02, P03, P04 answer at 192.0.2.7, port 8101, under different pa
 PROBLEM += "different programs; else the site plays their matches one after the other."
 
 
-def crowd(league_id: str = "fall", count: int = 4, *, path: str = "/c{}") -> list[make.Member]:
+def crowd(league_id: str = "fall", count: int = 4, *, path: str = "/c{}") -> list[make.RegisteredAgent]:
     """Players behind one address and port."""
     make.open_league(league_id)
     origin = f"http://{HOST}:8101"
-    return [make.join(f"Agent {n}", league_id, endpoint=origin + path.format(n)) for n in range(count)]
+    return [make.player(f"Agent {n}", league_id, endpoint=origin + path.format(n)) for n in range(count)]
 
 
 def address_problems(desk: Client) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def take_back(desk: Client, league_id: str = "fall") -> str:
 
 
 def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Client) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     crowd()
     [problem] = address_problems(desk)
     assert problem.text == f"{PROBLEM} That is up to 2 matches of each round in a row, which makes the evening slow."
@@ -53,7 +53,7 @@ def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Cli
     [problem] = address_problems(desk)
     assert problem.text == f"{PROBLEM} That is 2 matches of round 1 in a row, which makes the evening slow."
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     first = Match.objects.get(state=MatchState.ASSIGNED)
     results.cancel(league_id="fall", match_id=first.match_id, why="a test")
@@ -62,11 +62,11 @@ def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Cli
 
 
 def test_the_desk_counts_no_matches_of_a_round_when_all_rounds_are_over(desk: Client) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     crowd()
     for number in (1, 2, 3):
         lifecycle.start_league(league_id="fall")
-        make.open_current("fall")
+        make.open_round("fall")
         if number == 3:
             # The replay keeps the league going after its last round.
             make_correction("replay", match_id="R1M1")
@@ -77,7 +77,7 @@ def test_the_desk_counts_no_matches_of_a_round_when_all_rounds_are_over(desk: Cl
 
 
 def test_players_at_separate_ports_are_not_listed_as_a_problem(desk: Client) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     assert (address_problems(desk), shown(desk)["gateways"]) == ([], [])
 
 
@@ -104,7 +104,7 @@ def test_players_under_the_same_path_have_no_button_that_marks_a_gateway(desk: C
 def test_the_host_name_that_all_players_use_is_marked_as_a_gateway(desk: Client) -> None:
     make.open_league("fall")
     for number in range(2):
-        member = make.join(f"Agent {number}", "fall", endpoint=f"http://tunnel.example/c{number}")
+        member = make.player(f"Agent {number}", "fall", endpoint=f"http://tunnel.example/c{number}")
         programs.note(member.agent, programs.program(member.agent.endpoint, (HOST, "192.0.2.8"), frozenset()))
     [problem] = address_problems(desk)
     assert "answer at tunnel.example, port 80" in problem.text
@@ -146,10 +146,10 @@ def test_an_invalid_host_is_refused_with_a_sentence_and_not_marked(desk: Client,
 
 
 def test_a_waiting_match_names_the_other_match_and_links_to_the_problem(desk: Client) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     crowd()
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     first = Match.objects.get(state=MatchState.ASSIGNED).match_id
     waits = {one.row.match_id: one.waits for one in shown(desk)["open"]}
@@ -165,13 +165,13 @@ def test_a_waiting_match_names_the_other_match_and_links_to_the_problem(desk: Cl
 
 
 def test_a_match_that_waits_for_another_league_does_not_name_its_match(desk: Client) -> None:
-    make.hire(room=10)
+    make.referee(room=10)
     for league_id, path in (("fall", "/a"), ("spring", "/b")):
         crowd(league_id, 1, path=path)
-        make.join("Other", league_id, endpoint=f"http://{HOST}:{8102 + len(league_id)}/mcp")
+        make.player("Other", league_id, endpoint=f"http://{HOST}:{8102 + len(league_id)}/mcp")
     for league_id in ("fall", "spring"):
         lifecycle.start_league(league_id=league_id)
-        make.open_current(league_id)
+        make.open_round(league_id)
         make.look()
     own_desk = person("instructor", "spring")
     [match] = shown(own_desk, "spring")["open"]
@@ -206,12 +206,12 @@ def test_an_instructor_marks_only_hosts_of_their_league_and_an_assistant_none() 
 
 
 def test_the_desk_needs_as_many_queries_for_24_shared_players_as_for_4(desk: Client) -> None:
-    make.hire(room=100)
+    make.referee(room=100)
     counts = []
     for league_id, players in (("few", 4), ("many", 24)):
         crowd(league_id, players)
         lifecycle.start_league(league_id=league_id)
-        make.open_current(league_id)
+        make.open_round(league_id)
         make.look()
         assert shown(desk, league_id)["problems"]
         counts.append(count_queries(desk, f"{LEAGUES}{league_id}/change/"))

@@ -31,9 +31,9 @@ def text_of(answer: HttpResponse) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<script.*?</script>|<[^>]*>", " ", answer.content.decode(), flags=re.S))
 
 
-def make_silent(place: make.Setting) -> None:
+def make_silent(made: make.MadeLeague) -> None:
     """The first player of a league does not answer."""
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(problem="timeout", check_wanted=False)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(problem="timeout", check_wanted=False)
 
 
 def have_started(*league_ids: str) -> list[bool]:
@@ -45,16 +45,16 @@ def has_tokens(*agents: Agent) -> list[bool]:
 
 
 @pytest.fixture
-def leagues() -> list[make.Setting]:
+def leagues() -> list[make.MadeLeague]:
     """Three leagues: one with a silent player, one in order, one that is over."""
-    places = [make.setting(name, players=4) for name in ("fall", "winter", "spring")]
-    make_silent(places[0])
+    made_leagues = [make.league(name, players=4) for name in ("fall", "winter", "spring")]
+    make_silent(made_leagues[0])
     lifecycle.stop(league_id="spring")
-    return places
+    return made_leagues
 
 
 def test_a_start_with_warnings_needs_a_second_click_and_says_what_it_would_do_to_each_row(
-    desk: Client, leagues: list[make.Setting]
+    desk: Client, leagues: list[make.MadeLeague]
 ) -> None:
     question = tick(desk, "start_next_round", "fall", "winter", "spring")
     text = text_of(question)
@@ -69,7 +69,7 @@ def test_a_start_with_warnings_needs_a_second_click_and_says_what_it_would_do_to
     assert AuditEntry.objects.filter(action="league.start").count() == 2
 
 
-def test_an_action_without_warnings_is_carried_out_at_once(desk: Client, leagues: list[make.Setting]) -> None:
+def test_an_action_without_warnings_is_carried_out_at_once(desk: Client, leagues: list[make.MadeLeague]) -> None:
     assert tick(desk, "start_next_round", "winter").status_code == 302
     assert tick(desk, "pause_leagues", "fall", "winter").status_code == 302
     assert (have_started("winter"), League.objects.filter(paused=True).count()) == ([True], 2)
@@ -77,8 +77,8 @@ def test_an_action_without_warnings_is_carried_out_at_once(desk: Client, leagues
 
 @pytest.mark.parametrize("action", ["revoke_tokens", "let_register_again"])
 def test_revoking_tokens_and_letting_register_again_need_a_second_click(desk: Client, action: str) -> None:
-    place = make.setting(players=3)
-    one, two = (place.players[number].agent for number in (0, 1))
+    made = make.league(players=3)
+    one, two = (made.players[number].agent for number in (0, 1))
     question = tick(desk, action, one.pk, two.pk)
     assert (question.status_code, has_tokens(one, two)) == (200, [True, True])
     assert not Agent.objects.filter(readmit=True).exists()
@@ -94,7 +94,7 @@ def readmitted(*agents: Agent) -> list[bool]:
 
 
 def test_if_the_effect_has_changed_in_between_the_page_says_so_and_asks_again(
-    desk: Client, leagues: list[make.Setting]
+    desk: Client, leagues: list[make.MadeLeague]
 ) -> None:
     question = tick(desk, "start_next_round", "fall", "winter")
     lifecycle.start_league(league_id="winter")
@@ -107,7 +107,7 @@ def test_if_the_effect_has_changed_in_between_the_page_says_so_and_asks_again(
     assert have_started("fall") == [True]
 
 
-def test_a_row_that_left_the_list_in_between_is_reported(desk: Client, leagues: list[make.Setting]) -> None:
+def test_a_row_that_left_the_list_in_between_is_reported(desk: Client, leagues: list[make.MadeLeague]) -> None:
     question = tick(desk, "start_next_round", "fall", "winter", query="?state=REGISTRATION")
     lifecycle.start_league(league_id="winter")
     again = confirm(desk, question)
@@ -118,7 +118,7 @@ def test_a_row_that_left_the_list_in_between_is_reported(desk: Client, leagues: 
 
 
 def test_if_all_rows_are_gone_the_second_click_leads_back_to_the_list(
-    desk: Client, leagues: list[make.Setting]
+    desk: Client, leagues: list[make.MadeLeague]
 ) -> None:
     question = tick(desk, "start_next_round", "fall", query="?state=REGISTRATION")
     opening.close_registration(league_id="fall")
@@ -132,7 +132,7 @@ def test_if_all_rows_are_gone_the_second_click_leads_back_to_the_list(
     ["", "{", '{"fall": 7}', *(pytest.param(seen, marks=pytest.mark.exhaustive) for seen in ("[]", "null", "{}"))],
 )
 def test_a_second_click_without_what_was_shown_counts_as_a_first_one(
-    desk: Client, leagues: list[make.Setting], seen: str
+    desk: Client, leagues: list[make.MadeLeague], seen: str
 ) -> None:
     answer = tick(desk, "start_next_round", "fall", shown=seen)
     assert (answer.status_code, have_started("fall")) == (200, [False])
@@ -140,7 +140,7 @@ def test_a_second_click_without_what_was_shown_counts_as_a_first_one(
 
 @pytest.mark.parametrize("action", ["start_next_round", "revoke_tokens"])
 def test_a_second_click_for_another_row_than_was_shown_does_nothing(
-    desk: Client, leagues: list[make.Setting], action: str
+    desk: Client, leagues: list[make.MadeLeague], action: str
 ) -> None:
     agent = leagues[0].players[0].agent
     row = "fall" if action == "start_next_round" else agent.pk
@@ -148,7 +148,7 @@ def test_a_second_click_for_another_row_than_was_shown_does_nothing(
     assert (answer.status_code, have_started("fall"), has_tokens(agent)) == (302, [False], [True])
 
 
-def test_the_permission_is_checked_at_both_clicks(leagues: list[make.Setting]) -> None:
+def test_the_permission_is_checked_at_both_clicks(leagues: list[make.MadeLeague]) -> None:
     instructor = person("instructor", "fall", "winter")
     question = tick(instructor, "start_next_round", "fall", "winter")
     assert question.status_code == 200
@@ -157,29 +157,29 @@ def test_the_permission_is_checked_at_both_clicks(leagues: list[make.Setting]) -
 
 
 def test_only_agents_that_were_shown_are_touched_when_all_rows_of_the_list_are_chosen(desk: Client) -> None:
-    place = make.setting(players=3)
-    first = place.players[0].agent
+    made = make.league(players=3)
+    first = made.players[0].agent
     question = tick(desk, "revoke_tokens", first.pk, select_across="1", query="?kind__exact=player")
-    assert all(member.agent.display_name in text_of(question) for member in place.players)
-    late = make.join("Late", "fall", port=8190).agent
+    assert all(member.agent.display_name in text_of(question) for member in made.players)
+    late = make.player("Late", "fall", port=8190).agent
     assert confirm(desk, question).status_code == 302
-    assert has_tokens(*(member.agent for member in place.players), late) == [False, False, False, True]
+    assert has_tokens(*(member.agent for member in made.players), late) == [False, False, False, True]
 
 
 def test_the_page_that_asks_makes_as_many_queries_for_many_agents_as_for_few(desk: Client) -> None:
-    make.setting(players=3)
+    make.league(players=3)
     few = list(Agent.objects.filter(kind="player").values_list("pk", flat=True))
-    make.crowd("fall", 40, letter="Q")
+    make.insert_players("fall", 40, letter="Q")
     many = list(Agent.objects.filter(kind="player").values_list("pk", flat=True))
     counts: list[int] = []
-    with make.counting(counts):
+    with make.counting_queries(counts):
         tick(desk, "revoke_tokens", *few)
-    with make.counting(counts):
+    with make.counting_queries(counts):
         tick(desk, "revoke_tokens", *many)
     assert counts[0] == counts[1]
 
 
-def test_the_page_that_asks_is_in_hebrew(desk: Client, leagues: list[make.Setting]) -> None:
+def test_the_page_that_asks_is_in_hebrew(desk: Client, leagues: list[make.MadeLeague]) -> None:
     desk.cookies["django_language"] = "he"
     question = tick(desk, "start_next_round", "fall", "spring")
     text = text_of(question)
@@ -187,7 +187,7 @@ def test_the_page_that_asks_is_in_hebrew(desk: Client, leagues: list[make.Settin
     assert ("Nothing changes" in text, "would" in text) == (False, False)
 
 
-def test_running_all_rounds_says_that_the_others_follow(desk: Client, leagues: list[make.Setting]) -> None:
+def test_running_all_rounds_says_that_the_others_follow(desk: Client, leagues: list[make.MadeLeague]) -> None:
     lifecycle.start_league(league_id="winter")
     text = text_of(tick(desk, "play_all_rounds", "fall", "winter"))
     follows = "The rounds that follow start by themselves."

@@ -140,11 +140,11 @@ def test_a_restart_of_the_demo_clears_its_state() -> None:
 
 @pytest.mark.django_db
 def test_the_history_leads_to_the_same_present_as_the_rows() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
-    make.playing_on(place)
-    make.report(place.match("R2M1"), None)
-    league = place.league
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    make.next_round(made)
+    make.report(made.match("R2M1"), None)
+    league = made.league
     moment = sight.moment(league)
     assert str(moment.state) == league.state
     assert {number: str(one.state) for number, one in moment.rounds.items()} == {1: "COMPLETED", 2: "RUNNING"}
@@ -156,8 +156,8 @@ def test_the_history_leads_to_the_same_present_as_the_rows() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_known_events_are_not_read_again_and_events_of_a_rollback_are_forgotten() -> None:
-    place = make.playing(players=2)
-    league = place.league
+    made = make.running_league(players=2)
+    league = made.league
     known = sight.moment(league)
     with CaptureQueriesContext(connection) as captured:
         assert sight.moment(league) == known
@@ -173,10 +173,10 @@ def test_known_events_are_not_read_again_and_events_of_a_rollback_are_forgotten(
 
 @pytest.mark.django_db
 def test_a_past_view_is_not_changed_by_later_results() -> None:
-    place = make.playing(players=4)
-    before = sight.everything(place.league)
+    made = make.running_league(players=4)
+    before = sight.everything(made.league)
     table = before.standings
-    make.finish_round(place)
+    make.finish_round(made)
     league = League.objects.get(pk="fall")
     assert sight.past(league, before.moment.seq).standings == table
     assert sight.past(league, 10**9).standings == sight.everything(league).standings

@@ -92,9 +92,9 @@ async def test_a_line_ends_when_its_token_is_revoked() -> None:
         assert of_ada.news.is_set()
 
 
-def _two_members() -> tuple[make.Member, make.Member]:
+def _two_members() -> tuple[make.RegisteredAgent, make.RegisteredAgent]:
     make.open_league("fall")
-    members = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
+    members = make.player("Ada", "fall", port=8101), make.player("Bob", "fall", port=8102)
     assert Agent.objects.filter(line="").count() == 2
     return members
 

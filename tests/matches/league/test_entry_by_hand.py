@@ -8,7 +8,7 @@ from django.test import Client
 from agents_registry.models import Agent
 from matches.league import entry, lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
-from tests.factories import join, open_league
+from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 ADD = "/admin/matches/league/add-player/"
@@ -16,7 +16,7 @@ ADD = "/admin/matches/league/add-player/"
 
 @pytest.fixture(autouse=True)
 def fall() -> None:
-    open_league("fall")
+    make.open_league("fall")
 
 
 def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
@@ -31,7 +31,7 @@ def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
         True,
         "fall",
     )
-    join("Loud", "fall", port=8110)
+    make.player("Loud", "fall", port=8110)
     opening.close_registration(league_id="fall")
     assert list(lifecycle.get_league("fall").matches.values_list("player_a__code", "player_b__code")) == [
         ("P01", "P07")
@@ -67,7 +67,7 @@ def test_a_player_that_cannot_be_added_has_an_error_at_its_field(
 
 
 def test_an_id_that_is_taken_at_the_same_moment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    join("Alpha", "fall")
+    make.player("Alpha", "fall")
     monkeypatch.setattr("agents_registry.registering.ids.choose", lambda *_: "P01")
     with pytest.raises(Invalid, match="was taken a moment ago"):
         entry.add_by_hand(league_id="fall", name="Beta", endpoint="http://10.1.2.3:8101/mcp")
@@ -91,7 +91,7 @@ def test_a_player_is_added_by_hand_only_to_an_open_league() -> None:
         "There is no league nowhere.",
         "The schedule of Fall is made: it takes no further players.",
     ]
-    open_league("winter")
+    make.open_league("winter")
     with pytest.raises(Invalid) as wrong:
         entry.add_by_hand(league_id="winter", name="Late", endpoint="")
     assert wrong.value.field == "endpoint"

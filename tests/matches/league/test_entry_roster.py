@@ -17,8 +17,8 @@ from agents_registry.requests.reading import read_request
 from agents_registry.rosters import files as roster_files
 from agents_registry.rosters import roster
 from matches.league import entry, opening
+from tests import factories as make
 from tests import wire
-from tests.factories import join, open_league
 
 pytestmark = pytest.mark.django_db
 PAGE = "/admin/matches/league/fall/roster/"
@@ -28,7 +28,7 @@ FILE = "name,email,code\nDana Levi,dana@example.org,dana-7\nNoa Cohen,noa@exampl
 
 @pytest.fixture(autouse=True)
 def fall() -> None:
-    open_league("fall")
+    make.open_league("fall")
 
 
 def enter(
@@ -181,7 +181,7 @@ WHERE_CODES_GO = "player_meta.registration_code, in the message itself, or in th
     ],
 )
 def test_without_a_personal_code_nobody_enters(how: dict[str, Any], seen: str) -> None:
-    open_league("winter")
+    make.open_league("winter")
     roster.import_csv(league_id="winter", text="name,email,code\nDana,dana@example.org,win-7\n")
     roster.import_csv(league_id="fall", text=FILE)
     entered = enter(**how)
@@ -256,7 +256,7 @@ def test_the_owners_code_proves_who_an_agent_is() -> None:
 
 
 def test_an_agent_without_owner_gets_one_when_it_registers_again_with_a_code() -> None:
-    early = join("Alpha", "fall", port=8101)
+    early = make.player("Alpha", "fall", port=8101)
     roster.import_csv(league_id="fall", text=FILE)
     assert [agent.pk for agent in roster.without_owner("fall")] == [early.agent.pk]
     assert enter("Alpha").agent == early.agent

@@ -30,20 +30,20 @@ class _GiveUp(Exception):
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """Four players; round 1 is played, the board is frozen, and round 2 is announced."""
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
-    return place
+    return made
 
 
-def play_round(place: make.Setting, winner: int | None) -> None:
+def play_round(made: make.MadeLeague, winner: int | None) -> None:
     """Play the announced round, or the next one, to its end."""
-    announced = place.league.rounds.filter(state="ANNOUNCING").exists()
+    announced = made.league.rounds.filter(state="ANNOUNCING").exists()
     if not announced:
         lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.finish_round(place, winner)
+    make.open_round("fall")
+    make.finish_round(made, winner)
 
 
 def broadcasts_after(after: int) -> list[dict[str, Any]]:
@@ -52,14 +52,14 @@ def broadcasts_after(after: int) -> list[dict[str, Any]]:
     return [wire.plain(row.payload) for row in rows]
 
 
-def test_agents_get_the_frozen_table_whatever_the_hidden_results_are(place: make.Setting) -> None:
+def test_agents_get_the_frozen_table_whatever_the_hidden_results_are(made: make.MadeLeague) -> None:
     last = Broadcast.objects.order_by("-pk").values_list("pk", flat=True)[0]
     sent = []
     for winner in (0, 1, None):
         try:
             with transaction.atomic():
-                play_round(place, winner)
-                play_round(place, winner)
+                play_round(made, winner)
+                play_round(made, winner)
                 sent.append(broadcasts_after(last))
                 raise _GiveUp
         except _GiveUp:
@@ -71,15 +71,15 @@ def test_agents_get_the_frozen_table_whatever_the_hidden_results_are(place: make
     assert MessageType.LEAGUE_COMPLETED not in marked
 
 
-def test_answers_to_agents_say_that_the_table_is_frozen(client: Client, place: make.Setting) -> None:
-    play_round(place, 0)
+def test_answers_to_agents_say_that_the_table_is_frozen(client: Client, made: make.MadeLeague) -> None:
+    play_round(made, 0)
     for query in TABLES:
-        params = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+        params = make.message_from(made.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
         assert wire.ask(client, "league_query", params)["data"]["frozen_after_round"] == 1
 
 
-def test_the_staff_sees_all_when_it_asks_for_it(client: Client, admin_client: Client, place: make.Setting) -> None:
-    play_round(place, 1)
+def test_the_staff_sees_all_when_it_asks_for_it(client: Client, admin_client: Client, made: make.MadeLeague) -> None:
+    play_round(made, 1)
     address = "/leagues/fall/"
     # Without asking they see what the room sees, and a link to the desk.
     own = re.sub(r'<a class="bar-desk".*?</a>', "", admin_client.get(address).content.decode())
@@ -90,23 +90,23 @@ def test_the_staff_sees_all_when_it_asks_for_it(client: Client, admin_client: Cl
     assert client.get(f"/api{address}standings?as=staff").status_code == 401
 
 
-def play_to_end(place: make.Setting) -> list[str]:
+def play_to_end(made: make.MadeLeague) -> list[str]:
     """Play to the end; returns the ids in the order of the final table."""
-    play_round(place, 0)
-    play_round(place, 1)
-    return [row.player_id for row in sight.everything(place.league).standings]
+    play_round(made, 0)
+    play_round(made, 1)
+    return [row.player_id for row in sight.everything(made.league).standings]
 
 
-def shown(place: make.Setting) -> list[tuple[int, str, int]]:
-    return [(row.rank, row.player_id, row.played) for row in sight.public(place.league).standings]
+def shown(made: make.MadeLeague) -> list[tuple[int, str, int]]:
+    return [(row.rank, row.player_id, row.played) for row in sight.public(made.league).standings]
 
 
-def test_the_table_is_unveiled_from_the_last_place_up(place: make.Setting) -> None:
-    final = play_to_end(place)
-    frozen = [code for _, code, _ in shown(place)]
+def test_the_table_is_unveiled_from_the_last_place_up(made: make.MadeLeague) -> None:
+    final = play_to_end(made)
+    frozen = [code for _, code, _ in shown(made)]
     for place_shown in (4, 3, 2):
         assert freeze.unveil(league_id="fall") == place_shown
-        table = shown(place)
+        table = shown(made)
         assert [code for _, code, _ in table[place_shown - 1 :]] == final[place_shown - 1 :]
         assert [played for _, _, played in table[place_shown - 1 :]] == [3] * (5 - place_shown)
         above = [code for code in frozen if code not in final[place_shown - 1 :]]
@@ -115,19 +115,19 @@ def test_the_table_is_unveiled_from_the_last_place_up(place: make.Setting) -> No
         assert [rank for rank, _, _ in table] == [1, 2, 3, 4]
     assert not Broadcast.objects.filter(message_type=MessageType.LEAGUE_COMPLETED).exists()
     assert freeze.unveil(league_id="fall") == 1
-    assert [code for _, code, _ in shown(place)] == final
+    assert [code for _, code, _ in shown(made)] == final
     ended = Broadcast.objects.get(message_type=MessageType.LEAGUE_COMPLETED)
     assert [row["player_id"] for row in ended.payload["final_standings"]] == final
-    assert sight.public(place.league).is_present
+    assert sight.public(made.league).is_present
     assert set(Agent.objects.filter(kind="player").values_list("state", flat=True)) == {"SHUTDOWN"}
 
 
-def test_lifting_the_freeze_in_a_running_league_shows_the_whole_table(place: make.Setting) -> None:
-    play_round(place, 0)
+def test_lifting_the_freeze_in_a_running_league_shows_the_whole_table(made: make.MadeLeague) -> None:
+    play_round(made, 0)
     freeze.lift(league_id="fall")
-    assert sight.public(place.league).standings == sight.everything(place.league).standings
-    play_round(place, 0)
-    assert place.events().count("frozen") == 1
+    assert sight.public(made.league).standings == sight.everything(made.league).standings
+    play_round(made, 0)
+    assert made.events().count("frozen") == 1
     assert League.objects.get(pk="fall").state == "COMPLETED"
 
 
@@ -142,35 +142,35 @@ REFUSED = {
 
 @pytest.mark.parametrize("action", REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_done_is_refused_and_changes_nothing(action: Callable[[], object]) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     before = League.objects.filter(pk="fall").values().get()
     with pytest.raises(ActionRefused):
         action()
     assert League.objects.filter(pk="fall").values().get() == before
 
 
-def test_a_frozen_board_is_not_frozen_again_and_not_unveiled_before_the_end(place: make.Setting) -> None:
-    play_round(place, 0)
+def test_a_frozen_board_is_not_frozen_again_and_not_unveiled_before_the_end(made: make.MadeLeague) -> None:
+    play_round(made, 0)
     for action in (lambda: freeze.plan(league_id="fall", from_round=3), lambda: freeze.unveil(league_id="fall")):
         with pytest.raises(ActionRefused):
             action()
 
 
 def test_a_planned_freeze_can_be_cancelled() -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     freeze.plan(league_id="fall", from_round=None)
     lifecycle.start_league(league_id="fall")
-    assert sight.public(place.league).is_present
+    assert sight.public(made.league).is_present
 
 
-def test_the_snapshot_of_a_freeze_is_json(place: make.Setting) -> None:
-    play_round(place, 0)
-    assert json.loads(json.dumps(place.league.frozen)) == place.league.frozen
+def test_the_snapshot_of_a_freeze_is_json(made: make.MadeLeague) -> None:
+    play_round(made, 0)
+    assert json.loads(json.dumps(made.league.frozen)) == made.league.frozen
 
 
-def test_a_board_that_an_earlier_version_froze_still_lists_its_agents(place: make.Setting) -> None:
-    play_round(place, 0)
-    league = place.league
+def test_a_board_that_an_earlier_version_froze_still_lists_its_agents(made: make.MadeLeague) -> None:
+    play_round(made, 0)
+    league = made.league
     for line in league.frozen["agents"]:
         del line["reached_by"]
     rows = queries.agents_of(sight.public(league))

@@ -38,13 +38,13 @@ class _GiveUp(Exception):
 
 
 def answers_after(
-    play_on: Callable[[make.Setting], None], read: Callable[[], dict[str, Any]], place: make.Setting
+    play_on: Callable[[make.MadeLeague], None], read: Callable[[], dict[str, Any]], made: make.MadeLeague
 ) -> Any:
     """What ``read`` returns after ``play_on``; everything is rolled back afterwards."""
     values: dict[str, Any] = {}
     try:
         with transaction.atomic():
-            play_on(place)
+            play_on(made)
             values = read()
             raise _GiveUp
     except _GiveUp:
@@ -52,51 +52,51 @@ def answers_after(
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """Four players with transcripts; round 1 is played, the board is frozen, and round 2 is announced.
 
     A student's referee is there that nobody has let judge.
     """
-    place = make.playing(players=4)
-    place.referees.append(make.hire("Student", port=8008, trusted=False, progress=False))
+    made = make.running_league(players=4)
+    made.referees.append(make.referee("Student", port=8008, trusted=False, progress=False))
     series.put(league_id="fall", series_id=public_addresses.EXAMPLES["series_id"])
     freeze.plan(league_id="fall", from_round=2)
-    rich.play(place)
+    rich.play(made)
     lifecycle.start_league(league_id="fall")
     # The referee is not taken for lost, however long reading all pages takes.
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
-    return place
+    return made
 
 
-def play_round(place: make.Setting) -> None:
-    if not place.league.rounds.filter(state="ANNOUNCING").exists():
+def play_round(made: make.MadeLeague) -> None:
+    if not made.league.rounds.filter(state="ANNOUNCING").exists():
         lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    rich.play(place)
+    make.open_round("fall")
+    rich.play(made)
 
 
-def nothing_happens(place: make.Setting) -> None:
+def nothing_happens(made: make.MadeLeague) -> None:
     """Change nothing after the freeze."""
 
 
-def second_wins(place: make.Setting) -> None:
-    make.open_current("fall")
-    make.finish_round(place, 1)
+def second_wins(made: make.MadeLeague) -> None:
+    make.open_round("fall")
+    make.finish_round(made, 1)
 
 
-def draws_and_goes_on(place: make.Setting) -> None:
+def draws_and_goes_on(made: make.MadeLeague) -> None:
     """Draws, a silent player, a lost attempt, a pause."""
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
-    match = place.match("R2M1")
-    make.report(match, None, **make.silent(match, match.player_a.code))
+    match = made.match("R2M1")
+    make.report(match, None, **make.no_answer_from(match, match.player_a.code))
     losses.lose_attempt(matches=Match.objects.filter(match_id="R2M2"), why="test")
-    make.finish_round(place, None)
+    make.finish_round(made, None)
     lifecycle.pause(league_id="fall")
     lifecycle.resume(league_id="fall")
 
 
-def corrected(place: make.Setting) -> None:
+def corrected(made: make.MadeLeague) -> None:
     """Correct round 1 in several ways, and undo one of the corrections."""
     make_correction("set_result", match_id="R1M1", status="DRAW")
     make_correction("void", match_id="R1M2")
@@ -105,16 +105,16 @@ def corrected(place: make.Setting) -> None:
     make_correction("disqualify", player_id="P04", matches_become="lose")
 
 
-def replayed(place: make.Setting) -> None:
+def replayed(made: make.MadeLeague) -> None:
     """Replay a match of round 1 to its end, and another one that is still being played."""
-    make.open_current("fall")
+    make.open_round("fall")
     make_correction("replay", match_id="R1M1")
-    rich.play(place)
+    rich.play(made)
     make_correction("replay", match_id="R1M2")
     make.look()
 
 
-def renamed(place: make.Setting) -> None:
+def renamed(made: make.MadeLeague) -> None:
     """Agents with new names, versions, addresses; some are gone, one is withdrawn."""
     Agent.objects.filter(code="P01").update(display_name="A new name", version="9.9.9", problem="gone")
     Agent.objects.filter(code="P02").update(endpoint="http://10.9.9.9:1/x", silences=3)
@@ -122,26 +122,26 @@ def renamed(place: make.Setting) -> None:
     make_correction("withdraw", player_id="P03", matches_become="keep")
 
 
-def to_the_end(place: make.Setting) -> None:
+def to_the_end(made: make.MadeLeague) -> None:
     lifecycle.run_all(league_id="fall")
-    make.open_current("fall")
-    rich.play(place)
-    while place.league.state == "RUNNING":
-        play_round(place)
+    make.open_round("fall")
+    rich.play(made)
+    while made.league.state == "RUNNING":
+        play_round(made)
 
 
-def stopped(place: make.Setting) -> None:
-    play_round(place)
+def stopped(made: make.MadeLeague) -> None:
+    play_round(made)
     notices.say(league_id="fall", text="to one", by="ada", player_id="P01")
     lifecycle.pause(league_id="fall")
     lifecycle.stop(league_id="fall")
 
 
-def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
+def public_answers(client: Client, made: make.MadeLeague) -> dict[str, Any]:
     """Everything that anyone may read: pages, the API, frames, queries of agents, and answers to reports."""
     last = League.objects.get(pk="fall").frozen_seq
     paths = {*public_addresses.pages("fall"), *public_addresses.api_addresses("fall")} - {"/health"}
-    for match in place.league.matches.values_list("match_id", flat=True):
+    for match in made.league.matches.values_list("match_id", flat=True):
         paths |= {f"/leagues/fall/matches/{match}/", f"/leagues/fall/matches/{match}/messages"}
         paths |= {f"/api/leagues/fall/matches/{match}"}
     paths |= {f"/leagues/fall/players/{code}/" for code in ("P01", "P02", "P03", "P04")}
@@ -170,20 +170,20 @@ def public_answers(client: Client, place: make.Setting) -> dict[str, Any]:
                 bodies[f"frame {kind} {item} {language}"] = pages.fragments(PageKey(kind, "fall", item), language)
     for query in QUERIES:
         for player in ("P02", "P03", "P04"):
-            params = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+            params = make.message_from(made.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
             reply = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
             bodies[f"{query} {player}"] = wire.plain(reply)
-            for judge in place.referees[1:]:
+            for judge in made.referees[1:]:
                 by_judge = make.message_from(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
                 reply = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
                 bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(reply)
-    return bodies | answers_to_reports(client, place)
+    return bodies | answers_to_reports(client, made)
 
 
-def answers_to_reports(client: Client, place: make.Setting) -> dict[str, Any]:
+def answers_to_reports(client: Client, made: make.MadeLeague) -> dict[str, Any]:
     """The answers to reports of an untrusted referee about matches of others."""
     answers = {}
-    for judge in place.referees[1:]:
+    for judge in made.referees[1:]:
         for match_id in ("R1M1", "R2M1", "R2M2", "R3M1"):
             for attempt in (None, 1, 2, 3):
                 fields = {"match_id": match_id, "attempt": attempt, "result": {"winner": "P01", "score": {}}}
@@ -193,12 +193,12 @@ def answers_to_reports(client: Client, place: make.Setting) -> dict[str, Any]:
     return answers
 
 
-def edited(place: make.Setting) -> None:
+def edited(made: make.MadeLeague) -> None:
     """Change the league's settings and play on by them."""
-    name = place.league.display_name
+    name = made.league.display_name
     changed = {"win_points": 7, "technical_loss_points": -3, "auto_advance": True, "move_timeout_s": 9}
     opening.edit_league(league_id="fall", display_name=name, settings=changed)
-    play_round(place)
+    play_round(made)
 
 
 @pytest.mark.long
@@ -208,19 +208,19 @@ def edited(place: make.Setting) -> None:
     ids=["the league goes on", "the staff acts"],
 )
 def test_no_public_page_changes_after_the_freeze(
-    client: Client, place: make.Setting, histories: tuple[Callable[[make.Setting], None], ...]
+    client: Client, made: make.MadeLeague, histories: tuple[Callable[[make.MadeLeague], None], ...]
 ) -> None:
-    expected = answers_after(nothing_happens, lambda: public_answers(client, place), place)
+    expected = answers_after(nothing_happens, lambda: public_answers(client, made), made)
     for history in histories:
-        seen = answers_after(history, lambda: public_answers(client, place), place)
+        seen = answers_after(history, lambda: public_answers(client, made), made)
         assert sorted(seen) == sorted(expected), history.__name__
         assert [name for name in expected if expected[name] != seen[name]] == [], history.__name__
 
 
-def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Client, place: make.Setting) -> None:
-    play_round(place)
+def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Client, made: make.MadeLeague) -> None:
+    play_round(made)
     rounds = []
-    for who in place.players[:2]:
+    for who in made.players[:2]:
         params = make.message_from(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
         answer = wire.ask(client, "league_query", params | {"query_params": {"player_id": "P01"}})
         rounds.append(answer["data"]["next_match"]["round_id"])
@@ -229,33 +229,33 @@ def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Clie
 
 @pytest.mark.parametrize("named", ["fall", None])
 def test_registering_again_does_not_reveal_that_a_frozen_league_has_ended(
-    place: make.Setting, named: str | None
+    made: make.MadeLeague, named: str | None
 ) -> None:
-    to_the_end(place)
-    assert place.league.state == "COMPLETED"
-    known = place.players[0].agent
-    again = make.join(known.display_name, named, endpoint=known.endpoint)
+    to_the_end(made)
+    assert made.league.state == "COMPLETED"
+    known = made.players[0].agent
+    again = make.player(known.display_name, named, endpoint=known.endpoint)
     assert (again.agent.pk, again.fresh().state) == (known.pk, "ACTIVE")
 
 
 def test_my_agent_does_not_show_corrections_while_the_board_is_frozen() -> None:
     """Before the unveiling the owner sees the referee's result, not the correction."""
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     freeze.plan(league_id="fall", from_round=2)
     lifecycle.start_league(league_id="fall")
-    league, agent = place.league, place.match("R1M1").player_a
+    league, agent = made.league, made.match("R1M1").player_a
 
     def shown_letters() -> list[tuple[str, str]]:
-        rows = mine.context(place.league, [agent])["matches"]
+        rows = mine.context(made.league, [agent])["matches"]
         return [(row.match_id, row.letter) for row in rows]
 
     before = shown_letters()
     assert ("R1M1", "W") in before
     make_correction("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
     assert shown_letters() == before
-    make.open_current("fall")
-    make.finish_round(place)
+    make.open_round("fall")
+    make.finish_round(made)
     assert len([how for _, how in shown_letters() if how]) == 2
     freeze.lift(league_id="fall")
     assert ("R1M1", "C") in shown_letters()

@@ -86,10 +86,10 @@ def test_of_many_conductors_at_once_one_gets_the_lead(led_before: bool) -> None:
 
 def test_two_leaders_at_once_assign_no_match_twice() -> None:
     """One was suspended and has not noticed yet that it lost the lead."""
-    place = make.setting(players=8, referees=2, announce_wait_s=0)
+    made = make.league(players=8, referees=2, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     make.look()
-    assert place.match("R1M1").state == "ASSIGNED"
+    assert made.match("R1M1").state == "ASSIGNED"
     Match.objects.update(state="READY", attempt=0, referee=None)
 
     def look() -> due.Plan:
@@ -103,7 +103,7 @@ def test_two_leaders_at_once_assign_no_match_twice() -> None:
 
 
 def test_a_delivery_by_two_conductors_is_settled_once() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     lifecycle.start_league(league_id="fall")
     pks = list(Delivery.objects.values_list("pk", flat=True))
 

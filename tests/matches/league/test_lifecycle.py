@@ -117,7 +117,7 @@ def test_name_and_settings_of_a_league_are_changed() -> None:
 
 
 def test_closing_registration_makes_the_schedule_of_004_table_9() -> None:
-    make.setting(players=4)
+    make.league(players=4)
     opening.close_registration(league_id="fall")
     schedule = [
         (match.match_id, {match.player_a.code, match.player_b.code}, match.state)
@@ -135,7 +135,7 @@ def test_closing_registration_makes_the_schedule_of_004_table_9() -> None:
 
 
 def test_of_five_players_each_rests_in_one_round() -> None:
-    make.setting(players=5)
+    make.league(players=5)
     opening.close_registration(league_id="fall")
     byes = [one.bye.code for one in Round.objects.select_related("bye").order_by("number")]
     assert sorted(byes) == ["P01", "P02", "P03", "P04", "P05"]
@@ -148,7 +148,7 @@ def no_referee(**changes: Any) -> Callable[[], None]:
     """A league that could start if its only referee were able to judge."""
 
     def prepare() -> None:
-        make.setting()
+        make.league()
         opening.close_registration(league_id="fall")
         Agent.objects.filter(kind="referee").update(**changes)
 
@@ -157,19 +157,19 @@ def no_referee(**changes: Any) -> Callable[[], None]:
 
 def a_referee_of_another_league() -> None:
     make.open_league("other")
-    make.hire(own_league="other")
-    make.setting(referees=0)
+    make.referee(own_league="other")
+    make.league(referees=0)
     opening.close_registration(league_id="fall")
 
 
 def scheduled() -> None:
-    make.setting()
+    make.league()
     opening.close_registration(league_id="fall")
 
 
 def half_a_round() -> None:
-    place = make.playing()
-    make.report(place.match("R1M1"), None)
+    made = make.running_league()
+    make.report(made.match("R1M1"), None)
 
 
 RUNNING = "Round 1 is still running (1 match open): wait until it has ended."
@@ -181,9 +181,9 @@ MADE = "The schedule of Fall is made already: start the next round."
 @pytest.mark.parametrize(
     ("prepare", "click", "sentence"),
     [
-        (lambda: make.setting(players=1), opening.close_registration, TOO_FEW),
+        (lambda: make.league(players=1), opening.close_registration, TOO_FEW),
         (scheduled, opening.close_registration, MADE),
-        (make.setting, lifecycle.start_round, NO_SCHEDULE),
+        (make.league, lifecycle.start_round, NO_SCHEDULE),
         (half_a_round, lifecycle.start_round, RUNNING),
         pytest.param(half_a_round, lifecycle.start_league, RUNNING, marks=pytest.mark.exhaustive),
         (no_referee(trusted=False), lifecycle.start_round, NO_REFEREE),
@@ -201,9 +201,9 @@ def test_a_wrong_click_is_refused_with_a_sentence_that_says_what_to_do(
 
 
 def test_starting_a_league_changes_everything_or_nothing() -> None:
-    make.setting(players=1)
+    make.league(players=1)
     refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True))
-    make.join("Second", "fall", port=8102)
+    make.player("Second", "fall", port=8102)
     Agent.objects.filter(kind="referee").update(trusted=False)
     assert refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True)) == NO_REFEREE
     Agent.objects.filter(kind="referee").update(trusted=True)
@@ -214,51 +214,51 @@ def test_starting_a_league_changes_everything_or_nothing() -> None:
 
 
 def test_a_referee_that_names_no_game_judges_every_game() -> None:
-    place = make.setting()
+    made = make.league()
     Agent.objects.filter(kind="referee").update(game_types=[])
     lifecycle.start_league(league_id="fall")
-    assert place.states()["R1M1"] == "READY"
+    assert made.states()["R1M1"] == "READY"
 
 
 def test_the_database_allows_one_active_round() -> None:
-    make.playing()
+    make.running_league()
     with pytest.raises(IntegrityError), transaction.atomic():
         Round.objects.filter(number=2).update(state="RUNNING")
 
 
 def test_run_all_turns_auto_advance_on_in_a_running_round() -> None:
-    place = make.playing()
+    made = make.running_league()
     lifecycle.run_all(league_id="fall")
-    assert place.league.rules.auto_advance is True
+    assert made.league.rules.auto_advance is True
     assert states() == ("RUNNING", ["RUNNING", "PENDING", "PENDING"])
-    assert place.events()[-1] == "auto_advance_on"
+    assert made.events()[-1] == "auto_advance_on"
 
 
 def test_run_all_starts_a_league_with_auto_advance() -> None:
-    place = make.setting()
+    made = make.league()
     assert lifecycle.run_all(league_id="fall").state == "RUNNING"
-    assert (place.league.rules.auto_advance, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
+    assert (made.league.rules.auto_advance, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
 
 
 # Pause and stop -----------------------------------------------------------------------------------
 
 
 def test_no_match_starts_between_pause_and_resume() -> None:
-    place = make.playing()
+    made = make.running_league()
     assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is not paused."
     assert lifecycle.pause(league_id="fall").paused is True
     assert refusal(lambda: lifecycle.pause(league_id="fall")) == "Fall is paused already."
     for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all):
         assert refusal(lambda click=click: click(league_id="fall")) == "Fall is paused: resume it first."
-    assert make.report(place.match("R1M1"), "P01") == {"status": "ACCEPTED", "reason": None}
+    assert make.report(made.match("R1M1"), "P01") == {"status": "ACCEPTED", "reason": None}
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="test")
     assert make.look().starts == []
     assert lifecycle.resume(league_id="fall").paused is False
-    assert [start.match_pk for start in make.look().starts] == [place.match("R1M2").pk]
+    assert [start.match_pk for start in make.look().starts] == [made.match("R1M2").pk]
 
 
 def test_no_round_opens_or_follows_while_paused() -> None:
-    place = make.setting(players=4, auto_advance=True, announce_wait_s=0)
+    made = make.league(players=4, auto_advance=True, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     lifecycle.pause(league_id="fall")
     make.look()
@@ -266,9 +266,9 @@ def test_no_round_opens_or_follows_while_paused() -> None:
     lifecycle.resume(league_id="fall")
     make.look()
     assert states() == ("RUNNING", ["RUNNING", "PENDING", "PENDING"])
-    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("ASSIGNED", "ASSIGNED")
+    assert (made.states()["R1M1"], made.states()["R1M2"]) == ("ASSIGNED", "ASSIGNED")
     lifecycle.pause(league_id="fall")
-    make.finish_round(place)
+    make.finish_round(made)
     make.look()
     assert states() == ("RUNNING", ["COMPLETED", "PENDING", "PENDING"])
     lifecycle.resume(league_id="fall")
@@ -277,13 +277,13 @@ def test_no_round_opens_or_follows_while_paused() -> None:
 
 
 def test_a_stopped_league_gives_up_its_open_matches() -> None:
-    place = make.playing()
-    make.report(place.match("R1M1"), "P01")
-    match = place.match("R1M2")
+    made = make.running_league()
+    make.report(made.match("R1M1"), "P01")
+    match = made.match("R1M2")
     lifecycle.stop(league_id="fall")
     assert states() == ("STOPPED", ["PENDING"] * 3)
-    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("FINISHED", "PENDING")
-    assert {one.fresh().state for one in place.players} == {"SHUTDOWN"}
+    assert (made.states()["R1M1"], made.states()["R1M2"]) == ("FINISHED", "PENDING")
+    assert {one.fresh().state for one in made.players} == {"SHUTDOWN"}
     assert make.progress(match) == "lost"
     assert set(Delivery.objects.values_list("state", "problem")) == {("DROPPED", "league stopped")}
     plan = make.look()
@@ -293,21 +293,21 @@ def test_a_stopped_league_gives_up_its_open_matches() -> None:
 @pytest.mark.parametrize(
     ("end", "state"),
     [
-        (lambda place: make.report(place.match("R1M1"), "P01"), "COMPLETED"),
-        (lambda place: lifecycle.stop(league_id="fall"), "STOPPED"),
+        (lambda made: make.report(made.match("R1M1"), "P01"), "COMPLETED"),
+        (lambda made: lifecycle.stop(league_id="fall"), "STOPPED"),
     ],
 )
-def test_a_pause_ends_with_the_league(end: Callable[[make.Setting], Any], state: str) -> None:
-    place = make.playing(players=2)
+def test_a_pause_ends_with_the_league(end: Callable[[make.MadeLeague], Any], state: str) -> None:
+    made = make.running_league(players=2)
     lifecycle.pause(league_id="fall")
-    end(place)
-    league = place.league
+    end(made)
+    league = made.league
     assert (league.state, league.paused, sight.moment(league).paused) == (state, False, False)
     assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
 
 
 def test_a_stopped_league_is_not_paused_stopped_or_started_again() -> None:
-    make.playing()
+    make.running_league()
     lifecycle.stop(league_id="fall")
     assert refusal(lambda: lifecycle.pause(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
     assert refusal(lambda: lifecycle.stop(league_id="fall")) == "Fall is stopped already."

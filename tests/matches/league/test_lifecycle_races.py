@@ -15,17 +15,17 @@ pytestmark = pytest.mark.django_db
 
 
 def test_of_two_results_at_once_the_first_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     call_before(monkeypatch, reporting, "read_verdict", lambda: make.report(match, "P02"))
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
-    assert [(row.player_id, row.points) for row in sight.everything(place.league).standings] == [("P02", 3), ("P01", 0)]
-    assert place.events().count("match_finished") == 1
+    assert [(row.player_id, row.points) for row in sight.everything(made.league).standings] == [("P02", 3), ("P01", 0)]
+    assert made.events().count("match_finished") == 1
 
 
 def test_a_result_whose_attempt_is_lost_meanwhile_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
 
     def lose_attempt_and_look() -> None:
         losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
@@ -33,38 +33,38 @@ def test_a_result_whose_attempt_is_lost_meanwhile_is_ignored(monkeypatch: pytest
 
     call_before(monkeypatch, reporting, "read_verdict", lose_attempt_and_look)
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
-    assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
+    assert (made.match("R1M1").state, made.match("R1M1").attempt) == ("ASSIGNED", 2)
 
 
 def test_late_progress_does_not_move_a_match_to_an_earlier_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     call_before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
     make.progress(match, state="COLLECTING_CHOICES")
-    assert place.match("R1M1").state == "DRAWING_NUMBER"
+    assert made.match("R1M1").state == "DRAWING_NUMBER"
 
 
 def test_progress_that_was_not_stored_is_answered_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the referee would take the move for recorded, and ask the next player."""
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     call_before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
     assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.line(0)]) == "lost"
-    assert (place.match("R1M1").state, place.match("R1M1").messages.count()) == ("READY", 0)
+    assert (made.match("R1M1").state, made.match("R1M1").messages.count()) == ("READY", 0)
 
 
 def test_recorded_moves_are_never_removed() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     League.objects.update(game_type="tic_tac_toe")
     first, second = ["P01", 4], ["P02", 0]
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     for moves in ([first], [first, second], [first], None, []):
         assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
-    assert place.match("R1M1").moves == [first, second]
+    assert made.match("R1M1").moves == [first, second]
 
 
 def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     opening.close_registration(league_id="fall")
     # The other click comes after this one has read which round is next.
     call_before(
@@ -75,11 +75,11 @@ def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(ActionRefused, match=r"Round 1 has just been started\."):
         lifecycle.start_round(league_id="fall")
-    assert place.events().count("round_started") == 0
+    assert made.events().count("round_started") == 0
 
 
 def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     call_before(monkeypatch, opening, "move", lambda: League.objects.update(state="SCHEDULED"))
     with pytest.raises(ActionRefused) as caught:
         opening.close_registration(league_id="fall")

@@ -16,32 +16,32 @@ pytestmark = pytest.mark.django_db
 
 
 def played() -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
+    made = make.running_league(players=2)
+    make.finish_round(made)
     League.objects.update(state="RUNNING")
 
 
 def no_referee() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     Agent.objects.filter(kind="referee").update(trusted=False)
 
 
 def nobody_ready() -> None:
-    make.setting(players=3)
+    make.league(players=3)
     opening.edit_league(league_id="fall", display_name="Fall", settings={"require_check": True})
 
 
 def paused() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     lifecycle.pause(league_id="fall")
 
 
 def stopped() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     lifecycle.stop(league_id="fall")
 
 
-REFUSED = [played, make.playing, no_referee, nobody_ready, paused, stopped, make.open_league]
+REFUSED = [played, make.running_league, no_referee, nobody_ready, paused, stopped, make.open_league]
 
 
 @pytest.mark.parametrize("arrange", REFUSED)
@@ -55,6 +55,6 @@ def test_the_refusal_is_the_same_before_and_at_the_start(arrange: Callable[[], o
 
 
 def test_a_league_that_may_start_is_not_refused() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     lifecycle.refuse_start(League.objects.get(pk="fall"))
     assert lifecycle.start_league(league_id="fall").state == "RUNNING"

@@ -38,7 +38,7 @@ def pairs() -> list[tuple[str, str, str]]:
 
 
 def begin_schedule(**settings: object) -> None:
-    make.setting(players=PLAYERS, **settings)
+    make.league(players=PLAYERS, **settings)
     opening.close_registration(league_id="fall")
 
 
@@ -63,9 +63,9 @@ def test_a_look_writes_a_piece_and_after_the_last_piece_the_league_is_scheduled(
 
 
 def test_other_leagues_referees_are_heard_between_two_pieces() -> None:
-    other = make.playing("other", players=2)
+    other = make.running_league("other", players=2)
     (match,) = Match.objects.filter(league_id="other")
-    make.crowd(make.open_league("fall").pk, PLAYERS)
+    make.insert_players(make.open_league("fall").pk, PLAYERS)
     make.look()
     opening.close_registration(league_id="fall")
     match.refresh_from_db()
@@ -93,7 +93,7 @@ def test_nobody_sees_half_a_schedule() -> None:
 def test_a_league_whose_schedule_is_being_made_refuses_new_players() -> None:
     begin_schedule()
     with pytest.raises(AssertionError):
-        make.join("Late", "fall", port=8200)
+        make.player("Late", "fall", port=8200)
     assert Agent.objects.filter(league_id="fall", kind="player").count() == PLAYERS
 
 
@@ -112,7 +112,7 @@ def test_a_league_whose_schedule_is_being_made_refuses_other_actions() -> None:
 
 
 def test_a_start_begins_the_round_when_the_schedule_is_made() -> None:
-    make.setting(players=PLAYERS)
+    make.league(players=PLAYERS)
     league = lifecycle.start_league(league_id="fall", auto_advance=True)
     assert (league.state, league.starts_at is not None) == ("REGISTRATION", True)
     for _ in range(4):
@@ -125,7 +125,7 @@ def test_a_start_begins_the_round_when_the_schedule_is_made() -> None:
 
 
 def test_a_refused_start_does_not_close_registration() -> None:
-    make.setting(players=PLAYERS, referees=0)
+    make.league(players=PLAYERS, referees=0)
     with pytest.raises(ActionRefused, match="No referee may judge"):
         lifecycle.start_league(league_id="fall")
     assert state() == ("REGISTRATION", 0)

@@ -21,25 +21,25 @@ from tests.sizes import sampled
 pytestmark = pytest.mark.django_db
 
 
-def types(plan: due.Plan, who: make.Member) -> list[str]:
+def types(plan: due.Plan, who: make.RegisteredAgent) -> list[str]:
     """The types of what a plan sends to an agent."""
     return [json.loads(one.body)["params"]["message_type"] for one in plan.parcels.get(who.agent.pk, [])]
 
 
-def pending(who: make.Member) -> list[tuple[str, int]]:
+def pending(who: make.RegisteredAgent) -> list[tuple[str, int]]:
     deliveries = Delivery.objects.filter(agent=who.agent, state="PENDING").order_by("pk")
     return [(one.broadcast.message_type, one.broadcast.round_number) for one in deliveries.select_related("broadcast")]
 
 
 def test_older_tables_and_announcements_are_dropped() -> None:
-    place = make.playing(players=4)
-    slow, quick = place.players[0], place.players[1]
+    made = make.running_league(players=4)
+    slow, quick = made.players[0], made.players[1]
     outbox.settle([(one.delivery_pk, "") for one in make.look().parcels[quick.agent.pk]])
-    make.finish_round(place)
+    make.finish_round(made)
     assert pending(slow) == [("LEAGUE_STANDINGS_UPDATE", 1), ("ROUND_COMPLETED", 1)]
     lifecycle.start_round(league_id="fall")
-    make.open_current("fall")
-    make.finish_round(place)
+    make.open_round("fall")
+    make.finish_round(made)
     assert pending(slow) == [("ROUND_COMPLETED", 1), ("LEAGUE_STANDINGS_UPDATE", 2), ("ROUND_COMPLETED", 2)]
     dropped = Delivery.objects.filter(agent=slow.agent, state="DROPPED").order_by("pk")
     assert [(one.broadcast.message_type, one.problem) for one in dropped] == [
@@ -53,29 +53,29 @@ def test_older_tables_and_announcements_are_dropped() -> None:
 
 
 def test_messages_of_another_league_are_not_dropped() -> None:
-    first = make.playing("a", players=4)
+    first = make.running_league("a", players=4)
     make.open_league("b")
-    others = [make.join(f"Other {n}", "b", port=8200 + n) for n in (1, 2)]
+    others = [make.player(f"Other {n}", "b", port=8200 + n) for n in (1, 2)]
     lifecycle.start_league(league_id="b")
     make.finish_round(first)
     assert pending(others[0]) == [("ROUND_ANNOUNCEMENT", 1)]
-    make.open_current("b")
-    make.finish_round(make.Setting("b", others, first.referees))
+    make.open_round("b")
+    make.finish_round(make.MadeLeague("b", others, first.referees))
     assert pending(first.players[0]) == [("LEAGUE_STANDINGS_UPDATE", 1), ("ROUND_COMPLETED", 1)]
 
 
 def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
-    busy = place.players[0]
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01")
+    busy = made.players[0]
     plan = due.look(busy_agents={busy.agent.pk}, draining=False)
-    assert set(plan.parcels) == {place.players[1].agent.pk, place.referees[0].agent.pk}
+    assert set(plan.parcels) == {made.players[1].agent.pk, made.referees[0].agent.pk}
     assert types(make.look(), busy) == ["LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
 
 
 def test_a_player_that_is_shut_down_gets_no_broadcast() -> None:
-    place = make.setting(players=4)
-    shut_down = place.players[3].agent
+    made = make.league(players=4)
+    shut_down = made.players[3].agent
     opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[shut_down.pk])
     lifecycle.start_round(league_id="fall")
@@ -85,18 +85,18 @@ def test_a_player_that_is_shut_down_gets_no_broadcast() -> None:
 # Dialects -----------------------------------------------------------------------------------------
 
 
-def bodies(plan: due.Plan, who: make.Member) -> list[dict[str, Any]]:
+def bodies(plan: due.Plan, who: make.RegisteredAgent) -> list[dict[str, Any]]:
     return [json.loads(one.body) for one in plan.parcels[who.agent.pk]]
 
 
-def broadcasts_of_a_league(place: make.Setting) -> list[dict[str, Any]]:
+def broadcasts_of_a_league(made: make.MadeLeague) -> list[dict[str, Any]]:
     """Every broadcast that P01 gets in a league of one match."""
     lifecycle.start_league(league_id="fall")
-    first = bodies(make.look(), place.players[0])
-    make.open_current("fall")
+    first = bodies(make.look(), made.players[0])
+    make.open_round("fall")
     make.look()
-    make.report(place.match("R1M1"), "P01")
-    return first + bodies(make.look(), place.players[0])
+    make.report(made.match("R1M1"), "P01")
+    return first + bodies(make.look(), made.players[0])
 
 
 def without_ids_of_the_moment(body: dict[str, Any]) -> str:
@@ -105,8 +105,8 @@ def without_ids_of_the_moment(body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("shape", sampled(shapes.SHAPES))
 def test_a_broadcast_is_sent_in_the_dialect_of_its_receiver(shape: str) -> None:
-    place = make.setting(players=2)
-    plain, other = place.players
+    made = make.league(players=2)
+    plain, other = made.players
     Agent.objects.filter(pk=other.agent.pk).update(dialect=shape)
     lifecycle.start_league(league_id="fall")
     plan = make.look()
@@ -120,16 +120,16 @@ def test_a_broadcast_is_sent_in_the_dialect_of_its_receiver(shape: str) -> None:
 
 
 def test_a_learned_shape_is_preferred_to_the_registered_dialect() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     ways = {"GAME_INVITATION": "handle_message", "ROUND_ANNOUNCEMENT": "message_type"}
-    learned.learn_dialect(agent_id=place.players[0].agent.pk, spoken=ways)
-    methods = [body["method"] for body in broadcasts_of_a_league(place)]
+    learned.learn_dialect(agent_id=made.players[0].agent.pk, spoken=ways)
+    methods = [body["method"] for body in broadcasts_of_a_league(made)]
     # A shape that is understood for invitations is used for tables, too.
     assert methods == ["ROUND_ANNOUNCEMENT", "handle_message", "handle_message", "handle_message"]
 
 
 def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.setting(players=20)
+    made = make.league(players=20)
     encoded = []
     init = parcels.Template.__init__
 
@@ -143,29 +143,29 @@ def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytes
     plan = make.look()
     assert len(plan.parcels) == 21
     assert sorted(encoded) == [("canonical", False), ("canonical", True), ("flat", True)]
-    tokens = {bodies(plan, one)[0].get("params", bodies(plan, one)[0])["auth_token"] for one in place.players}
-    assert tokens == {credentials.league_token(one.agent) for one in place.players}
+    tokens = {bodies(plan, one)[0].get("params", bodies(plan, one)[0])["auth_token"] for one in made.players}
+    assert tokens == {credentials.league_token(one.agent) for one in made.players}
 
 
 def test_every_broadcast_names_league_round_and_token() -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     seen = {
         body["params"]["message_type"]: (
             body["params"]["league_id"],
             body["params"]["round_id"],
             body["params"]["auth_token"],
         )
-        for body in broadcasts_of_a_league(place)
+        for body in broadcasts_of_a_league(made)
     }
-    expected = ("fall", 1, credentials.league_token(place.players[0].agent))
+    expected = ("fall", 1, credentials.league_token(made.players[0].agent))
     kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
     assert seen == dict.fromkeys(kinds, expected)
 
 
 @pytest.mark.parametrize(("dialect", "method"), [("canonical", "ping"), ("handle_message", "handle_message")])
 def test_a_ping_is_sent_in_the_dialect_of_its_receiver(dialect: str, method: str) -> None:
-    place = make.setting(players=2)
-    agent = place.players[0].agent
+    made = make.league(players=2)
+    agent = made.players[0].agent
     Agent.objects.filter(pk=agent.pk).update(dialect=dialect)
     registration.want_ping(agent_ids=[agent.pk])
     (ping,) = make.look().pings

@@ -31,24 +31,24 @@ def row() -> tuple[Any, bool, str]:
 
 @pytest.mark.parametrize("all_rounds", [False, True])
 def test_a_planned_start_is_carried_out_once_when_it_is_due(all_rounds: bool) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     plan(all_rounds=all_rounds)
     assert row() == (SIX, all_rounds, "REGISTRATION")
     assert planned.begin_due(SIX - timedelta(seconds=1)) == 0
     assert planned.begin_due(SIX) == 1
     assert row() == (None, False, "RUNNING")
-    assert place.league.rules.auto_advance is all_rounds
+    assert made.league.rules.auto_advance is all_rounds
     assert planned.begin_due(SIX) == 0
-    assert place.events().count("round_started") == 1
+    assert made.events().count("round_started") == 1
 
 
 def test_of_two_conductors_one_carries_out_a_planned_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     plan()
     # Another conductor carries the start out after this one has read the row.
     call_before(monkeypatch, planned.outbox, "referees_of", lambda: planned.begin_due(SIX))
     planned.begin_due(SIX)
-    assert (place.events().count("round_started"), "start_failed" in place.events()) == (1, False)
+    assert (made.events().count("round_started"), "start_failed" in made.events()) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_of_two_conductors_one_carries_out_a_planned_start(monkeypatch: pytest.M
     ],
 )  # fmt: skip
 def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) -> None:
-    place = make.setting(players=1 if spoil == "few" else 4)
+    made = make.league(players=1 if spoil == "few" else 4)
     plan()
     planned.begin_due(SIX + (planned.MAX_DELAY + timedelta(seconds=1) if spoil == "late" else timedelta()))
     assert row() == (None, False, "REGISTRATION")
-    last = place.league.events.order_by("-seq").first()
+    last = made.league.events.order_by("-seq").first()
     assert last is not None
     assert (last.kind, last.data) == ("start_failed", {"at": SIX.isoformat(), "why": why})
     assert planned.begin_due(SIX) == 0
@@ -71,27 +71,27 @@ def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) 
 
 def test_a_planned_start_waits_for_a_referee() -> None:
     """The first look of a site comes before its referees have registered."""
-    place = make.setting(players=4, referees=0)
+    made = make.league(players=4, referees=0)
     plan()
     for after in (timedelta(), planned.MAX_DELAY):
         planned.begin_due(SIX + after)
         assert row() == (SIX, False, "REGISTRATION")
-    make.hire()
+    make.referee()
     planned.begin_due(SIX + planned.MAX_DELAY)
-    assert (row(), place.events().count("start_failed")) == ((None, False, "RUNNING"), 0)
+    assert (row(), made.events().count("start_failed")) == ((None, False, "RUNNING"), 0)
 
 
 def test_a_planned_start_without_a_referee_fails_when_it_is_too_late() -> None:
-    place = make.setting(players=4, referees=0)
+    made = make.league(players=4, referees=0)
     plan()
     planned.begin_due(SIX + planned.MAX_DELAY + timedelta(seconds=1))
-    assert (row(), place.events()[-1]) == ((None, False, "REGISTRATION"), "start_failed")
+    assert (row(), made.events()[-1]) == ((None, False, "REGISTRATION"), "start_failed")
     # The site was running all the time: the reason must not say only that it was down.
-    assert place.league.events.latest("seq").data["why"] == LATE
+    assert made.league.events.latest("seq").data["why"] == LATE
 
 
 def test_a_start_by_hand_a_pause_and_a_stop_cancel_a_planned_start() -> None:
-    make.setting(players=4)
+    make.league(players=4)
     plan()
     lifecycle.start_league(league_id="fall")
     assert row()[:2] == (None, False)
@@ -105,26 +105,26 @@ def test_a_start_by_hand_a_pause_and_a_stop_cancel_a_planned_start() -> None:
 
 
 def test_a_planned_start_is_replaced_and_cancelled() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     plan()
     plan(SIX + timedelta(hours=1), all_rounds=True)
     assert row()[:2] == (SIX + timedelta(hours=1), True)
     planned.call_off(league_id="fall")
     with pytest.raises(ActionRefused, match=r"No start of Fall is planned\."):
         planned.call_off(league_id="fall")
-    assert place.events()[-3:] == ["start_planned", "start_planned", "start_called_off"]
+    assert made.events()[-3:] == ["start_planned", "start_planned", "start_called_off"]
 
 
 @pytest.mark.parametrize("at", [NOW, NOW - timedelta(days=1), NOW + timedelta(days=400)])
 def test_a_start_in_the_past_or_the_far_future_is_refused(at: datetime) -> None:
-    make.setting(players=4)
+    make.league(players=4)
     with pytest.raises(Invalid) as refused:
         plan(at)
     assert (refused.value.field, row()[0]) == ("when", None)
 
 
 def test_a_league_that_is_over_paused_or_the_demo_is_not_planned() -> None:
-    make.setting(players=4)
+    make.league(players=4)
     opening.create_league(league_id="demo", display_name="Demo", demo=True)
     with pytest.raises(ActionRefused, match="starts by itself"):
         plan(league_id="demo")
@@ -137,10 +137,10 @@ def test_a_league_that_is_over_paused_or_the_demo_is_not_planned() -> None:
 
 
 def test_a_draining_conductor_carries_out_no_planned_start() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     plan()
     League.objects.filter(pk="fall").update(starts_at=datetime.now(UTC) - timedelta(seconds=1))
     due.look(busy_agents=(), draining=True)
-    assert place.league.state == "REGISTRATION"
+    assert made.league.state == "REGISTRATION"
     due.look(busy_agents=(), draining=False)
-    assert place.league.state == "RUNNING"
+    assert made.league.state == "RUNNING"

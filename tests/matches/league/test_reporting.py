@@ -23,7 +23,9 @@ from tests.matches.races import call_before
 pytestmark = pytest.mark.django_db
 
 
-def report_without_attempt(match: Match, who: make.Member, winner: str | None, **changes: Any) -> dict[str, Any]:
+def report_without_attempt(
+    match: Match, who: make.RegisteredAgent, winner: str | None, **changes: Any
+) -> dict[str, Any]:
     """Report a result without ``attempt``, as a student's referee does; returns the fields of the answer."""
     fields = make.result_fields(match, winner, **changes)
     del fields["attempt"]
@@ -37,14 +39,14 @@ def report_without_attempt(match: Match, who: make.Member, winner: str | None, *
     )
 
 
-def league_with_announced_round(**settings: Any) -> make.Setting:
+def league_with_announced_round(**settings: Any) -> make.MadeLeague:
     """Round 1 of a league is ANNOUNCING, R1M1 belongs to a student's referee; nothing was sent yet."""
-    student = make.hire("Student", port=9001, trusted=False, progress=False)
+    student = make.referee("Student", port=9001, trusted=False, progress=False)
     registration.trust(agent_ids=[student.agent.pk], trusted=True)
     make.open_league("fall", **settings)
-    members = [make.join(f"Player {n}", "fall", port=8100 + n) for n in (1, 2)]
+    members = [make.player(f"Player {n}", "fall", port=8100 + n) for n in (1, 2)]
     lifecycle.start_league(league_id="fall")
-    return make.Setting("fall", members, [student])
+    return make.MadeLeague("fall", members, [student])
 
 
 def deliver_and_open() -> None:
@@ -52,7 +54,7 @@ def deliver_and_open() -> None:
     for _ in ("the players", "their referee"):
         plan = make.look()
         outbox.settle([(parcel.delivery_pk, "") for parcels in plan.parcels.values() for parcel in parcels])
-    make.open_current("fall")
+    make.open_round("fall")
 
 
 def test_a_students_referee_gets_the_announcement_of_a_round_after_its_players() -> None:
@@ -68,7 +70,7 @@ def test_a_students_referee_gets_the_announcement_of_a_round_after_its_players()
 
 def test_matches_of_an_open_round_start_only_after_their_referee_got_the_announcement() -> None:
     league = league_with_announced_round()
-    make.open_current("fall")
+    make.open_round("fall")
     plan = make.look()
     assert (plan.starts, len(plan.parcels)) == ([], 3)
     outbox.settle([(plan.parcels[league.referees[0].agent.pk][0].delivery_pk, "")])
@@ -79,7 +81,7 @@ def test_matches_of_an_open_round_start_only_after_their_referee_got_the_announc
 def test_a_result_may_come_before_the_league_has_started_the_match(open_first: bool) -> None:
     league = league_with_announced_round()
     if open_first:
-        make.open_current("fall")
+        make.open_round("fall")
     match, judge = league.match("R1M1"), league.referees[0]
     assert (match.state, Round.objects.get().state) == ("READY", "RUNNING" if open_first else "ANNOUNCING")
     assert report_without_attempt(match, judge, "P02") == {"status": "ACCEPTED", "reason": None}
@@ -92,7 +94,7 @@ def test_a_result_may_come_before_the_league_has_started_the_match(open_first: b
     assert (match.state, match.attempt, match.winner.code) == ("FINISHED", 1, "P02")
     assert [step["state"] for step in match.lifecycle] == ["ASSIGNED", "FINISHED"]
     if not open_first:
-        make.open_current("fall")
+        make.open_round("fall")
     assert (make.look().starts, league.league.state) == ([], "COMPLETED")
     assert league.events().count("match_finished") == 1
 
@@ -110,7 +112,7 @@ def test_a_result_that_comes_while_the_match_is_being_started_counts_once(monkey
 def test_only_the_announced_referee_may_report_before_its_start() -> None:
     league = league_with_announced_round()
     match, judge = league.match("R1M1"), league.referees[0]
-    other = make.hire("Another", port=9002, trusted=True, progress=False)
+    other = make.referee("Another", port=9002, trusted=True, progress=False)
     with pytest.raises(RefereeNotRegistered):
         report_without_attempt(match, other, "P01")
     registration.trust(agent_ids=[judge.agent.pk], trusted=False)
@@ -167,7 +169,7 @@ def test_a_referee_of_two_leagues_with_the_same_match_id_must_name_the_league(cl
     league = league_with_announced_round()
     make.open_league("other")
     for number in (1, 2):
-        make.join(f"Other {number}", "other", port=8200 + number)
+        make.player(f"Other {number}", "other", port=8200 + number)
     lifecycle.start_league(league_id="other")
     fields = make.result_fields(league.match("R1M1"), "P02")
     del fields["league_id"]
@@ -178,13 +180,13 @@ def test_a_referee_of_two_leagues_with_the_same_match_id_must_name_the_league(cl
 
 def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_other_matches() -> None:
     """With such a token it could answer for the player in any match."""
-    place = make.setting(players=2, referees=0)
-    student = make.hire("Student", port=9001, trusted=False, progress=True)
+    made = make.league(players=2, referees=0)
+    student = make.referee("Student", port=9001, trusted=False, progress=True)
     registration.trust(agent_ids=[student.agent.pk], trusted=True)
-    make.playing_on(place)
+    make.next_round(made)
     Match.objects.update(state="READY", attempt=0)
     [start] = make.look().starts
     start_message = json.loads(start.message)
     tokens = {start_message[seat]["league_token"] for seat in ("player_A", "player_B")}
     assert len(tokens) == 2
-    assert tokens.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)
+    assert tokens.isdisjoint(credentials.league_token(one.fresh()) for one in made.players)

@@ -44,55 +44,55 @@ def seal_of(match: Match, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def sealed(*, referees: int = 2) -> make.Setting:
+def sealed(*, referees: int = 2) -> make.MadeLeague:
     """A match whose verdict is sealed and has not been told to its players."""
-    place = make.playing(players=2, referees=referees)
-    match = place.match("R1M1")
+    made = make.running_league(players=2, referees=referees)
+    match = made.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
-    return place
+    return made
 
 
-def result(place: make.Setting) -> tuple[str, str, str | None]:
+def result(made: make.MadeLeague) -> tuple[str, str, str | None]:
     """State, status and winner of the match."""
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     return match.state, match.status, match.winner.code if match.winner else None
 
 
 SEALED_RESULT = ("FINISHED", "WIN", "P02")
 
 
-def expire(place: make.Setting) -> None:
+def expire(made: make.MadeLeague) -> None:
     losses.expire_leases(now=timezone.now() + LATER)
 
 
-def hand_back(place: make.Setting) -> None:
-    make.progress(place.match("R1M1"), state="HANDED_BACK", why="the league manager did not take the result")
+def hand_back(made: make.MadeLeague) -> None:
+    make.progress(made.match("R1M1"), state="HANDED_BACK", why="the league manager did not take the result")
 
 
-def restart_site(place: make.Setting) -> None:
+def restart_site(made: make.MadeLeague) -> None:
     losses.expect_again(names=list(Agent.objects.filter(kind="referee").values_list("name", flat=True)))
 
 
-def register_referee_again(place: make.Setting) -> None:
-    losses.lose_all_of(referee_id=place.referee_of("R1M1").agent.pk)
+def register_referee_again(made: make.MadeLeague) -> None:
+    losses.lose_all_of(referee_id=made.referee_of("R1M1").agent.pk)
 
 
-def undeliverable(place: make.Setting) -> None:
-    match = place.match("R1M1")
+def undeliverable(made: make.MadeLeague) -> None:
+    match = made.match("R1M1")
     losses.undeliverable(losses.UntakenStart(match.pk, match.attempt, match.lease_until, "no answer"))
 
 
-ENDS: list[Callable[[make.Setting], None]] = [expire, hand_back, restart_site, register_referee_again, undeliverable]
+ENDS: list[Callable[[make.MadeLeague], None]] = [expire, hand_back, restart_site, register_referee_again, undeliverable]
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict(
-    end: Callable[[make.Setting], None],
+    end: Callable[[make.MadeLeague], None],
 ) -> None:
-    place = sealed()
-    first = place.match("R1M1")
-    end(place)
-    waiting_match = place.match("R1M1")
+    made = sealed()
+    first = made.match("R1M1")
+    end(made)
+    waiting_match = made.match("R1M1")
     # The state does not reveal the verdict, and keeps the players out of other matches.
     assert (waiting_match.state, waiting_match.referee, waiting_match.attempt, waiting_match.view) == (
         "DRAWING_NUMBER",
@@ -102,82 +102,82 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     )
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     (start,) = make.look().starts
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     assert (match.state, match.attempt, match.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
     assert start.attempt == 2
     # The second referee reports another result: the seal counts.
     answer = make.report(match, "P01")
     assert answer["status"] == "ACCEPTED"
-    assert result(place) == SEALED_RESULT
-    assert place.match("R1M1").seal["told"] is True
+    assert result(made) == SEALED_RESULT
+    assert made.match("R1M1").seal["told"] is True
 
 
 @pytest.mark.parametrize("referees", [1, 2, 3])
 def test_a_referee_that_could_not_tell_the_end_is_not_asked_again_while_there_is_another(referees: int) -> None:
-    place = sealed(referees=referees)
-    first = place.referee_of("R1M1").agent
+    made = sealed(referees=referees)
+    first = made.referee_of("R1M1").agent
     # It has the lowest load, because it hands every match back.
-    hand_back(place)
+    hand_back(made)
     make.look()
-    second = place.referee_of("R1M1").agent
+    second = made.referee_of("R1M1").agent
     assert (second == first) is (referees == 1)
 
 
 # In every fourth pair, which `make test` tries, each end still occurs as the first and as the second.
 @pytest.mark.parametrize(("end", "again"), sampled(product(ENDS, repeat=2), every=4))
 def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
-    end: Callable[[make.Setting], None], again: Callable[[make.Setting], None]
+    end: Callable[[make.MadeLeague], None], again: Callable[[make.MadeLeague], None]
 ) -> None:
-    place = sealed()
-    end(place)
+    made = sealed()
+    end(made)
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     make.look()
-    assert place.match("R1M1").attempt == 2
-    again(place)
-    assert result(place) == SEALED_RESULT
-    assert place.match("R1M1").seal["untold"] is True
+    assert made.match("R1M1").attempt == 2
+    again(made)
+    assert result(made) == SEALED_RESULT
+    assert made.match("R1M1").seal["untold"] is True
 
 
 def test_when_no_referee_comes_within_a_lease_the_verdict_counts_untold() -> None:
-    place = sealed(referees=1)
-    expire(place)
-    assert result(place) == ("DRAWING_NUMBER", "", None)
+    made = sealed(referees=1)
+    expire(made)
+    assert result(made) == ("DRAWING_NUMBER", "", None)
     assert make.look().starts == []
-    expire(place)
-    assert (result(place), place.match("R1M1").seal["untold"]) == (SEALED_RESULT, True)
+    expire(made)
+    assert (result(made), made.match("R1M1").seal["untold"]) == (SEALED_RESULT, True)
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable[[make.Setting], None]) -> None:
-    place = sealed()
-    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", end_told=True)
-    end(place)
-    assert (result(place), "untold" in place.match("R1M1").seal) == (SEALED_RESULT, False)
+def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable[[make.MadeLeague], None]) -> None:
+    made = sealed()
+    make.progress(made.match("R1M1"), state="DRAWING_NUMBER", end_told=True)
+    end(made)
+    assert (result(made), "untold" in made.match("R1M1").seal) == (SEALED_RESULT, False)
 
 
 def test_the_view_of_a_game_stays_while_another_referee_tells_the_end() -> None:
-    place = make.playing(players=2, referees=2)
+    made = make.running_league(players=2, referees=2)
     League.objects.update(game_type="tic_tac_toe")
-    match, view = place.match("R1M1"), {"board": [["X", "", ""]]}
+    match, view = made.match("R1M1"), {"board": [["X", "", ""]]}
     make.progress(match, state="COLLECTING_CHOICES", view=view)
     make.progress(match, state="DRAWING_NUMBER", view=view, seal=seal_of(match, draw=None))
-    expire(place)
+    expire(made)
     news = {"state": "ACTIVE", "problem": "", "heard_at": timezone.now(), "game_types": ["tic_tac_toe"]}
     Agent.objects.filter(kind="referee").update(**news)
     make.look()
-    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", view={})
-    assert (place.match("R1M1").attempt, place.match("R1M1").view) == (2, view)
+    make.progress(made.match("R1M1"), state="DRAWING_NUMBER", view={})
+    assert (made.match("R1M1").attempt, made.match("R1M1").view) == (2, view)
 
 
 def test_the_first_seal_stands() -> None:
-    place = sealed()
-    match = place.match("R1M1")
+    made = sealed()
+    match = made.match("R1M1")
     other = seal_of(match, winner_player_id="P01", draw=2)
     assert make.progress(match, state="DRAWING_NUMBER", seal=other) == "sealed"
-    assert make.report(place.match("R1M1"), "P01")["reason"] == (
+    assert make.report(made.match("R1M1"), "P01")["reason"] == (
         "the sealed verdict counts; this report differs: WIN P01 in place of WIN P02"
     )
-    assert result(place) == SEALED_RESULT
+    assert result(made) == SEALED_RESULT
 
 
 @pytest.mark.parametrize(
@@ -192,26 +192,26 @@ def test_the_first_seal_stands() -> None:
     ],
 )
 def test_an_invalid_verdict_is_not_sealed(changes: dict[str, Any]) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match, **changes)) == "refused"
-    assert place.match("R1M1").seal is None
+    assert made.match("R1M1").seal is None
 
 
 def test_a_referee_without_the_sites_key_does_not_seal() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     Agent.objects.filter(kind="referee").update(site_key=False)
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "refused"
-    assert place.match("R1M1").seal is None
+    assert made.match("R1M1").seal is None
 
 
 def test_a_students_referee_of_the_same_id_is_not_the_one_that_sealed() -> None:
     """A referee of one league may have the same id, REF01, as a referee of the site."""
-    place = sealed(referees=1)
-    match = place.match("R1M1")
+    made = sealed(referees=1)
+    match = made.match("R1M1")
     for trusted in (False, True):
-        stranger = make.hire("Stranger", port=8009, trusted=False, own_league="fall")
+        stranger = make.referee("Stranger", port=8009, trusted=False, own_league="fall")
         registration.trust(agent_ids=[stranger.agent.pk], trusted=trusted)
         assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
         forged = [make.line(1)]
@@ -226,7 +226,7 @@ def test_a_students_referee_of_the_same_id_is_not_the_one_that_sealed() -> None:
                     params=fields,
                     transcript=forged,
                 )
-    after = place.match("R1M1")
+    after = made.match("R1M1")
     assert (after.state, after.seal, after.messages.count()) == ("DRAWING_NUMBER", match.seal, 0)
 
 
@@ -239,29 +239,29 @@ def test_a_referee_with_the_sites_key_that_does_not_seal_is_refused_as_too_old()
 
 
 def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
     seal = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal) == "sealed"
-    stored_seal = place.match("R1M1").seal
+    stored_seal = made.match("R1M1").seal
     assert (stored_seal["reason"], stored_seal["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
 
 
 def test_no_event_reveals_the_verdict_before_the_end_was_told() -> None:
-    place = sealed()
-    expire(place)
+    made = sealed()
+    expire(made)
     kinds = Event.objects.values_list("kind", flat=True)
     assert "match_finished" not in kinds
     contents = [event.data for event in Event.objects.all()]
     assert not any("draw_seed" in data or "seal_sha256" in data for data in contents)
-    assert place.match("R1M1").draw_seed not in str(contents)
+    assert made.match("R1M1").draw_seed not in str(contents)
 
 
 @pytest.mark.parametrize("waiting", [False, True])
 def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> None:
-    place = sealed()
+    made = sealed()
     if waiting:
-        expire(place)
+        expire(made)
     sentence = "The result of R1M1 is being told to its players: try again in a few seconds."
     actions: list[Callable[[], Any]] = [
         lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
@@ -274,7 +274,7 @@ def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> 
         with pytest.raises(ActionRefused) as caught:
             ask()
         assert str(caught.value.sentence) == sentence
-    assert result(place)[0] == "DRAWING_NUMBER"
+    assert result(made)[0] == "DRAWING_NUMBER"
 
 
 def test_the_demo_makes_room_for_a_real_league_at_once() -> None:
@@ -286,20 +286,20 @@ def test_the_demo_makes_room_for_a_real_league_at_once() -> None:
 
 
 def test_a_result_names_its_seed_and_seal_and_a_replay_has_a_new_seed() -> None:
-    place = sealed()
-    first = place.match("R1M1").draw_seed
+    made = sealed()
+    first = made.match("R1M1").draw_seed
     (started,) = Event.objects.filter(kind="round_started")
     assert started.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(first))}
-    make.report(place.match("R1M1"), "P02")
+    make.report(made.match("R1M1"), "P02")
     (finished,) = Event.objects.filter(kind="match_finished")
     assert {name: finished.data[name] for name in ("play", "draw_seed", "sealed_attempt")} == {
         "play": 1,
         "draw_seed": first,
         "sealed_attempt": 1,
     }
-    assert finished.data["seal_sha256"] == sealing.digest(place.match("R1M1").seal)
+    assert finished.data["seal_sha256"] == sealing.digest(made.match("R1M1").seal)
     make_correction("replay", match_id="R1M1", reason="the network was gone")
-    again = place.match("R1M1")
+    again = made.match("R1M1")
     assert (again.play, again.seal, again.moves, again.draw_seed == first) == (2, None, [], False)
     (corrected,) = Event.objects.filter(kind="corrected")
     assert corrected.data["plays"] == {"R1M1": 2}
@@ -309,13 +309,13 @@ def test_a_result_names_its_seed_and_seal_and_a_replay_has_a_new_seed() -> None:
 @pytest.mark.parametrize(("committed_before", "play"), [(True, 2), (False, 1)])
 def test_a_match_without_a_seed_gets_one_when_it_is_assigned(committed_before: bool, play: int) -> None:
     """An older version started its round, or it was restored from a backup, which holds no secret seeds."""
-    place = make.playing(players=2)
-    hand_back(place)
+    made = make.running_league(players=2)
+    hand_back(made)
     Match.objects.update(draw_seed="")
     if not committed_before:
         Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     make.look()
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     (event,) = Event.objects.filter(kind="draw_committed")
     assert (match.play, event.data) == (
         play,
@@ -330,49 +330,49 @@ def test_a_match_without_a_seed_gets_one_when_it_is_assigned(committed_before: b
 @pytest.mark.parametrize("times", [1, 2])
 def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
     """A restored match has no secret seed. The events, not its ``play``, say which plays have been committed to."""
-    place = sealed()
-    make.report(place.match("R1M1"), "P02")
+    made = sealed()
+    make.report(made.match("R1M1"), "P02")
     make_correction("replay", match_id="R1M1", reason="the network was gone")
     for _ in range(times):
         Match.objects.update(draw_seed="", play=1)
         make.look()
-        hand_back(place)
+        hand_back(made)
     committed = [
         event.data for event in Event.objects.order_by("seq") if "R1M1" in event.data.get("draw_commitments", {})
     ]
     plays = [data.get("plays", {}).get("R1M1", 1) for data in committed]
     assert plays == [1, 2, 3, 4][: 2 + times]
-    assert place.match("R1M1").play == plays[-1]
+    assert made.match("R1M1").play == plays[-1]
 
 
 def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None:
-    place = make.playing(players=2)
-    before = place.match("R1M1").draw_seed
-    hand_back(place)
+    made = make.running_league(players=2)
+    before = made.match("R1M1").draw_seed
+    hand_back(made)
     make.look()
-    assert (place.match("R1M1").attempt, place.match("R1M1").draw_seed) == (2, before)
+    assert (made.match("R1M1").attempt, made.match("R1M1").draw_seed) == (2, before)
 
 
 @pytest.mark.parametrize("committed_before", [True, False])
 def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(
     committed_before: bool, client: Client
 ) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     if not committed_before:
         Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     plays = []
     for _ in range(2):
-        hand_back(place)
+        hand_back(made)
         Match.objects.update(draw_seed="")
         make.look()
-        plays.append(place.match("R1M1").play)
+        plays.append(made.match("R1M1").play)
     assert plays == ([2, 3] if committed_before else [1, 2])
     if committed_before:
         verify(client.get("/api/leagues/fall/ledger").json())
 
 
 def test_of_two_verdicts_of_a_match_in_one_heartbeat_the_first_is_sealed() -> None:
-    match = make.playing(players=2).match("R1M1")
+    match = make.running_league(players=2).match("R1M1")
     assert match.referee is not None
     other = seal_of(match, winner_player_id="P01", draw=4)
     items = [

@@ -77,8 +77,8 @@ def lose_all_leases() -> None:
 def test_a_verdict_that_comes_during_another_action_stands_or_is_not_sealed(
     monkeypatch: pytest.MonkeyPatch, other: Other, action: Callable[[], None], holder: Any, name: str
 ) -> None:
-    place = make.playing(players=2, referees=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2, referees=2)
+    match = made.match("R1M1")
     seal = seal_of(match)
     call_before(
         monkeypatch, holder, name, lambda: other.run(lambda: make.progress(match, state="DRAWING_NUMBER", seal=seal))
@@ -86,17 +86,17 @@ def test_a_verdict_that_comes_during_another_action_stands_or_is_not_sealed(
     first = result_or_refusal(action)
     answer = other.wait()
     assert answer in ("sealed", "lost", "refused")
-    stored_match = place.match("R1M1")
+    stored_match = made.match("R1M1")
     assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
         # The other action was refused, or left the sealed verdict alone: the players will hear no other result.
         assert first is None or isinstance(first, ActionRefused)
         lose_all_leases()
-        ended = place.match("R1M1")
+        ended = made.match("R1M1")
         assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
-    if place.league.state != "STOPPED":
-        assert_rows_agree(place)
-    assert place.events().count("match_finished") + place.events().count("corrected") <= 1
+    if made.league.state != "STOPPED":
+        assert_rows_agree(made)
+    assert made.events().count("match_finished") + made.events().count("corrected") <= 1
 
 
 @pytest.mark.parametrize(
@@ -113,16 +113,16 @@ def test_a_verdict_that_comes_during_another_action_stands_or_is_not_sealed(
 def test_another_action_comes_while_a_verdict_is_being_sealed(
     monkeypatch: pytest.MonkeyPatch, other: Other, action: Callable[[], None], name: str
 ) -> None:
-    place = make.playing(players=2, referees=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2, referees=2)
+    match = made.match("R1M1")
     call_before(monkeypatch, progress, name, lambda: other.run(lambda: result_or_refusal(action)))
     answer = make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
     other.wait()
-    stored_match = place.match("R1M1")
+    stored_match = made.match("R1M1")
     assert (answer == "sealed") == (stored_match.seal is not None)
     if answer == "sealed":
         lose_all_leases()
-        ended = place.match("R1M1")
+        ended = made.match("R1M1")
         assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
 
 
@@ -130,23 +130,23 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
     monkeypatch: pytest.MonkeyPatch, other: Other
 ) -> None:
     """In either order the sealed verdict counts, once; on PostgreSQL the lease is lost in the middle of the report."""
-    place = make.playing(players=2, referees=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2, referees=2)
+    match = made.match("R1M1")
     make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), end_told=True)
     call_before(monkeypatch, reporting, "read_verdict", lambda: other.run(lose_lease))
     answer = make.report(match, "P02")
     other.wait()
-    ended = place.match("R1M1")
+    ended = made.match("R1M1")
     assert answer["status"] == "ACCEPTED"
     assert (ended.status, ended.winner and ended.winner.code) == ("WIN", "P02")
-    assert place.events().count("match_finished") == 1
-    assert_rows_agree(place)
+    assert made.events().count("match_finished") == 1
+    assert_rows_agree(made)
 
 
 def test_only_one_referee_is_sent_to_tell_a_sealed_verdict(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     """Two conductors look at once: one referee gets the match."""
-    place = make.playing(players=2, referees=2)
-    match = place.match("R1M1")
+    made = make.running_league(players=2, referees=2)
+    match = made.match("R1M1")
     make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
     lose_lease()
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
@@ -155,4 +155,4 @@ def test_only_one_referee_is_sent_to_tell_a_sealed_verdict(monkeypatch: pytest.M
     starts.append(len(make.look().starts))
     other.wait()
     assert sorted(starts) == [0, 1]
-    assert place.match("R1M1").attempt == 2
+    assert made.match("R1M1").attempt == 2

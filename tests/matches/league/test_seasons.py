@@ -25,7 +25,7 @@ def codes(league_id: str) -> dict[str, str]:
 
 
 def test_only_a_league_that_is_over_goes_into_the_archive() -> None:
-    make.setting(players=2)
+    make.league(players=2)
     with pytest.raises(ActionRefused, match="is not over: stop it first, or let it end"):
         seasons.archive(league_id="fall")
     lifecycle.stop(league_id="fall")
@@ -37,23 +37,23 @@ def test_only_a_league_that_is_over_goes_into_the_archive() -> None:
 
 
 def test_nothing_can_be_changed_in_the_archive() -> None:
-    place = rich.over()
-    seasons.archive(league_id=place.league_id)
+    made = rich.over()
+    seasons.archive(league_id=made.league_id)
     edit, revoke = ACTIONS[acting.LEAGUE, "edit"], ACTIONS[acting.AGENT, "revoke_tokens"]
     with pytest.raises(ActionRefused, match="is in the archive: take it out first to change anything"):
-        acting.carry_out(edit, by=None, league_id=place.league_id, display_name="Other", settings={})
+        acting.carry_out(edit, by=None, league_id=made.league_id, display_name="Other", settings={})
     with pytest.raises(ActionRefused, match="is in the archive"):
-        acting.carry_out(revoke, by=None, agent_ids=[place.players[0].agent.pk])
-    acting.carry_out(ACTIONS[acting.LEAGUE, "take_back"], by=None, league_id=place.league_id)
-    acting.carry_out(revoke, by=None, agent_ids=[place.players[0].agent.pk])
+        acting.carry_out(revoke, by=None, agent_ids=[made.players[0].agent.pk])
+    acting.carry_out(ACTIONS[acting.LEAGUE, "take_back"], by=None, league_id=made.league_id)
+    acting.carry_out(revoke, by=None, agent_ids=[made.players[0].agent.pk])
 
 
 # Cloning ----------------------------------------------------------------------------------------
 
 
 def test_a_clone_has_game_settings_and_people_and_nothing_that_was_played() -> None:
-    place = rich.over()
-    old = League.objects.get(pk=place.league_id)
+    made = rich.over()
+    old = League.objects.get(pk=made.league_id)
     League.objects.filter(pk=old.pk).update(settings={"win_points": 5, "registration_code": "of-the-class"})
     before = codes(old.pk)
     assert before != {}
@@ -67,18 +67,18 @@ def test_a_clone_has_game_settings_and_people_and_nothing_that_was_played() -> N
 
 
 def test_a_clone_has_the_same_codes_only_if_asked_for_and_settings_and_roster_can_be_left_out() -> None:
-    place = rich.over()
-    League.objects.filter(pk=place.league_id).update(settings={"win_points": 5, "registration_code": "of-the-class"})
-    same = seasons.clone(league_id=place.league_id, wanted_id="same", with_codes=True)
-    assert (codes("same"), same.settings["registration_code"]) == (codes(place.league_id), "of-the-class")
-    bare = seasons.clone(league_id=place.league_id, wanted_id="bare", with_settings=False, with_roster=False)
+    made = rich.over()
+    League.objects.filter(pk=made.league_id).update(settings={"win_points": 5, "registration_code": "of-the-class"})
+    same = seasons.clone(league_id=made.league_id, wanted_id="same", with_codes=True)
+    assert (codes("same"), same.settings["registration_code"]) == (codes(made.league_id), "of-the-class")
+    bare = seasons.clone(league_id=made.league_id, wanted_id="bare", with_settings=False, with_roster=False)
     assert (codes("bare"), bare.settings, bare.display_name) == ({}, {}, "bare")
 
 
 def test_agents_in_the_lobby_do_not_enter_a_clone_with_a_roster() -> None:
-    place = rich.over()
-    make.join("Stranger", port=9000)
-    seasons.clone(league_id=place.league_id, wanted_id="spring")
+    made = rich.over()
+    make.player("Stranger", port=9000)
+    seasons.clone(league_id=made.league_id, wanted_id="spring")
     assert not Agent.objects.filter(league_id="spring").exists()
 
 
@@ -101,12 +101,12 @@ def test_the_user_who_clones_a_league_runs_the_new_one_and_must_be_allowed_to_op
 
 
 def test_a_deleted_league_is_gone_with_everything_and_the_log_of_who_did_what_stays() -> None:
-    place = rich.over()
-    other = make.setting("other", players=2)
+    made = rich.over()
+    other = make.league("other", players=2)
     delete = ACTIONS[acting.LEAGUE, "delete"]
-    with pytest.raises(Invalid, match=f"Type the id of the league, {place.league_id}, to delete it"):
-        acting.carry_out(delete, by=None, league_id=place.league_id, typed="other")
-    acting.carry_out(delete, by=None, league_id=place.league_id, typed=f" {place.league_id} ")
+    with pytest.raises(Invalid, match=f"Type the id of the league, {made.league_id}, to delete it"):
+        acting.carry_out(delete, by=None, league_id=made.league_id, typed="other")
+    acting.carry_out(delete, by=None, league_id=made.league_id, typed=f" {made.league_id} ")
     assert list(League.objects.values_list("pk", flat=True)) == ["other"]
     assert not Match.objects.exists()
     assert not Message.objects.exists()
@@ -114,13 +114,13 @@ def test_a_deleted_league_is_gone_with_everything_and_the_log_of_who_did_what_st
     assert not Event.objects.exclude(league_id="other").exists()
     assert set(Agent.objects.filter(kind="player").values_list("league_id", flat=True)) == {"other"}
     entry = AuditEntry.objects.get(action="league.delete")
-    assert (entry.league_id, entry.via) == (place.league_id, "api")
+    assert (entry.league_id, entry.via) == (made.league_id, "api")
     assert entry.changes["players"][1] == 0
     assert other.league.pk == "other"
 
 
 def test_a_league_that_is_played_and_the_demo_are_not_deleted() -> None:
-    make.playing()
+    make.running_league()
     with pytest.raises(ActionRefused, match="is being played: stop it first"):
         seasons.delete(league_id="fall", typed="fall")
     opening.create_league(league_id="demo", display_name="Demo", demo=True)

@@ -19,12 +19,12 @@ LEAGUES = ("fall", "spring")
 
 
 @pytest.fixture
-def place() -> make.Setting:
-    return make.playing(players=4)
+def made() -> make.MadeLeague:
+    return make.running_league(players=4)
 
 
 @pytest.fixture
-def changes(place: make.Setting) -> Changes:
+def changes(made: make.MadeLeague) -> Changes:
     make.open_league("spring")
     changes = Changes()
     # A process that asks for the first time has rendered nothing of the league, or something older.
@@ -33,35 +33,35 @@ def changes(place: make.Setting) -> Changes:
     return changes
 
 
-def _report(place: make.Setting) -> None:
-    make.report(place.match("R1M2"), None)
+def _report(made: make.MadeLeague) -> None:
+    make.report(made.match("R1M2"), None)
 
 
-def _cancel(place: make.Setting) -> None:
+def _cancel(made: make.MadeLeague) -> None:
     results.cancel(league_id="fall", match_id="R1M2", why="a test")
 
 
-def _progress(place: make.Setting) -> None:
-    make.progress(place.match("R1M2"), joined=["P01"])
+def _progress(made: make.MadeLeague) -> None:
+    make.progress(made.match("R1M2"), joined=["P01"])
 
 
-def _entry(place: make.Setting) -> None:
-    make.progress(place.match("R1M2"), state="ASSIGNED", transcript=[make.line(1)])
+def _entry(made: make.MadeLeague) -> None:
+    make.progress(made.match("R1M2"), state="ASSIGNED", transcript=[make.line(1)])
 
 
-def _pause(place: make.Setting) -> None:
+def _pause(made: make.MadeLeague) -> None:
     lifecycle.pause(league_id="fall")
 
 
-def _shut_down(place: make.Setting) -> None:
-    registration.retire(agent_ids=[place.players[0].agent.pk])
+def _shut_down(made: make.MadeLeague) -> None:
+    registration.retire(agent_ids=[made.players[0].agent.pk])
 
 
-def _say(place: make.Setting) -> None:
+def _say(made: make.MadeLeague) -> None:
     notices.say(league_id="fall", text="ten minutes", by="ada")
 
 
-def _correct(place: make.Setting) -> None:
+def _correct(made: make.MadeLeague) -> None:
     make_correction("points", player_id="P01", points=1)
 
 
@@ -79,24 +79,24 @@ def _correct(place: make.Setting) -> None:
     ],
 )
 def test_a_change_is_found_once(
-    place: make.Setting, changes: Changes, change: Callable[[make.Setting], None], matches: list[str]
+    made: make.MadeLeague, changes: Changes, change: Callable[[make.MadeLeague], None], matches: list[str]
 ) -> None:
-    change(place)
+    change(made)
     assert changes.since(LEAGUES) == {"fall": matches}
     assert changes.since(LEAGUES) == {}
 
 
-def test_a_league_that_was_not_read_the_last_time_counts_as_changed(place: make.Setting, changes: Changes) -> None:
+def test_a_league_that_was_not_read_the_last_time_counts_as_changed(made: make.MadeLeague, changes: Changes) -> None:
     assert changes.since(["spring", "gone"]) == {}
     assert changes.since(LEAGUES) == {"fall": []}
 
 
-def test_a_finished_round_changes_the_whole_league(place: make.Setting, changes: Changes) -> None:
-    make.finish_round(place)
+def test_a_finished_round_changes_the_whole_league(made: make.MadeLeague, changes: Changes) -> None:
+    make.finish_round(made)
     assert changes.since(LEAGUES) == {"fall": []}
 
 
-def test_a_withdrawn_notice_is_a_change(place: make.Setting, changes: Changes) -> None:
+def test_a_withdrawn_notice_is_a_change(made: make.MadeLeague, changes: Changes) -> None:
     notice = notices.say(league_id="fall", text="ten minutes", by="ada")
     changes.since(LEAGUES)
     notices.withdraw(league_id="fall", number=notice.pk)
@@ -104,9 +104,9 @@ def test_a_withdrawn_notice_is_a_change(place: make.Setting, changes: Changes) -
 
 
 def test_a_change_is_found_by_the_next_call_after_a_database_error(
-    monkeypatch: pytest.MonkeyPatch, place: make.Setting, changes: Changes
+    monkeypatch: pytest.MonkeyPatch, made: make.MadeLeague, changes: Changes
 ) -> None:
-    _cancel(place)
+    _cancel(made)
 
     def gone(*_: object) -> set[str]:
         raise DatabaseError("the database is gone")
@@ -118,10 +118,10 @@ def test_a_change_is_found_by_the_next_call_after_a_database_error(
     assert changes.since(LEAGUES) == {"fall": ["R1M2"]}
 
 
-def test_the_list_of_leagues_changes_with_any_of_its_leagues(place: make.Setting) -> None:
+def test_the_list_of_leagues_changes_with_any_of_its_leagues(made: make.MadeLeague) -> None:
     changes = Changes()
     assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]
     make.open_league("winter")
     assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]
-    _report(place)
+    _report(made)
     assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]

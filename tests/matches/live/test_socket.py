@@ -38,7 +38,7 @@ def rendered(key: PageKey) -> Callable[[], dict[str, str]]:
 async def test_a_snapshot_has_every_fragment_of_the_page(
     db_thread: Agents, key: PageKey, names: tuple[str, ...]
 ) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     expected = await db_thread.in_db(rendered(key))
     async with browsing(key) as browser:
         assert await browser.frame() == {"type": "snapshot", "seq": 1, "fragments": expected}
@@ -46,7 +46,7 @@ async def test_a_snapshot_has_every_fragment_of_the_page(
 
 
 async def test_a_change_comes_as_the_fragments_that_changed(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as browser:
         before = (await browser.frame())["fragments"]
         await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
@@ -64,18 +64,18 @@ async def test_a_change_comes_as_the_fragments_that_changed(db_thread: Agents) -
 
 
 async def test_a_page_gets_frames_of_its_own_match_only(db_thread: Agents) -> None:
-    place = await db_thread.in_db(make.playing)
+    made = await db_thread.in_db(make.running_league)
     async with browsing(MATCH) as browser:
         await browser.frame()
-        await db_thread.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
-        await db_thread.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
+        await db_thread.in_db(lambda: make.progress(made.match("R1M2"), joined=["P03"]))
+        await db_thread.in_db(lambda: make.progress(made.match("R1M1"), joined=["P01"]))
         frame = await browser.frame()
     changed = {"match_header", "match_board", "match_transcript"}
     assert (frame["from"], frame["seq"], set(frame["fragments"])) == (1, 2, changed)
 
 
 async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as browser:
         await browser.frame(ack=False)
         await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
@@ -92,7 +92,7 @@ async def test_after_two_unacknowledged_frames_further_changes_come_as_one_frame
 
 
 async def test_a_resync_request_is_answered_with_a_snapshot(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as browser:
         first = await browser.frame()
         await browser.say({"type": "resync"})
@@ -100,7 +100,7 @@ async def test_a_resync_request_is_answered_with_a_snapshot(db_thread: Agents) -
 
 
 async def test_acknowledgements_of_frames_that_were_not_sent_are_ignored(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as browser:
         await browser.frame(ack=False)
         await db_thread.in_db(lambda: lifecycle.pause(league_id="fall"))
@@ -118,7 +118,7 @@ async def test_acknowledgements_of_frames_that_were_not_sent_are_ignored(db_thre
 
 
 async def test_a_second_snapshot_request_waits_for_the_interval(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD, app=serving(times=Times(snapshot_interval_s=3600.0))) as browser:
         first = await browser.frame()
         await browser.say({"type": "resync"})
@@ -129,7 +129,7 @@ async def test_a_second_snapshot_request_waits_for_the_interval(db_thread: Agent
 
 
 async def test_an_early_snapshot_request_is_answered_after_the_interval(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD, app=serving(times=Times(snapshot_interval_s=0.05))) as browser:
         first = await browser.frame()
         for _ in range(3):
@@ -138,7 +138,7 @@ async def test_an_early_snapshot_request_is_answered_after_the_interval(db_threa
 
 
 async def test_a_gzipped_frame_has_the_same_content(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as plain:
         expected = await plain.frame()
         packed = socket_of(BOARD, query="?packed=gzip")
@@ -149,7 +149,7 @@ async def test_a_gzipped_frame_has_the_same_content(db_thread: Agents) -> None:
 
 
 async def test_other_messages_of_a_browser_are_ignored(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD) as browser:
         await browser.frame()
         for junk in (" ", "{", "[]", "5", '"ack"', '{"type":"drop"}', '{"type":' + "1" * 300 + "}"):
@@ -160,7 +160,7 @@ async def test_other_messages_of_a_browser_are_ignored(db_thread: Agents) -> Non
 
 @pytest.mark.parametrize("key", [PageKey("board", "nowhere"), PageKey("match", "fall", "R9M9")])
 async def test_the_socket_of_a_missing_page_is_closed_with_4404(db_thread: Agents, key: PageKey) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     socket = socket_of(key)
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
     assert await socket.receive_output(timeout=PATIENCE_S) == {"type": "websocket.close", "code": 4404}
@@ -168,7 +168,7 @@ async def test_the_socket_of_a_missing_page_is_closed_with_4404(db_thread: Agent
 
 
 async def test_the_socket_of_a_page_that_cannot_be_rendered_is_closed_with_try_later(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     await db_thread.in_db(lambda: League.objects.update(settings={"no_such_setting": 1}))
     socket = socket_of(BOARD)
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
@@ -177,14 +177,14 @@ async def test_the_socket_of_a_page_that_cannot_be_rendered_is_closed_with_try_l
 
 
 async def test_a_socket_from_a_foreign_origin_is_refused(db_thread: Agents) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     for origin in ("http://evil.example", "http://testserver.evil.example", "null", None):
         connected, _ = await socket_of(BOARD, origin).connect(timeout=PATIENCE_S)
         assert connected is False, origin
 
 
 async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(db_thread: Agents) -> None:
-    place = await db_thread.in_db(lambda: make.setting(players=4, auto_advance=True, announce_wait_s=0))
+    made = await db_thread.in_db(lambda: make.league(players=4, auto_advance=True, announce_wait_s=0))
     async with browsing(BOARD) as board:
         await board.frame()
         await db_thread.in_db(lambda: lifecycle.start_league(league_id="fall"))
@@ -194,11 +194,11 @@ async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(db_thread: 
             for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
                 lines = [make.line(len(state))]
                 await db_thread.in_db(
-                    lambda state=state, lines=lines: make.progress(place.match("R1M1"), state=state, transcript=lines)
+                    lambda state=state, lines=lines: make.progress(made.match("R1M1"), state=state, transcript=lines)
                 )
-            await db_thread.in_db(lambda: make.report(place.match("R1M1"), None))
+            await db_thread.in_db(lambda: make.report(made.match("R1M1"), None))
             for _ in range(3):
-                await db_thread.in_db(lambda: make.finish_round(place))
+                await db_thread.in_db(lambda: make.finish_round(made))
                 await db_thread.in_db(make.look)
             for browser, key in ((board, BOARD), (match, MATCH)):
                 await browser.catch_up(await db_thread.in_db(rendered(key)))
@@ -206,16 +206,16 @@ async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(db_thread: 
                 assert [frame.get("from") for frame in browser.frames] == [None, *seen[:-1]]
                 async with browsing(key) as late:
                     assert (await late.frame())["fragments"] == browser.fragments
-    assert (await db_thread.in_db(lambda: place.league.state)) == "COMPLETED"
+    assert (await db_thread.in_db(lambda: made.league.state)) == "COMPLETED"
 
 
 async def test_no_choice_is_shown_before_the_draw(db_thread: Agents) -> None:
-    place = await db_thread.in_db(lambda: make.playing(players=2))
+    made = await db_thread.in_db(lambda: make.running_league(players=2))
     client = Client()
 
     def shown_choices(**changes: Any) -> list[str]:
         """Report progress; what the pages and the API show then."""
-        make.progress(place.match("R1M1"), joined=["P01", "P02"], **changes)
+        make.progress(made.match("R1M1"), joined=["P01", "P02"], **changes)
         paths = ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1")
         return [choice for path in paths for choice in CHOICE.findall(client.get(path).content.decode())]
 
@@ -241,7 +241,7 @@ async def test_no_choice_is_shown_before_the_draw(db_thread: Agents) -> None:
 async def test_a_socket_gets_the_page_in_the_language_of_its_query(
     db_thread: Agents, query: str, language: str
 ) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     async with browsing(BOARD, query) as browser:
         await browser.frame()
         assert list(hubs.hub._pages) == [(BOARD, language)]

@@ -31,7 +31,7 @@ async def test_a_staff_socket_is_closed_when_the_person_logs_out(db_thread: Agen
     browser = Client()
 
     def log_in() -> str:
-        make.playing()
+        make.running_league()
         browser.force_login(get_user_model().objects.create_superuser("ada"))
         return browser.cookies["sessionid"].value
 
@@ -47,7 +47,7 @@ async def test_a_staff_socket_is_closed_when_the_person_logs_out(db_thread: Agen
 
 async def test_a_staff_socket_needs_a_role_in_the_league(db_thread: Agents) -> None:
     def log_in() -> str:
-        make.playing()
+        make.running_league()
         make.open_league("other")
         person = get_user_model().objects.create_user("bob", is_staff=True)
         Role.objects.create(league_id="other", user=person, name=RoleName.INSTRUCTOR)
@@ -182,7 +182,7 @@ async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits
 async def test_a_socket_beyond_a_limit_is_closed_with_try_later(
     db_thread: Agents, limits: Limits, refused: list[tuple[PageKey, str]]
 ) -> None:
-    await db_thread.in_db(make.playing)
+    await db_thread.in_db(make.running_league)
     site = serving(sockets=SocketCounts(limits))
     async with browsing(BOARD, app=site):
         for key, query in refused:

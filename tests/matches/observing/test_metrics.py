@@ -48,7 +48,7 @@ def test_the_api_key_and_the_metrics_key_open_the_metrics(
     assert statuses == {api_key: 200, "watcher-of-the-tests": 401}
 
 
-def over_and_frozen() -> make.Setting:
+def over_and_frozen() -> make.MadeLeague:
     return rich.over(frozen=True)
 
 
@@ -76,7 +76,7 @@ def test_an_empty_metrics_key_opens_nothing(client: Client, monkeypatch: pytest.
 
 
 def test_the_metrics_count_leagues_matches_and_referees_by_state(client: Client, api_key: str) -> None:
-    make.playing(players=4, referees=2)
+    make.running_league(players=4, referees=2)
     metrics_text = read(client, api_key)
     assert 'league_leagues{state="RUNNING"} 1.0' in metrics_text
     assert sum(float(count) for count in re.findall(r"league_matches\{state=\"\w+\"\} (\S+)", metrics_text)) == 6
@@ -87,7 +87,7 @@ def test_the_metrics_count_leagues_matches_and_referees_by_state(client: Client,
 def test_the_metrics_need_at_most_five_queries(
     client: Client, api_key: str, django_assert_max_num_queries: Any
 ) -> None:
-    make.playing(players=12)
+    make.running_league(players=12)
     with django_assert_max_num_queries(5):
         read(client, api_key)
 
@@ -103,10 +103,10 @@ def test_the_metrics_say_that_the_database_cannot_be_reached(client: Client, api
 
 
 def test_calls_are_counted_by_what_they_were_answered_with(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     before = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok")
     refused = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012")
-    query = make.message_from(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
+    query = make.message_from(made.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
     wire.ask(client, "league_query", query)
     wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED}))
     assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok") == before + 1

@@ -115,7 +115,7 @@ def test_a_document_without_digests_gets_digests() -> None:
 
 
 def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
-    make.playing_on(rich.begun())
+    make.next_round(rich.begun())
     before = exported_json()
     events = list(Event.objects.order_by("seq").values_list("seq", "kind"))
     empty_site()
@@ -150,7 +150,7 @@ def test_an_agent_at_the_address_of_an_imported_agent_is_a_new_agent() -> None:
     empty_site()
     import_of(before)
     make.open_league("winter")
-    newcomer = make.join("Player 1", "winter", port=8101)
+    newcomer = make.player("Player 1", "winter", port=8101)
     assert (newcomer.agent.code, Agent.objects.filter(code="P01").count()) == ("P01", 2)
 
 
@@ -164,9 +164,9 @@ def test_the_user_who_imports_becomes_the_instructor() -> None:
 
 
 def test_the_document_contains_no_token_and_no_hash_of_one() -> None:
-    place = rich.over()
+    made = rich.over()
     hashes = list(AgentToken.objects.values_list("sha256", flat=True))
-    tokens = [player.token for player in place.players if player.token]
+    tokens = [player.token for player in made.players if player.token]
     assert hashes and tokens
     text = exported_json().decode()
     assert [secret for secret in [*hashes, *tokens] if secret in text] == []
@@ -326,7 +326,7 @@ def test_an_invalid_result_in_an_event_is_refused_with_its_place(document: Any, 
 
 def test_an_import_does_not_change_a_league_that_has_agents(document: Any) -> None:
     make.open_league("fall")
-    make.join("Alpha", "fall")
+    make.player("Alpha", "fall")
     with pytest.raises(ActionRefused, match="has a league fall already"):
         import_of(document)
     assert not Match.objects.exists()

@@ -96,7 +96,7 @@ def test_a_result_without_an_event_is_refused(document: Any) -> None:
 
 @pytest.mark.parametrize("people", [True, False])
 def test_an_export_during_a_round_contains_no_seed_and_no_sealed_verdict(people: bool) -> None:
-    make.playing_on(rich.begun())
+    make.next_round(rich.begun())
     first, second = Match.objects.filter(state="ASSIGNED").order_by("pk")
     verdict = seal_of(
         first, winner_player_id=first.player_b.code, reason="a sealed reason", details={"drawn_number": 3}, draw=3

@@ -32,13 +32,13 @@ def document(*, people: bool = True) -> dict[str, Any]:
 
 def played_and_corrected() -> None:
     """Six matches, with corrections of every kind but a withdrawal, and an undoing."""
-    place = make.playing()
-    make.finish_round(place)
-    make.playing_on(place)
-    make.finish_round(place, winner=None)
-    make.playing_on(place)
-    make.finish_round(place)
-    loser = place.match("R1M1").player_b.code
+    made = make.running_league()
+    make.finish_round(made)
+    make.next_round(made)
+    make.finish_round(made, winner=None)
+    make.next_round(made)
+    make.finish_round(made)
+    loser = made.match("R1M1").player_b.code
     make_correction("points", player_id="P02", points=2, reason="tidy desk")
     make_correction("set_result", match_id="R1M1", status="WIN", winner=loser, reason="seen by me")
     applying.undo(league_id="fall", number=2, reason="it was not", by="ada")
@@ -89,7 +89,7 @@ def test_verify_accepts_the_export_of_a_league_before_and_after_its_import(peopl
     ),
 )
 def test_verify_names_what_was_changed_in_an_export(change: Any, problem: str) -> None:
-    make.finish_round(make.playing())
+    make.finish_round(make.running_league())
     exported_document = document()
     exported_document["agents"].sort(key=lambda one: str(one["kind"]), reverse=True)
     change(exported_document)

@@ -27,11 +27,11 @@ def cells(league_id: str = "fall") -> dict[str, dict[str, Cell]]:
     }
 
 
-def speaks(who: make.Member, **spoken: str) -> None:
+def speaks(who: make.RegisteredAgent, **spoken: str) -> None:
     Agent.objects.filter(pk=who.agent.pk).update(spoken=spoken)
 
 
-def deliver(who: make.Member, state: str, kind: str = ROUND) -> None:
+def deliver(who: make.RegisteredAgent, state: str, kind: str = ROUND) -> None:
     agent = who.fresh()
     broadcast = Broadcast.objects.filter(league_id=agent.league_id, message_type=kind).first()
     assert broadcast is not None
@@ -40,24 +40,22 @@ def deliver(who: make.Member, state: str, kind: str = ROUND) -> None:
 
 @pytest.mark.django_db
 def test_before_any_message_all_cells_are_empty() -> None:
-    make.setting()
+    make.league()
     assert cells() == {code: {} for code in ("P01", "P02", "P03", "P04")}
 
 
 @pytest.mark.django_db
 def test_each_cell_says_whether_and_how_a_message_was_understood() -> None:
-    place = make.playing()
-    one, two, three, four = place.players
+    made = make.running_league()
+    one, two, three, four = made.players
     speaks(one, GAME_INVITATION="canonical", CHOOSE_PARITY_CALL="canonical")
     speaks(two, GAME_INVITATION="tools_list", GAME_OVER="flat")
     tool = {"own": {"GAME_INVITATION": {"name": "joinGame", "arguments": []}}}
     Agent.objects.filter(pk=two.agent.pk).update(learned=tool)
     match = next(
-        place.match(m)
-        for m in place.states()
-        if three.agent.pk in (place.match(m).player_a_id, place.match(m).player_b_id)
+        made.match(m) for m in made.states() if three.agent.pk in (made.match(m).player_a_id, made.match(m).player_b_id)
     )
-    make.report(match, None, **make.silent(match, "P03"))
+    make.report(match, None, **make.no_answer_from(match, "P03"))
     Delivery.objects.update(state=DeliveryState.PENDING)
     deliver(one, DeliveryState.SETTLED)
     deliver(four, DeliveryState.FAILED)
@@ -75,10 +73,10 @@ def test_each_cell_says_whether_and_how_a_message_was_understood() -> None:
 
 @pytest.mark.django_db
 def test_a_message_with_an_invalid_answer_counts_as_not_understood() -> None:
-    place = make.playing()
-    match = place.match("R1M1")
+    made = make.running_league()
+    match = made.match("R1M1")
     code = match.player_a.code
-    fields = make.silent(match, code)
+    fields = make.no_answer_from(match, code)
     fields["faults"][0] |= {"error_code": "E002", "message_type": CHOOSE}
     make.report(match, None, **fields)
     assert cells()[code][CHOOSE] == Cell(How.NOT)
@@ -88,11 +86,11 @@ def test_a_message_with_an_invalid_answer_counts_as_not_understood() -> None:
 def test_the_ways_of_300_players_take_as_many_queries_as_those_of_3() -> None:
     make.open_league("three")
     make.open_league("many")
-    make.crowd("three", 3)
-    make.crowd("many", 300)
+    make.insert_players("three", 3)
+    make.insert_players("many", 300)
     query_counts: list[int] = []
     for league_id, count in (("three", 3), ("many", 300)):
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             assert len(cells(league_id)) == count
     assert query_counts == [5, 5]
 
@@ -145,11 +143,11 @@ def test_the_shares_are_computed_at_most_once_a_minute() -> None:
     now = [0.0]
     shares = KeptMost(lambda: now[0])
     make.open_league()
-    make.crowd("fall", 6)
+    make.insert_players("fall", 6)
     query_counts: list[int] = []
     for seconds, expected in ((0, 0), (1, 0), (61, 1)):
         now[0] = float(seconds)
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             assert len(shares.rows()) == expected
         Agent.objects.update(spoken={INVITED: "canonical"})
     assert [count for count in query_counts if count] == [query_counts[0], query_counts[2]]

@@ -61,8 +61,8 @@ def test_luck_counts_draws_that_could_have_gone_either_way() -> None:
 
 @pytest.mark.django_db
 def test_the_figures_of_a_league() -> None:
-    place = play_to_end(make.playing(players=4))
-    known = figures(sight.public(place.league))
+    made = play_to_end(make.running_league(players=4))
+    known = figures(sight.public(made.league))
     assert (known.matches, known.draws, known.technical_losses) == (6, 0, 0)
     assert known.runs == [Run("P01", 3, 1, 3)]
     assert (known.longest, known.ahead) == (None, Ahead(3, 1))

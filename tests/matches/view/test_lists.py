@@ -71,7 +71,7 @@ def test_the_cache_evicts_the_oldest_answers() -> None:
 
 @pytest.mark.django_db
 def test_repeated_requests_share_one_list(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     made: list[str] = []
     monkeypatch.setattr(lists, "standings", lambda view, want: made.append("made") or lists.rows_of([], want))
     for _ in range(5):
@@ -81,9 +81,9 @@ def test_repeated_requests_share_one_list(client: Client, monkeypatch: pytest.Mo
 
 @pytest.mark.django_db
 def test_a_result_is_in_the_next_answer_of_a_small_league(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     assert ask(client, "get_standings")["standings"][0]["points"] == 0
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     assert ask(client, "get_standings")["standings"][0]["points"] == 3
     assert ask(client, "get_schedule")["rounds"][0]["matches"][0]["winner"] == "P01"
 
@@ -94,7 +94,7 @@ def test_a_result_is_in_the_next_answer_of_a_small_league(client: Client) -> Non
 @pytest.mark.django_db
 @pytest.mark.parametrize("limit", sampled([1, 2, 7, 3, 100], every=2))
 def test_the_parts_of_a_schedule_add_up_to_the_whole(client: Client, limit: int) -> None:
-    make.playing(players=6)
+    make.running_league(players=6)
     whole = ask(client, "get_schedule")
     assert sorted(whole) == ["rounds"]
     matches: list[str] = []
@@ -113,7 +113,7 @@ def test_the_parts_of_a_schedule_add_up_to_the_whole(client: Client, limit: int)
 
 @pytest.mark.django_db
 def test_the_parts_of_a_table_follow_the_cursor(client: Client) -> None:
-    make.playing(players=5)
+    make.running_league(players=5)
     first = ask(client, "get_standings", query_params={"limit": 3})
     second = ask(client, "get_standings", query_params={"limit": 3, "cursor": first["next_cursor"]})
     assert (first["total"], second["next_cursor"]) == (5, None)
@@ -126,7 +126,7 @@ def test_the_parts_of_a_table_follow_the_cursor(client: Client) -> None:
 def test_a_list_that_is_too_large_is_cut_at_a_row_and_says_so(
     client: Client, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
-    make.playing(players=6)
+    make.running_league(players=6)
     whole = len(json.dumps(ask(client, tool)))
     monkeypatch.setattr(lists, "MAX_BYTES", whole // 2)
     reply = wire.post(client, wire.request(tool, {"league_id": "fall"}))
@@ -139,7 +139,7 @@ def test_a_list_that_is_too_large_is_cut_at_a_row_and_says_so(
 
 @pytest.mark.django_db
 def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client) -> None:
-    make.playing(players=60)
+    make.running_league(players=60)
     assert "next_cursor" not in ask(client, "get_schedule")
     called = wire.ask(client, "tools/call", {"name": "get_schedule", "arguments": {"league_id": "fall"}})
     assert called["data"]["next_cursor"]
@@ -164,14 +164,14 @@ def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client) -> None
     ),
 )
 def test_a_malformed_limit_or_cursor_is_refused(client: Client, params: dict[str, Any], field: str) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     data = wire.refused(client, "get_schedule", {"league_id": "fall"} | params)
     assert (data["error_code"], data["context"]["field"]) == ("E002", f"query_params.{field}")
 
 
 @pytest.mark.django_db
 def test_the_http_api_has_the_cursor_of_the_next_part_in_a_header(client: Client, public: Script) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     whole = public.get("/leagues/fall/matches")[1]
     first = client.get("/api/leagues/fall/matches?limit=4")
     assert (first.headers["X-Next-Cursor"], first.headers["X-Total"]) == ("3.0", "6")
@@ -191,11 +191,11 @@ def test_the_http_api_has_the_total_of_an_empty_list_too(client: Client) -> None
 @pytest.mark.django_db
 @pytest.mark.parametrize("of_the_past", [False, True])
 def test_lines_made_from_columns_are_those_made_from_instances(of_the_past: bool) -> None:
-    place = make.playing(players=4)
-    make.report(place.match("R1M1"), None)
-    view = sight.public(place.league)
+    made = make.running_league(players=4)
+    make.report(made.match("R1M1"), None)
+    view = sight.public(made.league)
     if of_the_past:
-        view = sight.View(place.league, view.moment, is_present=False)
+        view = sight.View(made.league, view.moment, is_present=False)
     lines = json.loads(lists.matches(view, lists.Wanted()).rows)
     assert lines == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
     rounds = json.loads(lists.schedule(view, lists.Wanted(), wire=True).rows)
@@ -208,7 +208,7 @@ def test_lines_made_from_columns_are_those_made_from_instances(of_the_past: bool
 @pytest.mark.django_db(transaction=True)
 async def test_neither_a_ping_nor_a_cached_list_waits_for_a_list_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     db_thread = Agents()
-    await db_thread.in_db(lambda: make.playing(players=4))
+    await db_thread.in_db(lambda: make.running_league(players=4))
 
     async def call(method: str, params: dict[str, Any]) -> ApplicationCommunicator:
         raw = json.dumps(wire.request(method, params)).encode()

@@ -90,15 +90,15 @@ def run_waiting_checks() -> None:
 
 def token_after_an_answer(client: Client, caller: str) -> str:
     """Register an agent at the address, as this caller, and have it answer in a match; returns its token."""
-    referee = make.hire()
+    referee = make.referee()
     make.open_league("fall")
     token = register(client, caller)
-    place = make.Setting("fall", [make.Member(Agent.objects.get(name="Alpha"), token)], [referee])
-    make.join("Bob", "fall", port=8102)
-    make.playing_on(place)
+    made = make.MadeLeague("fall", [make.RegisteredAgent(Agent.objects.get(name="Alpha"), token)], [referee])
+    make.player("Bob", "fall", port=8102)
+    make.next_round(made)
     problem = note(Code.ERROR_IN_REPLY, said=SECRET)
     exchange_of_a_choice(
-        place,
+        made,
         REPLY_WITH_SECRET,
         wire=[WIRE],
         notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)],
@@ -215,13 +215,13 @@ def test_a_redacted_and_a_whole_check_of_an_address_are_separate(client: Client)
 
 
 def test_a_referee_that_moves_to_another_address_has_to_prove_that_it_is_there(client: Client) -> None:
-    def hire(caller: str, host: str, **more: str) -> str:
+    def register_referee(caller: str, host: str, **more: str) -> str:
         params = wire.referee_request("Judge", endpoint=f"http://{host}:9200/mcp", **more)
         return str(wire.ask(client, "register_referee", params, caller=caller)["auth_token"])
 
-    own = hire(STRANGER, STRANGER)
+    own = register_referee(STRANGER, STRANGER)
     assert check(client, own)["withheld"] == ""
-    moved = hire(STRANGER, INNER, auth_token=own)
+    moved = register_referee(STRANGER, INNER, auth_token=own)
     for token in (own, moved):
         assert check(client, token)["withheld"].startswith(SENTENCE)
 

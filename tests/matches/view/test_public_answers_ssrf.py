@@ -113,8 +113,8 @@ async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[
 
 @pytest.mark.exhaustive
 def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(client: Client) -> None:
-    place = make.playing()
-    match = place.match("R1M1")
+    made = make.running_league()
+    match = made.match("R1M1")
     params = {
         "league_id": "fall",
         "match_id": "R1M1",
@@ -139,7 +139,7 @@ def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(
     make.report(
         match,
         None,
-        **make.silent(match, match.player_a.code)
+        **make.no_answer_from(match, match.player_a.code)
         | {
             "faults": list(lost.values())[:10],
             "reason": reason[:300],
@@ -147,19 +147,19 @@ def test_only_the_owner_and_the_staff_read_answers_that_are_not_league_messages(
         },
     )
     # The owner and the staff read the secret, so there was something for the public to find.
-    whole = match_page.messages(everything(place.league), "R1M1", None, staff=True)
-    owned = mine.context(place.league, [match.player_a], match_id="R1M1")
-    other = mine.context(place.league, [match.player_b], match_id="R1M1")
+    whole = match_page.messages(everything(made.league), "R1M1", None, staff=True)
+    owned = mine.context(made.league, [match.player_a], match_id="R1M1")
+    other = mine.context(made.league, [match.player_b], match_id="R1M1")
     assert [SECRET in str(one) for one in (whole, owned, other)] == [True, True, False]
-    readers = [where for where, text in texts(client, place) if SECRET in text]
+    readers = [where for where, text in texts(client, made) if SECRET in text]
     assert readers == []
 
 
 @pytest.mark.exhaustive
 def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client) -> None:
     """A check's report, the last problem of an agent, a referee that would not begin."""
-    place = make.playing()
-    match = place.match("R1M1")
+    made = make.running_league()
+    match = made.match("R1M1")
     make.progress(match, transcript=[make.line(0), make.line(1)])
     Agent.objects.filter(pk=match.player_a.pk).update(problem=f"HTTP 500: {SECRET}")
     registration.note_ping(agent_id=match.player_b.pk, problem=f"its reply {{'key': '{SECRET}'}} holds no answer")
@@ -179,7 +179,7 @@ def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client)
     }
     # Whoever knows the unguessable id of a check reads all of it.
     assert SECRET in client.get(f"/check/{check.pk}").content.decode()
-    assert [where for where, text in texts(client, place) if SECRET in text] == []
+    assert [where for where, text in texts(client, made) if SECRET in text] == []
 
 
 @pytest.mark.parametrize(

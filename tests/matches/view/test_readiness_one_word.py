@@ -31,35 +31,35 @@ CASES: list[Any] = [
 
 @pytest.mark.parametrize(("how", "limit_s", "word"), CASES)
 def test_every_page_has_the_same_word(client: Client, how: dict[str, Any], limit_s: float, word: str) -> None:
-    place = make.setting(players=2, move_timeout_s=limit_s)
-    agent = place.players[0].agent
+    made = make.league(players=2, move_timeout_s=limit_s)
+    agent = made.players[0].agent
     check = store_check(agent, **how)
     known = readiness.readiness([agent])[agent.pk]
     label = known.label
     assert known.word == word
     assert known.passed is (word in ("ready", "slow"))
-    assert next(tile.state for tile in wall(place.league)) == word
+    assert next(tile.state for tile in wall(made.league)) == word
     assert client.get("/api/leagues/fall/agents").json()[0]["ready"] == word
     assert client.get(f"/api/checks/{check.pk}").json()["verdict"] == word
     assert f"{label[:1].upper()}{label[1:]}: " in client.get(f"/check/{check.pk}").content.decode()
     assert f'data-ready="{word}"' in client.get("/leagues/fall/").content.decode()
-    assert mine.verdict(place.league, agent, known).headline.lower() == label
-    [row, _other] = overview.context(place.league)["desk"]["players"].rows
+    assert mine.verdict(made.league, agent, known).headline.lower() == label
+    [row, _other] = overview.context(made.league)["desk"]["players"].rows
     assert row.ready.label == label
 
 
 @pytest.mark.parametrize(("how", "limit_s", "word"), CASES)
 def test_the_desk_names_a_player_that_would_lose_every_match(how: dict[str, Any], limit_s: float, word: str) -> None:
-    place = make.setting(players=2, move_timeout_s=limit_s)
-    store_check(place.players[0].agent, **how)
-    sentences = [problem.text for problem in overview.context(place.league)["desk"]["problems"]]
+    made = make.league(players=2, move_timeout_s=limit_s)
+    store_check(made.players[0].agent, **how)
+    sentences = [problem.text for problem in overview.context(made.league)["desk"]["problems"]]
     named = [text for text in sentences if "lose every match" in text and "P01" in text]
     assert len(named) == (word in ("too_slow", "wrong_answers", "unreachable"))
 
 
 def test_other_limits_change_the_word_of_a_report(client: Client) -> None:
-    place = make.setting(players=1, move_timeout_s=30)
-    check = store_check(place.players[0].agent, **SLOW)
+    made = make.league(players=1, move_timeout_s=30)
+    check = store_check(made.players[0].agent, **SLOW)
     assert "Ready: " in client.get(f"/check/{check.pk}").content.decode()
-    League.objects.update(settings=place.league.settings | {"move_timeout_s": 2})
+    League.objects.update(settings=made.league.settings | {"move_timeout_s": 2})
     assert "Too slow: " in client.get(f"/check/{check.pk}").content.decode()

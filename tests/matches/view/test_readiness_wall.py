@@ -69,8 +69,8 @@ def add_student(agent: Agent | None, name: str, league_id: str = "fall") -> Rost
 
 
 def test_every_verdict_on_an_agent_has_a_next_step() -> None:
-    place = make.setting(players=11)
-    agents = [member.agent for member in place.players]
+    made = make.league(players=11)
+    agents = [member.agent for member in made.players]
     store_check(agents[0])
     store_check(agents[1], **failing("http.reached", came=None))
     store_check(agents[2], **failing("choice.legal"))
@@ -94,31 +94,31 @@ def test_every_verdict_on_an_agent_has_a_next_step() -> None:
         ("P10", "wrong_answers", "Mend what your report says first."),
         ("P11", "not_checked", "Have it checked: page “Check an agent”."),
     ]
-    able = [tile.player_id for tile in wall(place.league) if tile.able]
+    able = [tile.player_id for tile in wall(made.league) if tile.able]
     assert able == ["P01", "P06", "P07"]
 
 
 def test_the_step_of_an_unreachable_agent_says_what_was_found_at_its_address_only_if_that_is_proved_its_own() -> None:
-    place = make.setting(players=2)
-    for player, found in zip(place.players, (REFUSED, PAGE), strict=True):
+    made = make.league(players=2)
+    for player, found in zip(made.players, (REFUSED, PAGE), strict=True):
         registration.note_ping(agent_id=player.agent.pk, problem=found, found=found)
     assert [step for _who, _state, step in tiles()] == [
         "Nobody listens at its address. Start it at its port, or with --dial-out.",
         "A web page is at its address (HTTP 200). Register its own address, or use --dial-out.",
     ]
-    AgentToken.objects.filter(agent=place.players[1].agent).update(proven=False)
+    AgentToken.objects.filter(agent=made.players[1].agent).update(proven=False)
     assert tiles()[1] == ("P02", "unreachable", "Start it; check address, port, firewall.")
 
 
 def test_an_agent_that_uses_half_of_its_time_is_not_slow() -> None:
-    place = make.setting(players=2)
-    store_check(place.players[0].agent, clauses=(clause("join.in_time", elapsed_ms=2500), clause("choice.in_time")))
+    made = make.league(players=2)
+    store_check(made.players[0].agent, clauses=(clause("join.in_time", elapsed_ms=2500), clause("choice.in_time")))
     assert tiles()[0][1] == "ready"
 
 
 def test_a_failed_call_outweighs_the_last_check() -> None:
-    place = make.setting(players=2)
-    agent = place.players[0].agent
+    made = make.league(players=2)
+    agent = made.players[0].agent
     store_check(agent, **failing("join.accepts"))
     store_check(agent)
     assert tiles()[0][1] == "ready"
@@ -129,8 +129,8 @@ def test_a_failed_call_outweighs_the_last_check() -> None:
 
 
 def test_with_a_roster_every_student_has_one_tile() -> None:
-    place = make.setting(players=4)
-    first, second, third, without_owner = [member.agent for member in place.players]
+    made = make.league(players=4)
+    first, second, third, without_owner = [member.agent for member in made.players]
     store_check(first)
     store_check(second)
     store_check(third, **failing("join.accepts"))
@@ -140,7 +140,7 @@ def test_with_a_roster_every_student_has_one_tile() -> None:
     third.save(update_fields=["owner"])
     add_student(None, "Cleo")
     add_student(None, "Bea")
-    tiles = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(place.league)]
+    tiles = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(made.league)]
     assert tiles == [
         ("Ada", "P01", Ready.READY, 0),
         # Of two agents of one person, the one that needs help is shown.
@@ -152,30 +152,30 @@ def test_with_a_roster_every_student_has_one_tile() -> None:
 
 
 def test_a_retired_agent_is_told_to_register_again() -> None:
-    place = make.setting(players=2)
-    registration.retire(agent_ids=[place.players[0].agent.pk])
+    made = make.league(players=2)
+    registration.retire(agent_ids=[made.players[0].agent.pk])
     assert tiles()[0][1:] == ("unreachable", "It has left: register it again.")
 
 
 def test_a_step_does_not_quote_the_agent() -> None:
-    place = make.setting(players=1)
-    store_check(place.players[0].agent, **failing("join.accepts", why="See http://10.1.2.3:8101/mcp <script>"))
+    made = make.league(players=1)
+    store_check(made.players[0].agent, **failing("join.accepts", why="See http://10.1.2.3:8101/mcp <script>"))
     assert [step for _, _, step in tiles()] == ["Answer invitations with accept: true."]
 
 
 def test_the_wall_reads_each_finished_report_once() -> None:
-    place = make.setting(players=3)
-    for member in place.players:
+    made = make.league(players=3)
+    for member in made.players:
         store_check(member.agent)
-    first = query_count(place.league)
-    again = query_count(place.league)
+    first = query_count(made.league)
+    again = query_count(made.league)
     assert again == first - 1
 
 
 def league_with_wall(count: int) -> League:
     """Add this many agents with reports, and as many students without agents."""
     league = make.open_league("wall")
-    make.crowd(league.pk, count)
+    make.insert_players(league.pk, count)
     for number, agent in enumerate(Agent.objects.filter(league=league)):
         store_check(agent)
         add_student(agent if number % 2 else None, f"s{number}", "wall")
@@ -198,8 +198,8 @@ def test_the_wall_makes_as_many_queries_for_3_agents_as_for_300() -> None:
 
 
 def test_the_cache_of_findings_is_limited() -> None:
-    place = make.setting(players=4)
-    for member in place.players:
+    made = make.league(players=4)
+    for member in made.players:
         store_check(member.agent)
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
     now = timezone.now()
@@ -214,12 +214,12 @@ def test_the_cache_of_findings_is_limited() -> None:
 
 
 def test_the_wall_tells_who_dials_out_and_who_stopped_fetching() -> None:
-    place = make.setting(players=2)
-    fetching, gone = (member.agent for member in place.players)
+    made = make.league(players=2)
+    fetching, gone = (member.agent for member in made.players)
     store_check(gone)
     Agent.objects.filter(pk=gone.pk).update(endpoint=f"inbox://{gone.pk}/")
     registration.note_lines(opened={fetching.pk: "poll", gone.pk: "websocket"}, closed=[], contested=[])
-    assert [tile.line for tile in wall(place.league)] == ["poll", "websocket"]
+    assert [tile.line for tile in wall(made.league)] == ["poll", "websocket"]
     registration.note_lines(opened={}, closed=[gone.pk], contested=[])
     assert tiles()[1] == ("P02", "unreachable", "Start it: it fetches no messages.")
 

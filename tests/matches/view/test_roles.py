@@ -54,29 +54,29 @@ class Line:
     needs: Action | str
     get: int
     post: int
-    args: Callable[[make.Setting], tuple[object, ...]] = lambda place: (place.league_id,)
+    args: Callable[[make.MadeLeague], tuple[object, ...]] = lambda made: (made.league_id,)
     data: dict[str, Any] | None = None
     post_needs: Action | str | None = None
 
 
-def _nothing(place: make.Setting) -> tuple[object, ...]:
+def _nothing(made: make.MadeLeague) -> tuple[object, ...]:
     return ()
 
 
-def _player(place: make.Setting) -> tuple[object, ...]:
-    return (place.players[0].agent.pk,)
+def _player(made: make.MadeLeague) -> tuple[object, ...]:
+    return (made.players[0].agent.pk,)
 
 
-def _with(*more: object) -> Callable[[make.Setting], tuple[object, ...]]:
-    return lambda place: (place.league_id, *more)
+def _with(*more: object) -> Callable[[make.MadeLeague], tuple[object, ...]]:
+    return lambda made: (made.league_id, *more)
 
 
-def _match(place: make.Setting) -> tuple[object, ...]:
+def _match(made: make.MadeLeague) -> tuple[object, ...]:
     return (Match.objects.filter(league_id="fall").values_list("pk", flat=True)[0],)
 
 
-def _entry(place: make.Setting) -> tuple[object, ...]:
-    at = place.league.created_at
+def _entry(made: make.MadeLeague) -> tuple[object, ...]:
+    at = made.league.created_at
     return (
         AuditEntry.objects.get_or_create(action="league.pause", league_id="fall", via="desk", defaults={"at": at})[
             0
@@ -84,20 +84,20 @@ def _entry(place: make.Setting) -> tuple[object, ...]:
     )
 
 
-def _user(place: make.Setting) -> tuple[object, ...]:
+def _user(made: make.MadeLeague) -> tuple[object, ...]:
     return (User.objects.get(username="staff without a role").pk,)
 
 
-def _group(place: make.Setting) -> tuple[object, ...]:
+def _group(made: make.MadeLeague) -> tuple[object, ...]:
     return (Group.objects.get_or_create(name="teachers")[0].pk,)
 
 
-TARGETS: dict[str, Callable[[make.Setting], tuple[object, ...]]] = {
-    "match": lambda place: ("R1M1",),
-    "agent": lambda place: (place.players[0].agent.pk,),
-    "name": lambda place: (10**9,),
-    "notice": lambda place: (1,),
-    "person": lambda place: (Role.objects.get(name="assistant").pk,),
+TARGETS: dict[str, Callable[[make.MadeLeague], tuple[object, ...]]] = {
+    "match": lambda made: ("R1M1",),
+    "agent": lambda made: (made.players[0].agent.pk,),
+    "name": lambda made: (10**9,),
+    "notice": lambda made: (1,),
+    "person": lambda made: (Role.objects.get(name="assistant").pk,),
 }
 """What the address of an action names besides the league, by its subject."""
 
@@ -105,8 +105,8 @@ TARGETS: dict[str, Callable[[make.Setting], tuple[object, ...]]] = {
 def _lines(subject: Subject) -> list[Line]:
     """What the table of actions says of the addresses of a subject; and one that is in none of its rows."""
 
-    def args(verb: str) -> Callable[[make.Setting], tuple[object, ...]]:
-        return lambda place: (place.league_id, *TARGETS.get(subject.name, lambda _place: ())(place), verb)
+    def args(verb: str) -> Callable[[make.MadeLeague], tuple[object, ...]]:
+        return lambda made: (made.league_id, *TARGETS.get(subject.name, lambda _made: ())(made), verb)
 
     rows = [one for one in ROWS if one.subject == subject and one.click is not None]
     return [
@@ -199,9 +199,9 @@ SHOWS_NOTHING = {"autocomplete", "view_on_site"}
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """A league in its first round, and another one, with everybody in their roles."""
-    place = make.playing("fall", players=4)
+    made = make.running_league("fall", players=4)
     make.open_league("winter")
     adding = Permission.objects.get(codename="add_league")
     for who in WHO:
@@ -217,7 +217,7 @@ def place() -> make.Setting:
         ("winter", "instructor of another league", "instructor"),
     ):
         staffing.give_role(league_id=league_id, username=who, name=name)
-    return place
+    return made
 
 
 def browser_of(who: str) -> Client:
@@ -284,11 +284,11 @@ SOME_RIGHTS = ("assistant", "instructor of another league")
     "who", [pytest.param(who, marks=() if who in SOME_RIGHTS else pytest.mark.exhaustive) for who in WHO]
 )
 @pytest.mark.parametrize("method", ["GET", pytest.param("POST", marks=pytest.mark.long)])
-def test_every_role_at_every_address(place: make.Setting, who: str, method: str) -> None:
+def test_every_role_at_every_address(made: make.MadeLeague, who: str, method: str) -> None:
     wrong, client = [], browser_of(who)
     for name, lines in LINES.items():
         for line in lines:
-            url = reverse(f"admin:{name}", args=line.args(place))
+            url = reverse(f"admin:{name}", args=line.args(made))
             if method == "GET":
                 needs, status, seen = line.needs, line.get, _status(client.get(url))
             else:
@@ -332,9 +332,9 @@ def rows(client: Client, page: str) -> list[str]:
     ],
 )
 def test_lists_of_the_admin_show_only_ones_own_leagues(
-    place: make.Setting, who: str, leagues: list[str], agents: list[str]
+    made: make.MadeLeague, who: str, leagues: list[str], agents: list[str]
 ) -> None:
-    other = make.join("Other", "winter", port=8199).agent
+    other = make.player("Other", "winter", port=8199).agent
     Agent.objects.filter(pk=other.pk).update(code="W01")
     client = browser_of(who)
     assert rows(client, "matches/league") == leagues
@@ -353,9 +353,9 @@ def act(client: Client, action: str, *agents: Agent, **more: Any) -> int:
     return (confirm(client, answer) if asks(answer) else answer).status_code
 
 
-def test_actions_of_the_list_of_agents_reach_no_further_than_the_role(place: make.Setting) -> None:
-    own, site = place.players[0].agent, place.referees[0].agent
-    other = make.join("Other", "winter", port=8199).agent
+def test_actions_of_the_list_of_agents_reach_no_further_than_the_role(made: make.MadeLeague) -> None:
+    own, site = made.players[0].agent, made.referees[0].agent
+    other = make.player("Other", "winter", port=8199).agent
     instructor, assistant = browser_of("instructor"), browser_of("assistant")
     assert [act(one, "check_now", own, site) for one in (instructor, assistant)] == [302, 302]
     assert act(instructor, "let_register_again", own) == 302
@@ -367,8 +367,8 @@ def test_actions_of_the_list_of_agents_reach_no_further_than_the_role(place: mak
     assert (left[other.pk], left[site.pk], Agent.objects.get(pk=site.pk).trusted) == (True, True, True)
 
 
-def test_an_assistant_takes_no_token_away(place: make.Setting) -> None:
-    own = place.players[0].agent
+def test_an_assistant_takes_no_token_away(made: make.MadeLeague) -> None:
+    own = made.players[0].agent
     assistant = browser_of("assistant")
     act(assistant, "revoke_tokens", own)
     act(assistant, "revoke_tokens", own, index=0)
@@ -378,7 +378,7 @@ def test_an_assistant_takes_no_token_away(place: make.Setting) -> None:
     assert own.tokens.exists()
 
 
-def test_actions_of_the_list_of_leagues_need_the_role_in_each(place: make.Setting) -> None:
+def test_actions_of_the_list_of_leagues_need_the_role_in_each(made: make.MadeLeague) -> None:
     def pause(who: str, *ids: str) -> int:
         data = {"action": "pause_leagues", "_selected_action": list(ids)}
         return browser_of(who).post("/admin/matches/league/", data).status_code
@@ -392,8 +392,8 @@ def test_actions_of_the_list_of_leagues_need_the_role_in_each(place: make.Settin
     assert [league.pk for league in League.objects.filter(paused=True)] == ["fall"]
 
 
-def test_only_a_superuser_changes_a_referee_of_the_site(place: make.Setting) -> None:
-    site = place.referees[0].agent
+def test_only_a_superuser_changes_a_referee_of_the_site(made: make.MadeLeague) -> None:
+    site = made.referees[0].agent
     url = reverse("admin:matches_league_agent", args=["fall", site.pk, "let_judge"])
     assert [browser_of(who).post(url).status_code for who in ("instructor", SUPERUSER)] == [403, 302]
     change = f"/admin/agents_registry/agent/{site.pk}/change/"
@@ -401,23 +401,23 @@ def test_only_a_superuser_changes_a_referee_of_the_site(place: make.Setting) -> 
     assert browser_of("instructor").post(change, {"display_name": "Mine"}).status_code == 403
 
 
-def test_assistants_do_not_see_who_owns_an_agent(place: make.Setting) -> None:
-    change = f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/"
+def test_assistants_do_not_see_who_owns_an_agent(made: make.MadeLeague) -> None:
+    change = f"/admin/agents_registry/agent/{made.players[0].agent.pk}/change/"
     shown = {who: "owner" in browser_of(who).get(change).context["adminform"].form.fields
              or "field-owner" in browser_of(who).get(change).content.decode()
              for who in ("instructor", "assistant")}  # fmt: skip
     assert shown == {"instructor": True, "assistant": False}
 
 
-def test_checks_are_asked_for_within_the_role(place: make.Setting) -> None:
-    other = make.join("Other", "winter", port=8199).agent
+def test_checks_are_asked_for_within_the_role(made: make.MadeLeague) -> None:
+    other = make.player("Other", "winter", port=8199).agent
     client = browser_of("assistant")
-    assert act(client, "check_whole", place.players[0].agent) == 302
+    assert act(client, "check_whole", made.players[0].agent) == 302
     assert client.post(f"/admin/agents_registry/agent/{other.pk}/check/").status_code == 403
-    assert [check.agent_id for check in Check.objects.all()] == [place.players[0].agent.pk]
+    assert [check.agent_id for check in Check.objects.all()] == [made.players[0].agent.pk]
 
 
-def test_a_role_without_staff_status_allows_nothing(place: make.Setting) -> None:
+def test_a_role_without_staff_status_allows_nothing(made: make.MadeLeague) -> None:
     User.objects.filter(username="instructor").update(is_staff=False)
     left = User.objects.get(username="instructor")
     assert (roles.allowed(left, "fall"), roles.leagues(left, Action.WATCH).count()) == (frozenset(), 0)

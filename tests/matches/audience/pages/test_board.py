@@ -25,20 +25,20 @@ def listed() -> tuple[list[str], list[str]]:
 
 
 def test_every_result_of_the_last_two_rounds_is_listed_and_all_but_the_newest_are_folded() -> None:
-    place = make.playing(players=PLAYERS, referees=2)
+    made = make.running_league(players=PLAYERS, referees=2)
     in_round = PLAYERS // 2
     for number in range(1, 4):
-        make.finish_round(place)
+        make.finish_round(made)
         shown, folded = listed()
         rounds = [number, *([number - 1] if number > 1 else [])]
         assert sorted([*shown, *folded]) == sorted(f"R{n}M{m}" for n in rounds for m in range(1, in_round + 1))
         assert shown == [f"R{number}M{m}" for m in range(in_round, in_round - board.RECENT, -1)]
-        make.playing_on(place)
+        make.next_round(made)
 
 
 def test_a_few_results_are_not_folded() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
-    make.playing_on(place)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    make.next_round(made)
+    make.finish_round(made)
     assert listed() == (["R2M2", "R2M1", "R1M2", "R1M1"], [])

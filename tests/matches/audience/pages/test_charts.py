@@ -20,13 +20,13 @@ from tests.matches.correcting import make_correction
 pytestmark = pytest.mark.django_db
 
 
-def two_rounds(**how: Any) -> make.Setting:
+def two_rounds(**how: Any) -> make.MadeLeague:
     """P01 to P04; of both rounds the first player of each match wins."""
-    place = make.playing(players=4, **how)
-    make.finish_round(place)
-    make.playing_on(place)
-    make.finish_round(place)
-    return place
+    made = make.running_league(players=4, **how)
+    make.finish_round(made)
+    make.next_round(made)
+    make.finish_round(made)
+    return made
 
 
 def public(league_id: str = "fall") -> sight.View:
@@ -55,11 +55,11 @@ def test_the_last_column_of_the_charts_equals_the_table() -> None:
 
 
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place, None)
+    made = make.running_league(players=4)
+    make.finish_round(made, None)
     make_correction("points", player_id="P02", points=-2, reason="too many calls", by="x")
-    make.playing_on(place)
-    make.finish_round(place, None)
+    make.next_round(made)
+    make.finish_round(made, None)
     make_correction("points", player_id="P03", points=5, reason="helped the others", by="x")
     undone = make_correction("points", player_id="P04", points=7, reason="a mistake", by="x")
     applying.undo(league_id="fall", number=undone.number, reason="was a mistake", by="x")
@@ -69,16 +69,16 @@ def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> N
 
 
 def test_a_chart_of_many_rounds_skips_columns_evenly() -> None:
-    place = two_rounds()
-    make.playing_on(place)
-    make.finish_round(place)
+    made = two_rounds()
+    make.next_round(made)
+    make.finish_round(made)
     whole, some = rank_history.rank_history(public()), rank_history.rank_history(public(), max_columns=2)
     assert (whole.rounds, some.rounds) == ([1, 2, 3], [1, 3])
     assert some.points == {code: points[::2] for code, points in whole.points.items()}
 
 
 def test_the_charts_of_a_league_without_results_are_none() -> None:
-    make.setting()
+    make.league()
     view = public()
     shown_ranks = rank_history.rank_history(view)
     assert [charts.ranks(view, shown_ranks), charts.race(view, shown_ranks), charts.cross(view)] == [None] * 3
@@ -105,10 +105,10 @@ def letters_of(cross_table: charts.Cross) -> dict[str, str]:
 
 
 def test_a_cell_of_the_cross_table_is_the_result_for_the_rows_player() -> None:
-    place = make.playing(players=4)
-    first, second = place.match("R1M1"), place.match("R1M2")
+    made = make.running_league(players=4)
+    first, second = made.match("R1M1"), made.match("R1M2")
     make.report(first, first.player_a.code)
-    make.report(second, **{"winner": None} | make.silent(second, second.player_a.code, second.player_b.code))
+    make.report(second, **{"winner": None} | make.no_answer_from(second, second.player_a.code, second.player_b.code))
     cross_table = charts.cross(public())
     assert cross_table is not None
     signs = letters_of(cross_table)
@@ -122,9 +122,9 @@ def test_a_cell_of_the_cross_table_is_the_result_for_the_rows_player() -> None:
 
 
 def test_the_cross_table_of_a_finished_league_is_ordered_by_rank() -> None:
-    place = two_rounds()
-    make.playing_on(place)
-    make.finish_round(place, 1)
+    made = two_rounds()
+    make.next_round(made)
+    make.finish_round(made, 1)
     view = public()
     cross_table = charts.cross(view)
     assert cross_table is not None and view.moment.state == "COMPLETED"
@@ -136,9 +136,9 @@ def test_there_is_no_cross_table_for_too_many_players() -> None:
     assert charts.cross(public(), max_players=3) == charts.Cross([], too_many=3)
 
 
-def record_answers(place: make.Setting, match_id: str, *entries: dict[str, Any], attempt: int = 1) -> None:
+def record_answers(made: make.MadeLeague, match_id: str, *entries: dict[str, Any], attempt: int = 1) -> None:
     """Add entries to the transcript of a match."""
-    match = place.match(match_id)
+    match = made.match(match_id)
     stored = Message.objects.filter(match=match).count()
     Message.objects.bulk_create(
         Message(match=match, attempt=attempt, n=stored + n, entry=make.line(n) | entry)
@@ -156,12 +156,12 @@ def answer(player_id: str, elapsed: Any, limit: Any = 5000, **changes: Any) -> d
 
 
 def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> None:
-    place = make.playing(players=4)
-    first, second = place.match("R1M1"), place.match("R1M2")
+    made = make.running_league(players=4)
+    first, second = made.match("R1M1"), made.match("R1M2")
     a, b = first.player_a.code, first.player_b.code
     make.report(first, a)
     record_answers(
-        place,
+        made,
         "R1M1",
         answer(a, 10),
         answer(f"player:{a}", 30),
@@ -176,8 +176,8 @@ def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> Non
         answer("P99", 4),
         answer(["P01"], 4),
     )
-    record_answers(place, "R1M1", answer(b, 7), attempt=2)
-    record_answers(place, "R1M2", answer(second.player_a.code, 7))
+    record_answers(made, "R1M1", answer(b, 7), attempt=2)
+    record_answers(made, "R1M2", answer(second.player_a.code, 7))
     rows = {
         lane.name: [(row.name, row.median, row.slowest, len(row.answers), row.late) for row in lane.rows]
         for lane in times.of_league(public())
@@ -187,16 +187,16 @@ def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> Non
 
 
 def test_charts_of_a_frozen_board_do_not_change() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
-    record_answers(place, "R1M1", answer("P01", 10), answer("P04", 20))
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    record_answers(made, "R1M1", answer("P01", 10), answer("P04", 20))
     freeze.plan(league_id="fall", from_round=2)
     lifecycle.start_round(league_id="fall")
     before = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
-    make.open_current("fall")
-    make.finish_round(place, 1)
-    record_answers(place, "R2M1", answer("P01", 1000))
-    record_answers(place, "R1M1", answer("P01", 1000), attempt=2)
+    make.open_round("fall")
+    make.finish_round(made, 1)
+    record_answers(made, "R2M1", answer("P01", 1000))
+    record_answers(made, "R1M1", answer("P01", 1000), attempt=2)
     make_correction("points", player_id="P02", points=9, reason="hidden for now", by="x")
     League.objects.update(starts_at=timezone.now())
     after = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
@@ -209,8 +209,8 @@ def test_charts_of_a_frozen_board_do_not_change() -> None:
 
 
 def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     make_correction("points", player_id="P02", points=-2, reason="too many calls", by="x")
     make_correction("set_result", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x")
     make_correction("disqualify", player_id="P03", matches_become="keep", reason="plays under two names", by="x")
@@ -229,8 +229,8 @@ def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
 
 
 def test_a_running_match_shows_for_whom_it_waits_and_the_deadline() -> None:
-    place = make.playing(players=4)
-    match = place.match("R1M1")
+    made = make.running_league(players=4)
+    match = made.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
 
     def shown() -> tuple[str, Any]:
@@ -243,18 +243,18 @@ def test_a_running_match_shows_for_whom_it_waits_and_the_deadline() -> None:
     assert shown() == ("handed to a referee", None)
     make.progress(match, state="WAITING_FOR_PLAYERS")
     assert shown() == ("waiting for players", deadline("5", "27"))
-    make.progress(place.match("R1M1"), state="WAITING_FOR_PLAYERS", joined=[a])
+    make.progress(made.match("R1M1"), state="WAITING_FOR_PLAYERS", joined=[a])
     assert shown() == (f"waiting for {b}", deadline("5", "27"))
-    make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b])
+    make.progress(made.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b])
     assert shown() == ("collecting choices", deadline("30", "127"))
-    make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[b])
+    make.progress(made.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[b])
     assert shown() == (f"{b} has locked in", deadline("30", "127"))
-    make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a, b])
+    make.progress(made.match("R1M1"), state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a, b])
     assert shown() == ("both have locked in", deadline("30", "127"))
 
 
 def test_a_player_that_misses_an_older_broadcast_is_behind() -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     news = Broadcast.objects.create(
         league_id="fall", message_type="LEAGUE_STANDINGS_UPDATE", payload={}, created_at=timezone.now()
     )
@@ -278,12 +278,12 @@ def test_sparklines_share_one_scale() -> None:
 
 
 def test_final_places_are_marked_while_the_board_is_being_unveiled() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     freeze.plan(league_id="fall", from_round=2)
     for _round in (2, 3):
-        make.playing_on(place)
-        make.finish_round(place, 1)
+        make.next_round(made)
+        make.finish_round(made, 1)
     freeze.unveil(league_id="fall")
     rows = board()["standings"]
     assert [row.unveiled for row in rows] == [False, False, False, True]

@@ -47,7 +47,7 @@ def test_the_charts_make_as_many_queries_for_few_players_as_for_many(client: Cli
 
 
 def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client: Client) -> None:
-    make.setting()
+    make.league()
     sentence = "No match has been played yet. The chart begins with the results of the first round."
     for path, charts in (("/leagues/fall/", 2), ("/leagues/fall/charts/", 3)):
         text = client.get(path).content.decode()
@@ -55,8 +55,8 @@ def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client
 
 
 def test_every_cell_of_the_cross_table_leads_to_its_match(client: Client) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     text = client.get("/leagues/fall/charts/").content.decode()
     links = re.findall(r'<a\s+class="x-(\w)" href="([^"]+)">(\w)</a>', text)
     assert sorted(links) == [

@@ -52,14 +52,14 @@ def check_of(part: str) -> dict[str, Any]:
 
 
 def test_a_match_without_commitment_shows_nothing_about_the_draw(client: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     # A round that was started by an older version of the site has no commitments.
     Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     assert " hidden>" in draw_part(client)
 
 
 def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     Match.objects.update(draw_seed=SEED.hex())
     publish_commitment()
     part = draw_part(client)
@@ -69,9 +69,9 @@ def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -
 
 
 def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex(), play=1, sealed=True)
     assert check_of(draw_part(client)) == {
         "players": ["P01", "P02"],
@@ -90,28 +90,28 @@ def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
 
 
 def test_a_technical_loss_has_no_number_but_a_seed(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    match = place.match("R1M1")
-    make.report(match, None, **make.silent(match, "P02"))
+    match = made.match("R1M1")
+    make.report(match, None, **make.no_answer_from(match, "P02"))
     amend("match_finished", draw_seed=SEED.hex())
     check = check_of(draw_part(client))
     assert (check["number"], check["seed"]) == (None, SEED.hex())
 
 
 def test_a_match_of_a_referee_that_does_not_seal_has_no_draw_check(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     part = draw_part(client)
     assert UNSEALED_SENTENCE in part
     assert "data-check" not in part
 
 
 def test_a_correction_does_not_change_what_the_check_of_the_draw_gets(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     make_correction("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice")
     check = check_of(draw_part(client))
@@ -119,9 +119,9 @@ def test_a_correction_does_not_change_what_the_check_of_the_draw_gets(client: Cl
 
 
 def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(client: Client) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     publish_commitment()
-    make.report(place.match("R1M1"), "P01")
+    make.report(made.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     make_correction("replay", match_id="R1M1", reason="P01 was called twice")
     second = commitment(bytes(32))
@@ -134,12 +134,12 @@ def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(clie
 
 
 def test_the_seed_of_a_match_behind_a_freeze_is_not_shown(client: Client) -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     publish_commitment("R2M1")
-    make.report(place.match("R2M1"), "P01")
+    make.report(made.match("R2M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
     assert SEED.hex() not in client.get("/leagues/fall/matches/R2M1/").content.decode()
     assert "data-check" not in draw_part(client, "/leagues/fall/matches/R2M1/")

@@ -27,17 +27,17 @@ def summary_now(*, staff: bool = False) -> Evening | None:
 
 def summary_after_end(**how: Any) -> Evening:
     """The summary of a league that was played to its end; PLAYER_A won every match."""
-    play_to_end(make.playing(**how))
+    play_to_end(make.running_league(**how))
     summary = summary_now()
     assert summary is not None
     return summary
 
 
 def test_there_is_no_summary_before_the_end_nor_of_a_stopped_league() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     assert summary_now() is None
-    make.playing_on(place)
-    make.finish_round(place)
+    make.next_round(made)
+    make.finish_round(made)
     assert summary_now() is None
     lifecycle.stop(league_id="fall")
     assert summary_now() is None
@@ -67,8 +67,8 @@ def test_a_round_without_a_match_is_a_step_of_the_path_without_an_opponent() -> 
 
 
 def test_champions_who_share_the_first_place_stand_equally_high() -> None:
-    place = make.playing(players=2)
-    make.finish_round(place, None)
+    made = make.running_league(players=2)
+    make.finish_round(made, None)
     summary = summary_now()
     assert summary is not None
     assert [(step.height, step.row.place) for step in summary.steps] == [(3, "=1"), (3, "=1")]
@@ -76,10 +76,10 @@ def test_champions_who_share_the_first_place_stand_equally_high() -> None:
 
 
 def test_nobody_stands_on_the_podium_of_a_table_of_zeros() -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     make.look()
-    match = place.match("R1M1")
-    make.report(match, None, **make.silent(match, "P01", "P02"))
+    match = made.match("R1M1")
+    make.report(match, None, **make.no_answer_from(match, "P01", "P02"))
     summary = summary_now()
     assert summary is not None
     assert (summary.steps, summary.champions, summary.paths) == ([], [], [])
@@ -94,8 +94,8 @@ def test_a_disqualified_player_is_not_on_the_podium() -> None:
 
 
 def test_behind_a_freeze_only_the_staff_sees_the_summary() -> None:
-    place = make.veiled()
-    play_to_end(place)
+    made = make.league_before_freeze()
+    play_to_end(made)
     assert summary_now() is None
     assert summary_now(staff=True) is not None
     for _ in range(3):
@@ -141,13 +141,13 @@ def test_a_long_path_names_its_last_place_and_where_there_is_room_its_deepest_an
 
 
 def test_hostile_names_are_harmless_on_the_pages_of_a_finished_league(client: Client) -> None:
-    place = make.setting(players=0)
+    made = make.league(players=0)
     League.objects.update(display_name=HOSTILE[:64])
-    make.hire()
+    make.referee()
     for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
-    make.playing_on(place)
-    make.finish_round(place)
+        make.player(HOSTILE, "fall", port=8100 + number)
+    make.next_round(made)
+    make.finish_round(made)
     for path in ("/leagues/fall/", "/leagues/fall/screen/", "/leagues/fall/story/", "/leagues/fall/story/league.html"):
         assert_harmless(client.get(path).content.decode())
 

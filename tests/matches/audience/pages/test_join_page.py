@@ -107,12 +107,12 @@ def state(client: Client) -> str:
 
 
 def test_the_join_page_says_whether_registration_is_open_full_or_closed(client: Client) -> None:
-    make.hire()
+    make.referee()
     make.open_league(max_players=2)
     seen = [state(client)]
-    make.join("Ada", "fall")
+    make.player("Ada", "fall")
     assert "1 of 2 places taken" in page(client)
-    make.join("Blaise", "fall", port=8102)
+    make.player("Blaise", "fall", port=8102)
     seen.append(state(client))
     lifecycle.start_league(league_id="fall")
     seen.append(state(client))
@@ -132,9 +132,9 @@ def test_the_page_makes_as_many_queries_with_few_players_as_with_many(client: Cl
     query_counts = []
     for first, last in ((1, 4), (4, min(100, MANY_ROWS))):
         for number in range(first, last):
-            make.join(f"P{number}", "fall", port=8100 + number)
+            make.player(f"P{number}", "fall", port=8100 + number)
         page(client)
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             page(client)
     assert query_counts[0] == query_counts[1]
 
@@ -186,8 +186,8 @@ def test_the_join_page_offers_the_kit_in_every_language(client: Client) -> None:
 
 
 def test_the_join_page_says_how_the_agents_of_the_readers_machine_are_reached(client: Client) -> None:
-    place = make.setting(players=3)
-    mine, fetching, other = (member.agent for member in place.players)
+    made = make.league(players=3)
+    mine, fetching, other = (member.agent for member in made.players)
     Agent.objects.filter(pk__in=[mine.pk, fetching.pk]).update(registered_from="127.0.0.1")
     Agent.objects.filter(pk=other.pk).update(registered_from="203.0.113.9")
     AgentToken.objects.update(proven=True)

@@ -46,7 +46,7 @@ def figures(client: Client) -> Any:
 
 
 def test_nothing_is_said_before_there_are_enough_matches(client: Client) -> None:
-    make.playing_on(played(1))
+    make.next_round(played(1))
     for path in (BOARD, SCREEN, PLAYER):
         text = text_of(client, path)
         assert (bars(text), "data-luck" in text) == ([], False)
@@ -82,8 +82,8 @@ def test_the_figures_of_page_and_api_are_the_same(client: Client) -> None:
 
 
 def test_the_champion_of_a_game_of_chance_would_be_first_again_with_a_probability(client: Client) -> None:
-    place = played(3)
-    assert place.league.state == "COMPLETED"
+    made = played(3)
+    assert made.league.state == "COMPLETED"
     text = text_of(client)
     champion = figures(client)["players"][0]
     if [one["place"] for one in figures(client)["players"]].count(1) == 1:
@@ -101,20 +101,20 @@ def test_the_screen_has_the_bars_of_its_table(client: Client) -> None:
 
 
 def test_my_agent_says_how_much_of_its_place_is_luck(client: Client) -> None:
-    place = played(2)
-    client.post("/leagues/fall/mine/", {"secret": place.players[0].token})
+    made = played(2)
+    client.post("/leagues/fall/mine/", {"secret": made.players[0].token})
     text = text_of(client, "/leagues/fall/mine/")
     assert "If rounds 1 to 2 were played again, its place would be between" in text
     assert "what its matches were worth on average: 3.0, give or take 2.1" in text
 
 
 def test_behind_a_freeze_all_figures_are_those_of_the_rounds_that_are_shown(client: Client, api_key: str) -> None:
-    place = played(2)
+    made = played(2)
     shown = [text_of(client, path) for path in (BOARD, PLAYER)]
     before = figures(client)
     freeze.plan(league_id="fall", from_round=3)
-    make.playing_on(place)
-    make.finish_round(place, 0)
+    make.next_round(made)
+    make.finish_round(made, 0)
     make_correction("points", player_id="P04", points=50, reason="for the test")
     assert figures(client) == before
     for path, text in zip((BOARD, PLAYER), shown, strict=True):
@@ -123,7 +123,7 @@ def test_behind_a_freeze_all_figures_are_those_of_the_rounds_that_are_shown(clie
         assert "data-luck-champion" not in text_of(client, path)
     staff = client.get("/api/leagues/fall/luck?as=staff", headers={"Authorization": f"Bearer {api_key}"})
     assert (before["after_round"], staff.json()["after_round"]) == (2, 3)
-    client.post("/leagues/fall/mine/", {"secret": place.players[0].token})
+    client.post("/leagues/fall/mine/", {"secret": made.players[0].token})
     assert "If rounds 1 to 2 were played again" in text_of(client, "/leagues/fall/mine/")
     # An unveiled place is the final one: the bar of the rounds that are shown would say something else.
     freeze.unveil(league_id="fall")

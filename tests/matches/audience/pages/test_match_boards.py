@@ -21,13 +21,13 @@ pytestmark = pytest.mark.django_db
 
 def playing(game_type: str) -> Match:
     """R1M1 of a league of two."""
-    make.hire()
+    make.referee()
     Agent.objects.update(game_types=[game_type])
     opening.create_league(league_id="fall", display_name="Fall", game_type=game_type)
     for number in (1, 2):
-        make.join(f"Player {number}", "fall", port=8100 + number, games=[game_type])
+        make.player(f"Player {number}", "fall", port=8100 + number, games=[game_type])
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     return reload()
 

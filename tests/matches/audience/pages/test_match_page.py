@@ -52,8 +52,8 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_sealed_result_says_if_the_players_were_perhaps_not_told(client: Client) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01")
     untold_sentence = "The result counts, but they may not have heard it."
     Match.objects.update(seal={"told": True})
     assert untold_sentence not in page_of(client)
@@ -64,24 +64,24 @@ def test_a_sealed_result_says_if_the_players_were_perhaps_not_told(client: Clien
 
 
 def test_choices_are_in_the_readers_language(client: Client) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01")
     assert "chose even" in page_of(client)
     answer = client.get(PATH, headers={"accept-language": "he"}).content.decode()
     assert "בחירה: זוגי" in words(answer)
     assert "בחירה: even" not in words(answer)
 
 
-def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
+def lose(made: make.MadeLeague, *faults: dict[str, Any], **changes: Any) -> None:
     """Report R1M1 as a technical loss with these faults."""
-    match = place.match("R1M1")
-    fields = make.silent(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
+    match = made.match("R1M1")
+    fields = make.no_answer_from(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
     assert make.report(match, None, **fields)["status"] == "ACCEPTED"
 
 
 def test_a_technical_loss_says_why_and_whose_fault_it_is(client: Client) -> None:
-    place = make.playing(players=2)
-    lose(place, fault("P02"))
+    made = make.running_league(players=2)
+    lose(made, fault("P02"))
     page = page_of(client)
     assert part(page, "p", "verdict") == (
         "P01 won (technical) P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4): technical loss."
@@ -90,8 +90,8 @@ def test_a_technical_loss_says_why_and_whose_fault_it_is(client: Client) -> None
 
 
 def test_a_match_lost_by_both_names_both_faults(client: Client) -> None:
-    place = make.playing(players=2)
-    lose(place, fault("P01", cause="CONNECT", error_code="E009"), fault("P02", cause="REFEREE"))
+    made = make.running_league(players=2)
+    lose(made, fault("P01", cause="CONNECT", error_code="E009"), fault("P02", cause="REFEREE"))
     page = page_of(client)
     assert part(page, "p", "verdict") == (
         "both lost (P01: connection, P02: referee) P01 could not be reached for CHOOSE_PARITY_CALL (tries: 4); "
@@ -103,8 +103,8 @@ def test_a_match_lost_by_both_names_both_faults(client: Client) -> None:
 
 
 def test_a_win_says_the_number_and_what_each_chose(client: Client) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01")
     page = page_of(client)
     assert part(page, "p", "verdict") == "P01 won · 8 even The number is 8, even: P01 chose even, P02 odd."
     assert re.findall(r'class="duel-name" href="([^"]+)"', page) == [
@@ -114,12 +114,12 @@ def test_a_win_says_the_number_and_what_each_chose(client: Client) -> None:
 
 
 def test_each_attempt_has_its_own_messages_and_outcome(client: Client) -> None:
-    place = make.playing(players=2, referees=2)
-    first = place.referee_of("R1M1").agent.code
-    make.progress(place.match("R1M1"), transcript=[make.line(0)])
+    made = make.running_league(players=2, referees=2)
+    first = made.referee_of("R1M1").agent.code
+    make.progress(made.match("R1M1"), transcript=[make.line(0)])
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     make.look()
-    make.report(place.match("R1M1"), "P01", transcript=[make.line(0), make.line(1)])
+    make.report(made.match("R1M1"), "P01", transcript=[make.line(0), make.line(1)])
     page = page_of(client)
     heads = [words(head) for head in re.findall(r"<h3 .*?</h3>", page, re.DOTALL)]
     assert heads == [
@@ -132,8 +132,8 @@ def test_each_attempt_has_its_own_messages_and_outcome(client: Client) -> None:
 
 
 def test_a_corrected_match_shows_the_reason_and_the_reported_result(client: Client) -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
+    made = make.running_league(players=2)
+    make.report(made.match("R1M1"), "P01")
     how: dict[str, Any] = {"league_id": "fall", "by": "ada"}
     make_correction("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
     page = page_of(client)
@@ -150,12 +150,12 @@ def test_a_corrected_match_shows_the_reason_and_the_reported_result(client: Clie
 
 
 def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     before = page_of(client, "/leagues/fall/matches/R2M1/")
-    make.report(place.match("R2M1"), "P01", transcript=[make.line(0)])
+    make.report(made.match("R2M1"), "P01", transcript=[make.line(0)])
     page = page_of(client, "/leagues/fall/matches/R2M1/")
     assert part(page, "p", "verdict") == (
         "Hidden The board is frozen after round 1: what happens in this match is shown when the board is unveiled."
@@ -169,9 +169,9 @@ def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> Non
 
 
 def report_with_messages(count: int) -> None:
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     entries = [make.line(number, notes=[f"found at {ADDRESS}"], body={"at": ADDRESS}) for number in range(count)]
-    make.report(place.match("R1M1"), "P01", transcript=entries)
+    make.report(made.match("R1M1"), "P01", transcript=entries)
 
 
 def test_messages_are_fetched_separately_with_masked_addresses(client: Client, admin_client: Client) -> None:
@@ -190,10 +190,10 @@ def test_messages_are_fetched_separately_with_masked_addresses(client: Client, a
 
 def test_an_address_in_place_of_a_sender_or_recipient_is_masked(client: Client, admin_client: Client) -> None:
     """A student's referee may write an endpoint where an id belongs."""
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     by_name = "http://me.example/x"
     lines = [make.line(0, sender=f"referee:{ADDRESS}"), make.line(1, recipient=by_name)]
-    make.report(place.match("R1M1"), "P01", transcript=lines)
+    make.report(made.match("R1M1"), "P01", transcript=lines)
     page = page_of(client)
     assert [text for text in ("10.1.2.3", "me.example") if text in page] == []
     assert page.count('<span class="pid">[address]</span>') == 2
@@ -206,29 +206,29 @@ def test_the_messages_are_read_with_as_many_queries_for_3_as_for_300(client: Cli
         make.League.objects.all().delete()
         Agent.objects.all().delete()
         report_with_messages(count)
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             assert len(client.get(f"{PATH}messages").json()) == count
     assert query_counts[0] == query_counts[1]
 
 
 def test_a_long_match_stays_light(client: Client) -> None:
     """A message body may have 4 kB; the page does not contain the bodies."""
-    place = make.playing(players=2)
+    made = make.running_league(players=2)
     entries = [make.line(number, body={"text": "x" * 4000}) for number in range(170)]
-    make.report(place.match("R1M1"), "P01", transcript=entries)
+    make.report(made.match("R1M1"), "P01", transcript=entries)
     page = page_of(client)
     assert page.count('id="msg-') == 170
     assert len(page.encode()) < 200_000
 
 
 def test_the_board_contains_its_moves_and_how_long_each_took(client: Client) -> None:
-    make.hire()
+    make.referee()
     Agent.objects.update(game_types=["tic_tac_toe"])
     opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
     for number in (1, 2):
-        make.join(f"Player {number}", "fall", port=8100 + number, games=["tic_tac_toe"])
+        make.player(f"Player {number}", "fall", port=8100 + number, games=["tic_tac_toe"])
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
     view = {
         "board": [["X", "", ""], ["", "O", ""], ["", "", ""]],

@@ -57,43 +57,43 @@ CASES: list[tuple[Callable[[Agent], None], str, str, bool]] = [
 def test_the_verdict_on_an_agent_has_one_word_and_one_headline(
     change: Callable[[Agent], None], word: str, headline: str, has_report: bool
 ) -> None:
-    place = make.setting()
-    change(place.players[0].agent)
-    agent = place.players[0].fresh()
-    verdict = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
+    made = make.league()
+    change(made.players[0].agent)
+    agent = made.players[0].fresh()
+    verdict = mine.verdict(made.league, agent, readiness.readiness([agent])[agent.pk])
     assert (verdict.word, verdict.headline, bool(verdict.report)) == (word, headline, has_report)
     assert verdict.text
 
 
 def test_an_unchecked_agent_waits_if_the_league_demands_a_check() -> None:
-    place = make.setting(require_check=True)
-    agent = place.players[0].agent
-    verdict = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
+    made = make.league(require_check=True)
+    agent = made.players[0].agent
+    verdict = mine.verdict(made.league, agent, readiness.readiness([agent])[agent.pk])
     assert (verdict.word, verdict.headline) == ("wait", "Not checked")
 
 
 def test_the_running_match_at_an_agents_address_is_found() -> None:
-    place = make.setting()
-    agent = place.players[0].agent
+    made = make.league()
+    agent = made.players[0].agent
     assert not mine.is_in_play(agent)
-    make.playing_on(place)
+    make.next_round(made)
     assert mine.is_in_play(agent)
-    make.finish_round(place)
+    make.finish_round(made)
     assert not mine.is_in_play(agent)
 
 
 def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do() -> None:
-    place = make.setting()
-    agent = place.players[0].agent
+    made = make.league()
+    agent = made.players[0].agent
 
     def shown(*, proven: bool) -> str:
-        context = mine.context(place.league, [agent], proven=proven)
+        context = mine.context(made.league, [agent], proven=proven)
         return " ".join(render_to_string("leagues/mine_part.html", context).split())
 
     # The league has not called the agent so far, and the page says only that.
     assert "The league will call your agent at its address: it has not done so yet." in shown(proven=True)
     registration.note_ping(agent_id=agent.pk, problem="refused", found=str(note(Code.NOBODY_LISTENS)))
-    agent = place.players[0].fresh()
+    agent = made.players[0].fresh()
     for text in ("The league calls your agent at its address.", agent.endpoint, "Start it at its port, or with"):
         assert text in shown(proven=True)
     assert "The last call at its address found: nobody listens at its address." in shown(proven=True)
@@ -105,9 +105,9 @@ def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do
 @pytest.mark.parametrize(("port", "playing"), [(8101, True), (8102, True), (9999, False)])
 def test_a_match_at_the_same_port_under_another_path_counts_as_in_play(port: int, playing: bool) -> None:
     """The program may be a rival's, whose address somebody registered with another path or a question mark."""
-    place = make.playing(players=2)
-    assert sorted(player.agent.endpoint for player in place.players) == [
+    made = make.running_league(players=2)
+    assert sorted(player.agent.endpoint for player in made.players) == [
         f"http://localhost:{number}/mcp" for number in (8101, 8102)
     ]
-    other = make.join("Other", endpoint=f"http://127.0.0.1:{port}/mcp?1").agent
+    other = make.player("Other", endpoint=f"http://127.0.0.1:{port}/mcp?1").agent
     assert mine.is_in_play(other) is playing

@@ -41,7 +41,7 @@ class RememberingMachine(LeagueMachine):
 
     @invariant()
     def remember(self) -> None:
-        view = sight.everything(self.place.league)
+        view = sight.everything(self.made.league)
         self.seen.setdefault(view.moment.seq, (view.standings, states(view)))
 
     def teardown(self) -> None:
@@ -52,7 +52,7 @@ class RememberingMachine(LeagueMachine):
             super().teardown()
 
     def go_back(self) -> None:
-        league = self.place.league
+        league = self.made.league
         last = sight.everything(league)
         assert sight.past(league, last.moment.seq).standings == last.standings
         for seq, (standings, match_states) in self.seen.items():
@@ -76,32 +76,32 @@ def test_a_view_of_the_past_equals_what_was_seen_then(examples: int) -> None:
 
 
 def test_a_past_view_shows_a_running_match_as_it_was_then() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     opening.close_registration(league_id="fall")
     lifecycle.start_round(league_id="fall")
-    states_by_event: dict[int, Any] = {place.league.event_seq: ("READY", 0)}
-    assert states(sight.past(place.league, place.league.event_seq - 1))["R1M1"] == ("PENDING", 0)
-    make.open_current("fall")
+    states_by_event: dict[int, Any] = {made.league.event_seq: ("READY", 0)}
+    assert states(sight.past(made.league, made.league.event_seq - 1))["R1M1"] == ("PENDING", 0)
+    make.open_round("fall")
 
     def expect(expected: tuple[str, int]) -> None:
         record("fall", EventKind.SETTINGS_CHANGED)
-        states_by_event[place.league.event_seq] = expected
+        states_by_event[made.league.event_seq] = expected
 
     make.look()
     expect(("ASSIGNED", 1))
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
-        make.progress(place.match("R1M1"), state=state)
+        make.progress(made.match("R1M1"), state=state)
         expect((state, 1))
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
     expect(("READY", 1))
     make.look()
     expect(("ASSIGNED", 2))
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     make.report(match, match.player_a.code)
-    states_by_event[place.league.event_seq] = ("FINISHED", 2)
+    states_by_event[made.league.event_seq] = ("FINISHED", 2)
     lifecycle.pause(league_id="fall")
-    assert {seq: states(sight.past(place.league, seq))["R1M1"] for seq in states_by_event} == states_by_event
-    assert states(sight.past(place.league, max(states_by_event)))["R2M1"] == ("PENDING", 0)
+    assert {seq: states(sight.past(made.league, seq))["R1M1"] for seq in states_by_event} == states_by_event
+    assert states(sight.past(made.league, max(states_by_event)))["R2M1"] == ("PENDING", 0)
 
 
 def state_then(match: Match, *, seconds: int, frozen: bool = False) -> str:
@@ -117,7 +117,7 @@ def steps(*states: tuple[str, int]) -> list[dict[str, str]]:
 
 
 def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:
-    match = make.playing().match("R1M1")
+    match = make.running_league().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("READY", 5), ("ASSIGNED", 6), ("COLLECTING_CHOICES", 2), ("FINISHED", 9))
     assert [state_then(match, seconds=second) for second in (0, 1, 4, 5, 6, 9)] == [
         "READY",
@@ -131,13 +131,13 @@ def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:
 
 
 def test_a_frozen_view_uses_only_times_of_the_league_manager() -> None:
-    match = make.playing().match("R1M1")
+    match = make.running_league().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("WAITING_FOR_PLAYERS", 2), ("COLLECTING_CHOICES", 3))
     assert [state_then(match, seconds=second, frozen=True) for second in (0, 2, 4)] == ["READY", "ASSIGNED", "ASSIGNED"]
 
 
 def test_a_past_view_says_who_joined_only_if_it_is_certain() -> None:
-    match = make.playing().match("R1M1")
+    match = make.running_league().match("R1M1")
     seq_of = {}
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
         make.progress(match, state=state, joined=["P01"], locked_in=["P01"])
@@ -160,25 +160,25 @@ def test_any_past_moment_is_folded_from_few_events(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     monkeypatch.setattr(sight, "EVENTS_PER_CACHED_MOMENT", 4)
-    place = make.playing(players=4)
-    make.finish_round(place)
-    events = [sight.Happened(*row) for row in place.league.events.values_list("seq", "kind", "data", "at", "digest")]
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    events = [sight.Happened(*row) for row in made.league.events.values_list("seq", "kind", "data", "at", "digest")]
     with django_capture_on_commit_callbacks(execute=True):
-        sight.past(place.league, len(events) - 1)
-        sight.everything(place.league)
+        sight.past(made.league, len(events) - 1)
+        sight.everything(made.league)
     reads = []
     read = sight._read
     monkeypatch.setattr(sight, "_read", lambda rows: reads.append(len(event_rows := read(rows))) or event_rows)
     for seq in range(1, len(events) + 1):
-        assert sight.moment(place.league, seq) == fold(Moment(), events[:seq])
+        assert sight.moment(made.league, seq) == fold(Moment(), events[:seq])
     assert max(reads) <= sight.EVENTS_PER_CACHED_MOMENT
 
 
 def test_a_restarted_demo_league_has_no_results_of_the_previous_one() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
-    last = place.league.event_seq
-    assert sight.past(place.league, last).moment.outcomes
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    last = made.league.event_seq
+    assert sight.past(made.league, last).moment.outcomes
     Event.objects.all().delete()
     record("fall", EventKind.DEMO_AFRESH)
-    assert not sight.past(place.league, last + 1).moment.outcomes
+    assert not sight.past(made.league, last + 1).moment.outcomes

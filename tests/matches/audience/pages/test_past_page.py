@@ -27,12 +27,12 @@ PARTS = f"{PAGE}fragments/"
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """Four players; round 1 is over, round 2 is being played."""
-    place = make.playing(players=4)
-    make.finish_round(place)
-    make.playing_on(place)
-    return place
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    make.next_round(made)
+    return made
 
 
 def shown(client: Client, at: object, **query: object) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def points(html: str) -> list[str]:
     return re.findall(r'c-points" data-tint>(-?\d+)<', html)
 
 
-def test_the_replay_of_every_event_shows_its_board_and_sentence(client: Client, place: make.Setting) -> None:
-    events = list(place.league.events.order_by("seq"))
+def test_the_replay_of_every_event_shows_its_board_and_sentence(client: Client, made: make.MadeLeague) -> None:
+    events = list(made.league.events.order_by("seq"))
     moments = [shown(client, event.seq) for event in events]
     assert [moment["at"] for moment in moments] == [event.seq for event in events]
     assert [moment["text"] for moment in moments] == [words_events.happened(event.kind, event.data) for event in events]
@@ -65,12 +65,12 @@ def test_the_replay_of_every_event_shows_its_board_and_sentence(client: Client, 
     assert {name: moments[-1]["fragments"][name] for name in past.SHOWN} == {name: now[name] for name in past.SHOWN}
 
 
-def test_the_replay_page_without_javascript_shows_the_same_fragments(client: Client, place: make.Setting) -> None:
-    for at in (1, 8, place.league.event_seq):
+def test_the_replay_page_without_javascript_shows_the_same_fragments(client: Client, made: make.MadeLeague) -> None:
+    for at in (1, 8, made.league.event_seq):
         text = client.get(PAGE, {"at": at}).content.decode()
         moment = shown(client, at)
         assert [name for name, html in moment["fragments"].items() if html.strip() not in text] == []
-        assert f'name="at" min="1" max="{place.league.event_seq}" value="{at}"' in text
+        assert f'name="at" min="1" max="{made.league.event_seq}" value="{at}"' in text
 
 
 # For an event, the events to which the buttons beside the slider lead.
@@ -83,9 +83,9 @@ STEPS = {
 }
 
 
-def test_the_steps_lead_to_events_and_rounds(client: Client, place: make.Setting) -> None:
+def test_the_steps_lead_to_events_and_rounds(client: Client, made: make.MadeLeague) -> None:
     begun = list(Event.objects.filter(kind="round_started").order_by("seq").values_list("seq", flat=True))
-    assert (begun, place.league.event_seq) == ([7, 12], 13)
+    assert (begun, made.league.event_seq) == ([7, 12], 13)
     for at, expected in STEPS.items():
         steps = client.get(PAGE, {"at": at}).context["replay"].steps
         urls = {step.name: step.url for step in steps if step.url}
@@ -103,19 +103,19 @@ def test_the_steps_lead_to_events_and_rounds(client: Client, place: make.Setting
     ],
 )
 def test_any_requested_moment_is_clamped_to_the_leagues_events(
-    client: Client, place: make.Setting, moment: str, at: int
+    client: Client, made: make.MadeLeague, moment: str, at: int
 ) -> None:
     assert client.get(PAGE, {"at": moment}).context["replay"].at == at
 
 
 def test_nothing_after_the_freeze_is_on_the_slider_of_the_public(admin_client: Client, client: Client) -> None:
-    place = make.veiled()
-    make.playing_on(place)
-    frozen = place.league.frozen_seq
+    made = make.league_before_freeze()
+    make.next_round(made)
+    frozen = made.league.frozen_seq
     assert shown(client, 99)["at"] == frozen
     assert client.get(PAGE).context["replay"].track.last == frozen
     assert client.get(PARTS, {"at": 99, "as": "staff"}).status_code == 403
-    assert shown(admin_client, 99, **{"as": "staff"})["at"] == place.league.event_seq
+    assert shown(admin_client, 99, **{"as": "staff"})["at"] == made.league.event_seq
     assert "as=staff&" in admin_client.get(PAGE, {"as": "staff"}).context["replay"].address
 
 
@@ -123,33 +123,33 @@ def cache_control(client: Client, at: int, version: str) -> str:
     return client.get(PARTS, {"at": at, "v": version}).headers["Cache-Control"]
 
 
-def test_only_past_moments_with_the_right_version_are_cached(client: Client, place: make.Setting) -> None:
+def test_only_past_moments_with_the_right_version_are_cached(client: Client, made: make.MadeLeague) -> None:
     version = client.get(PAGE).context["replay"].version
     assert cache_control(client, 5, version) == "private, max-age=3600, immutable"
     assert cache_control(client, 5, "other") == "no-cache"
-    assert cache_control(client, place.league.event_seq, version) == "no-cache"
+    assert cache_control(client, made.league.event_seq, version) == "no-cache"
     Agent.objects.filter(code="P01").update(display_name="Another name")
     assert cache_control(client, 5, version) == "no-cache"
 
 
-def test_a_cached_moment_does_not_keep_an_old_name_of_the_league(client: Client, place: make.Setting) -> None:
+def test_a_cached_moment_does_not_keep_an_old_name_of_the_league(client: Client, made: make.MadeLeague) -> None:
     version = client.get(PAGE).context["replay"].version
     League.objects.update(display_name="Another name")
     assert "Another name" in shown(client, 5)["fragments"]["header"]
     assert cache_control(client, 5, version) == "no-cache"
 
 
-def test_an_unchanged_moment_is_answered_with_304(client: Client, place: make.Setting) -> None:
+def test_an_unchanged_moment_is_answered_with_304(client: Client, made: make.MadeLeague) -> None:
     answer = client.get(PARTS, {"at": 5})
     again: HttpResponse = client.get(PARTS, {"at": 5}, headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
 def test_the_replays_version_does_not_reveal_hidden_changes(client: Client) -> None:
-    place = make.veiled()
-    make.playing_on(place)
+    made = make.league_before_freeze()
+    make.next_round(made)
     before = client.get(PAGE).content
-    make.finish_round(place)
+    make.finish_round(made)
     Agent.objects.filter(code="P01").update(display_name="Another name")
     assert client.get(PAGE).content == before
 
@@ -167,7 +167,7 @@ class Elements(HTMLParser):
 
 
 def test_a_long_history_needs_no_more_queries_and_elements_than_a_short_one(client: Client) -> None:
-    make.playing(players=4)
+    make.running_league(players=4)
     query_counts, element_counts = [], []
     for count in (3, 300, 5000):
         seq = League.objects.get().event_seq
@@ -176,7 +176,7 @@ def test_a_long_history_needs_no_more_queries_and_elements_than_a_short_one(clie
             Event(league_id="fall", seq=seq + number, kind="paused", at=now) for number in range(1, count + 1)
         )
         League.objects.update(event_seq=seq + count)
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             text = client.get(PAGE, {"at": seq + 2}).content.decode()
         element_counts.append(Elements(text[: text.index('class="board"')]).count)
     assert len(set(query_counts)) == 1
@@ -207,7 +207,7 @@ def test_the_replay_does_not_show_events_that_are_only_for_the_desk(client: Clie
     assert shown(client, 2)["text"] == "The league was opened."
 
 
-def test_the_replay_refuses_post(client: Client, place: make.Setting) -> None:
+def test_the_replay_refuses_post(client: Client, made: make.MadeLeague) -> None:
     assert [client.post(path).status_code for path in (PAGE, PARTS, "/leagues/fall/embed/")] == [405] * 3
 
 
@@ -218,12 +218,12 @@ def test_the_replay_shows_all_fragments_of_the_board_except_charts_notices_and_t
 # The embedded table -------------------------------------------------------------------------------
 
 
-def test_only_the_embedded_table_may_be_framed(client: Client, place: make.Setting) -> None:
+def test_only_the_embedded_table_may_be_framed(client: Client, made: make.MadeLeague) -> None:
     assert "X-Frame-Options" not in client.get("/leagues/fall/embed/").headers
     assert client.get(PAGE).headers["X-Frame-Options"] == "DENY"
 
 
-def test_the_embedded_table_equals_that_of_the_board_and_is_live(client: Client, place: make.Setting) -> None:
+def test_the_embedded_table_equals_that_of_the_board_and_is_live(client: Client, made: make.MadeLeague) -> None:
     text = client.get("/leagues/fall/embed/").content.decode()
     board = pages.fragments(PageKey("board", "fall"), "en")
     assert board is not None
@@ -233,13 +233,13 @@ def test_the_embedded_table_equals_that_of_the_board_and_is_live(client: Client,
 
 
 @pytest.mark.parametrize(("theme", "chosen"), [("dark", "dark"), ("light", "light"), ('"><script>', ""), ("", "")])
-def test_the_embedded_table_takes_a_theme(client: Client, place: make.Setting, theme: str, chosen: str) -> None:
+def test_the_embedded_table_takes_a_theme(client: Client, made: make.MadeLeague, theme: str, chosen: str) -> None:
     text = client.get("/leagues/fall/embed/", {"theme": theme}).content.decode()
     (root,) = re.findall(r"<html[^>]*>", text)
     assert re.findall(r'data-theme="(\w*)"', root) == ([chosen] if chosen else [])
 
 
-def test_the_code_to_copy_is_on_the_replay_page(client: Client, place: make.Setting) -> None:
+def test_the_code_to_copy_is_on_the_replay_page(client: Client, made: make.MadeLeague) -> None:
     text = client.get(PAGE).content.decode()
     (code,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", text)
     assert 'src="http://testserver/leagues/fall/embed/"' in code

@@ -46,11 +46,11 @@ def transcript(*answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]
     ]
 
 
-def match_of_p01(place: make.Setting, round_number: int) -> Match:
+def match_of_p01(made: make.MadeLeague, round_number: int) -> Match:
     """P01's match of a round."""
     matches = Match.objects.filter(league_id="fall", round__number=round_number)
     match_id = next(one.match_id for one in matches if "P01" in (one.player_a.code, one.player_b.code))
-    return place.match(match_id)
+    return made.match(match_id)
 
 
 def opponent_of(match: Match) -> str:
@@ -61,10 +61,10 @@ def details(match: Match, choice: str) -> dict[str, Any]:
     return {"drawn_number": 8, "number_parity": "even", "choices": {"P01": choice, opponent_of(match): "odd"}}
 
 
-def three_rounds() -> tuple[make.Setting, list[Match]]:
+def three_rounds() -> tuple[make.MadeLeague, list[Match]]:
     """P01, of four players, wins its first match, loses the second by silence, and plays its third now."""
-    place = make.playing(players=4)
-    first = match_of_p01(place, 1)
+    made = make.running_league(players=4)
+    first = match_of_p01(made, 1)
     first_transcript = transcript(
         ("P01", "GAME_JOIN_ACK", 10, 5000, ""),
         ("player:P01", "CHOOSE_PARITY_RESPONSE", 30, 30_000, ""),
@@ -80,16 +80,16 @@ def three_rounds() -> tuple[make.Setting, list[Match]]:
         transcript=first_transcript,
         result={"winner": "P01", "score": {}, "details": details(first, "even")},
     )
-    make.finish_round(place)
-    make.playing_on(place)
-    second = match_of_p01(place, 2)
-    changes = make.silent(second, "P01")
+    make.finish_round(made)
+    make.next_round(made)
+    second = match_of_p01(made, 2)
+    changes = make.no_answer_from(second, "P01")
     changes["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
     late = transcript(*[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
     make.report(second, opponent_of(second), transcript=late, **changes)
-    make.finish_round(place)
-    make.playing_on(place)
-    return place, [first, second, match_of_p01(place, 3)]
+    make.finish_round(made)
+    make.next_round(made)
+    return made, [first, second, match_of_p01(made, 3)]
 
 
 def test_the_player_page_has_record_matches_choices_rivals_and_faults() -> None:
@@ -173,8 +173,8 @@ def test_the_player_page_lists_corrections_of_its_matches(client: Client) -> Non
 
 
 def test_only_the_staff_sees_the_report_of_a_players_check(client: Client) -> None:
-    place = make.setting(players=2)
-    agent = place.players[0].agent
+    made = make.league(players=2)
+    agent = made.players[0].agent
     check = store_check(
         agent, passed=False, clauses=(clause("join.accepts", "fails"),), next_step=f"Mend {agent.endpoint}"
     )
@@ -189,23 +189,23 @@ def test_only_the_staff_sees_the_report_of_a_players_check(client: Client) -> No
 
 
 def test_the_player_page_does_not_name_the_owner(client: Client) -> None:
-    place, _ = three_rounds()
+    made, _ = three_rounds()
     entry = RosterEntry.objects.create(league_id="fall", name="Dana Real", email="dana@school.example", code="dana4711")
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(owner=entry)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(owner=entry)
     frames = pages.fragments(PageKey("player", "fall", "P01"), "en")
     assert frames is not None
     text = client.get(PATH).content.decode() + "".join(frames.values())
-    private = ("Dana Real", "dana@school.example", "dana4711", "127.0.0.1:81", "localhost:81", place.players[0].token)
+    private = ("Dana Real", "dana@school.example", "dana4711", "127.0.0.1:81", "localhost:81", made.players[0].token)
     assert [secret for secret in private if secret in text] == []
 
 
 def test_the_player_page_of_a_frozen_board_does_not_change() -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(PageKey("player", "fall", "P01"), "en")
-    make.open_current("fall")
-    make.finish_round(place, 1)
-    store_check(place.players[0].agent)
+    make.open_round("fall")
+    make.finish_round(made, 1)
+    store_check(made.players[0].agent)
     Agent.objects.filter(code="P01").update(display_name="Renamed", state="SUSPENDED")
     assert pages.fragments(PageKey("player", "fall", "P01"), "en") == before
     context = shown()
@@ -214,8 +214,8 @@ def test_the_player_page_of_a_frozen_board_does_not_change() -> None:
 
 
 def test_a_player_that_was_left_out_has_a_page() -> None:
-    place = make.setting(players=3, require_check=True)
-    for member in place.players[:2]:
+    made = make.league(players=3, require_check=True)
+    for member in made.players[:2]:
         store_check(member.agent)
     opening.close_registration(league_id="fall")
     context = shown("P03")
@@ -224,11 +224,11 @@ def test_a_player_that_was_left_out_has_a_page() -> None:
 
 def league_with_matches(count: int) -> str:
     """A league whose first player has ``count`` matches with transcripts; the path of this player's page."""
-    place = make.setting("many", players=2)
+    made = make.league("many", players=2)
     now = timezone.now()
-    others = make.crowd("many", count, letter="X")
-    one = place.league.rounds.create(number=1, state="RUNNING", started_at=now)
-    player = place.players[0].agent
+    others = make.insert_players("many", count, letter="X")
+    one = made.league.rounds.create(number=1, state="RUNNING", started_at=now)
+    player = made.players[0].agent
     matches = Match.objects.bulk_create(
         Match(league_id="many", round=one, match_id=f"R1M{n}", player_a=player, player_b=other, attempt=1)
         for n, other in enumerate(others)

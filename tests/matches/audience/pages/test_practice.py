@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 def shown(report: dict[str, Any], **how: Any) -> dict[str, Any]:
     """The context of the page of an ended match."""
-    context = practice.context(str(practised(make.setting(players=2).players[0].agent, report, **how).pk))
+    context = practice.context(str(practised(make.league(players=2).players[0].agent, report, **how).pk))
     assert context is not None
     return context
 
@@ -80,15 +80,15 @@ def test_hostile_texts_become_no_html(client: Client) -> None:
     report = failed(HOSTILE)
     report["steps"].append(step(report["steps"][0]["sent"] | {"match_id": HOSTILE}, {HOSTILE: HOSTILE}))
     report["view"] = {"board": [[HOSTILE]], "moves": [HOSTILE]}
-    check = practised(make.setting(players=2).players[0].agent, report)
+    check = practised(make.league(players=2).players[0].agent, report)
     assert_harmless(client.get(reverse("practice_report", args=[check.pk])).content.decode())
 
 
 def test_the_page_says_how_far_a_match_is_while_it_waits_and_is_played(client: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     first, second = (
         practising.ask(agent=player.agent, proven=True, asked_by="127.0.0.1", opponent="hard")
-        for player in place.players
+        for player in made.players
     )
     path = reverse("practice_report", args=[second.pk])
     text = client.get(path).content.decode()
@@ -108,7 +108,7 @@ def test_the_page_says_how_far_a_match_is_while_it_waits_and_is_played(client: C
 
 
 def test_an_ended_match_is_rendered_once(django_assert_num_queries: Any) -> None:
-    check = practised(make.setting(players=2).players[0].agent)
+    check = practised(make.league(players=2).players[0].agent)
     key = PageKey("practice", item=str(check.pk))
     before = pages.fragments(key, "en")
     with django_assert_num_queries(1):
@@ -123,7 +123,7 @@ def test_an_unknown_match_has_no_page(client: Client) -> None:
 
 
 def test_the_report_stays_when_its_agent_is_deleted(client: Client) -> None:
-    check = practised(make.setting(players=2).players[0].agent)
+    check = practised(make.league(players=2).players[0].agent)
     Check.practices.filter(pk=check.pk).update(agent=None)
     assert client.get(f"/practice/{check.pk}").status_code == 200
     assert client.get(f"/practice/{check.pk}.json").json()["report"]["status"] == "WIN"
@@ -131,7 +131,7 @@ def test_the_report_stays_when_its_agent_is_deleted(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", REPORTS)
 def test_the_result_of_every_report_is_in_hebrew(kind: str) -> None:
-    check = practised(make.setting(players=2).players[0].agent, REPORTS[kind]())
+    check = practised(make.league(players=2).players[0].agent, REPORTS[kind]())
     with translation.override("he"):
         context = practice.context(str(check.pk))
     assert context is not None

@@ -59,18 +59,18 @@ def public_text(client: Client) -> str:
 
 
 def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     seen = [scenes()]
     opening.close_registration(league_id="fall")
     seen.append(scenes())
     lifecycle.start_round(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     seen.append(scenes())
-    make.finish_round(place)
+    make.finish_round(made)
     seen.append(scenes())
     for _ in range(2):
-        make.playing_on(place)
-        make.finish_round(place)
+        make.next_round(made)
+        make.finish_round(made)
     seen.append(scenes())
     shown_scenes = [[name for name in names if name != "ranks"] for names in seen]
     assert shown_scenes == [
@@ -84,8 +84,8 @@ def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> Non
 
 
 def test_a_stopped_league_keeps_its_table() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     lifecycle.stop(league_id="fall")
     assert (shown()["mode"], "standings-1" in scenes()) == ("play", True)
 
@@ -122,9 +122,9 @@ def test_sheets_are_filled_evenly() -> None:
 
 
 def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
-    place = make.playing(players=4)
-    make.report(place.match("R1M1"), place.match("R1M1").player_a.code)
-    second = place.match("R1M2")
+    made = make.running_league(players=4)
+    make.report(made.match("R1M1"), made.match("R1M1").player_a.code)
+    second = made.match("R1M2")
     a, b = second.player_a.code, second.player_b.code
     make.progress(second, state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a], view={"choices": {a: "odd"}})
     context = shown()
@@ -163,7 +163,7 @@ def test_the_instructor_makes_a_match_large() -> None:
 
 
 def test_screens_follow_the_remote_control_also_while_the_board_is_frozen() -> None:
-    make.veiled()
+    make.league_before_freeze()
     screens.turn(league_id="fall", scenes=-2)
     screens.hold(league_id="fall")
     fragments = pages.fragments(KEY, "en")
@@ -172,26 +172,26 @@ def test_screens_follow_the_remote_control_also_while_the_board_is_frozen() -> N
 
 
 def test_the_projectors_chart_shows_only_finished_rounds() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     assert shown()["ranks"] is None
-    make.playing_on(place)
-    make.finish_round(place)
+    make.next_round(made)
+    make.finish_round(made)
     chart = shown()["ranks"]
     assert (chart.rounds, [row.values[-1] for row in chart.rows]) == ([1, 2], [1, 2, 2, 4])
-    make.playing_on(place)
-    match = place.match("R3M1")
+    make.next_round(made)
+    match = made.match("R3M1")
     make.report(match, match.player_b.code)
     # A result of the round being played does not change the chart; a correction does.
     assert shown()["ranks"] == chart
     leader = chart.rows[0].player_id
     make_correction("disqualify", player_id=leader, reason="Two agents", by="x", matches_become="keep")
     assert shown()["ranks"].rows[-1].player_id == leader
-    assert screen.ranks(sight.public(place.league), max_players=3) is None
+    assert screen.ranks(sight.public(made.league), max_players=3) is None
 
 
 def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> None:
-    make.setting(players=2)
+    make.league(players=2)
     now = timezone.now()
     for text, withdrawn_at in (("Old", None), (f"We begin at six {HOSTILE}", None), ("Taken down", now)):
         Notice.objects.create(
@@ -208,14 +208,14 @@ def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> N
 # The wall ---------------------------------------------------------------------------------------
 
 
-def league_with_roster() -> make.Setting:
+def league_with_roster() -> make.MadeLeague:
     """Two agents, one of them a student's, and two students without an agent."""
-    place = make.setting(players=2)
-    store_check(place.players[0].agent, passed=False, clauses=(clause("http.reached", "fails", came=None),))
-    add_student(place.players[0].agent, "DanaReal")
+    made = make.league(players=2)
+    store_check(made.players[0].agent, passed=False, clauses=(clause("http.reached", "fails", came=None),))
+    add_student(made.players[0].agent, "DanaReal")
     add_student(None, "NoamReal")
     add_student(None, "TalReal")
-    return place
+    return made
 
 
 @override_settings(LEAGUE_PUBLIC_URL="http://192.168.7.7:8000")
@@ -236,15 +236,15 @@ def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> N
 
 
 def test_only_the_staffs_wall_shows_names_of_students(client: Client) -> None:
-    place = league_with_roster()
+    made = league_with_roster()
     text = public_text(client)
     private = [f"{name}Real" for name in ("Dana", "Noam", "Tal")] + [
         "@school.example",
         *RosterEntry.objects.values_list("code", flat=True),
-        place.players[0].agent.endpoint,
+        made.players[0].agent.endpoint,
         "8101",
         *Agent.objects.values_list("endpoint_key", flat=True),
-        place.players[0].token,
+        made.players[0].token,
     ]
     assert [secret for secret in private if secret in text] == []
     assert client.get(f"{PATH}?as=staff").status_code == 403
@@ -266,36 +266,36 @@ def test_more_than_100_tiles_are_split_into_two_sheets() -> None:
 # Freeze and end ---------------------------------------------------------------------------------
 
 
-def frozen_and_over() -> make.Setting:
+def frozen_and_over() -> make.MadeLeague:
     """Four players, frozen after round 1, played to the end."""
-    place = make.veiled()
+    made = make.league_before_freeze()
     for _ in range(2):
-        make.playing_on(place)
-        make.finish_round(place, 1)
-    return place
+        make.next_round(made)
+        make.finish_round(made, 1)
+    return made
 
 
 def test_a_frozen_projector_does_not_change() -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
-    make.open_current("fall")
-    make.finish_round(place, 1)
-    make.playing_on(place)
-    make.finish_round(place, 1)
-    assert place.league.state == "COMPLETED"
+    make.open_round("fall")
+    make.finish_round(made, 1)
+    make.next_round(made)
+    make.finish_round(made, 1)
+    assert made.league.state == "COMPLETED"
     assert pages.fragments(KEY, "en") == before
     assert shown(STAFF)["mode"] == "finale"
 
 
 def test_a_league_frozen_from_round_1_shows_no_readiness_wall() -> None:
-    place = make.setting(players=4)
+    made = make.league(players=4)
     freeze.plan(league_id="fall", from_round=1)
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
-    store_check(place.players[0].agent)
-    make.open_current("fall")
-    make.finish_round(place)
+    store_check(made.players[0].agent)
+    make.open_round("fall")
+    make.finish_round(made)
     assert (shown()["mode"], pages.fragments(KEY, "en") == before) == ("play", True)
 
 
@@ -322,11 +322,11 @@ def test_the_reveal_goes_from_the_last_place_up_to_the_champion() -> None:
 
 
 def test_all_who_share_the_first_place_are_champions(client: Client) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place, None)
+    made = make.running_league(players=4)
+    make.finish_round(made, None)
     for _ in range(2):
-        make.playing_on(place)
-        make.finish_round(place, None)
+        make.next_round(made)
+        make.finish_round(made, None)
     context = shown()
     assert [row.player_id for row in context["champions"]] == ["P01", "P02", "P03", "P04"]
     assert context["podium"] == []
@@ -337,9 +337,9 @@ def test_all_who_share_the_first_place_are_champions(client: Client) -> None:
 
 
 def test_nobody_is_champion_of_a_table_of_zeros(client: Client) -> None:
-    place = make.playing(players=2)
-    match = place.match("R1M1")
-    make.report(match, None, **make.silent(match, "P01", "P02"))
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
+    make.report(match, None, **make.no_answer_from(match, "P01", "P02"))
     context = shown()
     assert (context["champions"], [row.place for row in context["podium"]]) == ([], ["=1", "=1"])
     page = client.get("/leagues/fall/").content.decode()
@@ -379,6 +379,6 @@ def test_the_screen_makes_as_many_queries_for_few_players_as_for_many(client: Cl
 
 
 def test_the_projector_has_no_controls(client: Client) -> None:
-    make.playing(players=2)
+    make.running_league(players=2)
     tags = [tag for tag, _ in Tags(client.get(PATH).content.decode()).found]
     assert [tag for tag in tags if tag in ("button", "input", "select", "nav", "form")] == []

@@ -25,8 +25,8 @@ def lines() -> list[table.BoardRow]:
 
 
 def test_a_line_that_shows_the_same_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     before = [line.html for line in lines()]
     rendered: list[str] = []
     render = table.render_to_string
@@ -60,8 +60,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", sampled(one.name for one in fields(table.BoardRow) if one.name != "row"))
 def test_a_change_of_any_attribute_changes_the_line(name: str) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     # Only a line with sparkline, bar and points from the instructor shows the values of all attributes.
     full_line = replace(
         lines()[0], columns=table.Columns(True, True, "0 -6 3 6"), given="+1", why="once", spark="0,0 1,-1"
@@ -73,8 +73,8 @@ def test_a_change_of_any_attribute_changes_the_line(name: str) -> None:
 
 
 def test_a_line_is_rendered_in_each_language() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     english = lines()[0].html
     with translation.override("he"):
         hebrew = lines()[0].html
@@ -84,8 +84,8 @@ def test_a_line_is_rendered_in_each_language() -> None:
 
 
 def test_links_have_the_path_prefix_of_their_own_request() -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     set_script_prefix("/mounted/")
     try:
         assert all(line.url.startswith("/mounted/leagues/") for line in lines())

@@ -108,7 +108,7 @@ def test_the_sixth_check_within_a_minute_is_refused(client: Client) -> None:
 
 def test_checks_with_a_token_are_limited_per_agent_and_not_per_address(client: Client) -> None:
     make.open_league("fall")
-    members = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
+    members = [make.player(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
     tokens = [member.token for member in members]
 
     def ask(token: str) -> int:
@@ -130,7 +130,7 @@ def test_repeated_wrong_tokens_are_refused_with_429(client: Client) -> None:
 
 def test_an_agents_token_allows_a_check_of_its_address_from_elsewhere(client: Client) -> None:
     make.open_league("fall")
-    member = make.join("Ada", "fall", endpoint=OTHER)
+    member = make.player("Ada", "fall", endpoint=OTHER)
     answer = client.post("/check", {"endpoint": "", "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
     assert (answer.status_code, Check.objects.get().endpoint) == (303, OTHER)
     allowed = client.post("/check", {"endpoint": OWN, "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
@@ -268,7 +268,7 @@ def test_a_report_makes_as_many_queries_for_3_clauses_as_for_150(client: Client)
     for count in (3, 3, 150):
         Check.objects.all().delete()
         check = finish(new_check(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             text_of(client, check)
     assert query_counts == [2, 2, 2]
 
@@ -347,8 +347,8 @@ def test_a_report_has_no_token(client: Client) -> None:
 
 
 def test_the_report_of_a_players_check_links_where_it_can_practise(client: Client) -> None:
-    place = make.setting(players=1)
-    mine = finish(asking.ask(endpoint="", token=place.players[0].token, caller=Caller("127.0.0.1")))
+    made = make.league(players=1)
+    mine = finish(asking.ask(endpoint="", token=made.players[0].token, caller=Caller("127.0.0.1")))
     text = client.get(f"/check/{mine.pk}").content.decode()
     assert '<a href="/leagues/fall/mine/?agent=P01#practice">Play a practice match</a>' in text
     text = client.get(f"/check/{finish(new_check(OTHER)).pk}").content.decode()

@@ -81,9 +81,9 @@ def add_message(match: Any, number: int, **fields: Any) -> None:
     Message.objects.create(match=match, attempt=match.attempt, n=number, entry=dict(made))
 
 
-def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
+def exchange_of_a_choice(made: make.MadeLeague, answer: Any, **how: Any) -> Any:
     """Player A of R1M1 is asked for its choice and answers; returns this player."""
-    match = place.match("R1M1")
+    match = made.match("R1M1")
     player = match.player_a.code
     add_message(
         match, 0, sender="REF01", recipient=player, message_type="CHOOSE_PARITY_CALL", method="choose_parity",
@@ -93,15 +93,15 @@ def exchange_of_a_choice(place: make.Setting, answer: Any, **how: Any) -> Any:
         match, 1, sender=player, recipient="REF01", message_type="CHOOSE_PARITY_RESPONSE",
         elapsed_ms=12, limit_ms=30000, http_status=200, body=answer, **how,
     )  # fmt: skip
-    return next(one for one in place.players if one.agent.code == player)
+    return next(one for one in made.players if one.agent.code == player)
 
 
 # Who gets in ------------------------------------------------------------------------------------
 
 
 def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
-    place = make.setting()
-    answer = enter_secret(client, f"  {place.players[0].token} ")
+    made = make.league()
+    answer = enter_secret(client, f"  {made.players[0].token} ")
     assert (answer.status_code, answer["Location"]) == (303, PATH)
     assert is_open(client) and "P01" in text_of(client)
     answer = client.post(f"{PATH}close")
@@ -110,7 +110,7 @@ def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
 
 
 def test_closing_my_agent_stays_below_the_path_prefix_of_the_site(client: Client) -> None:
-    make.setting()
+    make.league()
     set_script_prefix("/mounted/")
     try:
         assert client.post(f"{PATH}close")["Location"] == f"/mounted{PATH}"
@@ -133,16 +133,16 @@ def test_closing_my_agent_stays_below_the_path_prefix_of_the_site(client: Client
     ],
 )
 def test_an_unknown_secret_does_not_open_my_agent(client: Client, secret: str) -> None:
-    make.setting()
+    make.league()
     assert enter_secret(client, secret).status_code == 403
     assert not is_open(client)
 
 
 def test_tokens_of_other_leagues_and_of_referees_do_not_open_my_agent(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     make.open_league("spring")
-    other = make.join("Stranger", "spring", port=8190)
-    secrets = [other.token, place.referees[0].token, credentials.league_token(place.players[0].agent)]
+    other = make.player("Stranger", "spring", port=8190)
+    secrets = [other.token, made.referees[0].token, credentials.league_token(made.players[0].agent)]
     assert [enter_secret(client, secret).status_code for secret in secrets] == [403] * 3
     assert enter_secret(client, other.token, "/leagues/spring/mine/").status_code == 303
     assert is_open(client, "/leagues/spring/mine/") and not is_open(client)
@@ -153,13 +153,13 @@ def import_roster(league_id: str = "fall") -> None:
     roster.import_csv(league_id=league_id, text=lines)
 
 
-def register(name: str, code: str, port: int) -> make.Member:
+def register(name: str, code: str, port: int) -> make.RegisteredAgent:
     params = wire.player_request(name, port=port, sender=f"player:{name}", code=code)
     registered = entering.register_player(
         request=read_request(params, kind=Kind.PLAYER, caller="127.0.0.1"), named="fall"
     )
     assert registered.agent is not None, registered.reason
-    return make.Member(registered.agent, registered.auth_token)
+    return make.RegisteredAgent(registered.agent, registered.auth_token)
 
 
 def test_a_personal_code_opens_all_its_agents_and_no_others(client: Client) -> None:
@@ -191,9 +191,9 @@ def test_a_person_without_an_agent_is_sent_to_the_join_page(client: Client) -> N
 
 
 def test_a_revoked_token_or_a_replaced_code_ends_the_access(client: Client) -> None:
-    place = make.setting()
-    enter_secret(client, place.players[0].token)
-    credentials.revoke_tokens(agent_ids=[place.players[0].agent.pk])
+    made = make.league()
+    enter_secret(client, made.players[0].token)
+    credentials.revoke_tokens(agent_ids=[made.players[0].agent.pk])
     assert not is_open(client) and "not valid any more" in text_of(client)
     import_roster()
     enter_secret(client, "dana-code")
@@ -202,28 +202,28 @@ def test_a_revoked_token_or_a_replaced_code_ends_the_access(client: Client) -> N
 
 
 def test_a_wrong_secret_does_not_make_the_one_entered_before_invalid(client: Client) -> None:
-    place = make.setting()
-    enter_secret(client, place.players[0].token)
+    made = make.league()
+    enter_secret(client, made.players[0].token)
     answer = enter_secret(client, "wrong")
     assert (answer.status_code, "not valid any more" in answer.content.decode()) == (403, False)
     assert is_open(client)
 
 
 def test_a_repeated_wrong_secret_is_limited_for_its_caller_alone(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     wrong = "tok_" + "0" * 32
     max_tries = SAME_SECRET.amount
     assert [enter_secret(client, wrong).status_code for _ in range(max_tries + 1)] == [403] * max_tries + [429]
     assert enter_secret(client, "another").status_code == 403
     assert client.post(PATH, {"secret": wrong}, REMOTE_ADDR="192.0.2.9").status_code == 403
-    assert enter_secret(client, place.players[0].token).status_code == 303
+    assert enter_secret(client, made.players[0].token).status_code == 303
 
 
 def test_my_agent_needs_a_csrf_token_and_is_never_cached(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     strict = Client(enforce_csrf_checks=True)
     assert [strict.post(f"{PATH}{end}").status_code for end in ("", "close", "again")] == [403] * 3
-    enter_secret(client, place.players[0].token)
+    enter_secret(client, made.players[0].token)
     answer = client.get(PATH)
     assert "no-store" in answer["Cache-Control"] and "Cookie" in answer["Vary"]
     assert [client.get(f"{PATH}{end}").status_code for end in ("close", "again")] == [405] * 2
@@ -231,11 +231,11 @@ def test_my_agent_needs_a_csrf_token_and_is_never_cached(client: Client) -> None
 
 
 def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     import_roster()
     enter_secret(client, "dana-code")
     before = client.session.session_key
-    enter_secret(client, place.players[0].token)
+    enter_secret(client, made.players[0].token)
     assert client.session.session_key != before
 
 
@@ -243,8 +243,8 @@ def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
 
 
 def test_a_wrong_answer_is_compared_with_the_expected_one(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
     enter_secret(client, player.token)
     text = text_of(client)
     [exchange] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
@@ -259,23 +259,23 @@ def test_a_wrong_answer_is_compared_with_the_expected_one(client: Client) -> Non
 
 
 def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: Client) -> None:
-    place = make.playing()
+    made = make.running_league()
     right = {
         "protocol": "league.v2",
         "message_type": "CHOOSE_PARITY_RESPONSE",
-        "sender": f"player:{place.match('R1M1').player_a.code}",
+        "sender": f"player:{made.match('R1M1').player_a.code}",
         "timestamp": "2025-01-15T10:15:01Z",
         "conversation_id": "conv-r1m1-001",
         "auth_token": "tok_" + "b" * 32,
         "match_id": "R1M1",
-        "player_id": place.match("R1M1").player_a.code,
+        "player_id": made.match("R1M1").player_a.code,
         "parity_choice": "odd",
     }
     way = Wire(
         path="/secret-path/mcp", shape="legacy", method="PARITY", id=1007, session=False, status=200,
         content_type="application/json", request={"method": "PARITY", "payload": {"auth_token": "tok_" + "c" * 32}},
     )  # fmt: skip
-    player = exchange_of_a_choice(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
+    player = exchange_of_a_choice(made, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
     enter_secret(client, player.token)
     text = text_of(client)
     assert re.findall(r'class="exchange" id="\S+" data-mark="(\w+)"', text) == ["ok"]
@@ -287,9 +287,9 @@ def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: C
 
 
 def test_my_agent_shows_no_messages_of_the_opponent_and_no_token(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
-    match = place.match("R1M1")
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
+    match = made.match("R1M1")
     other = match.player_b
     add_message(match, 2, sender="REF01", recipient=other.code, message_type="X", method="x", body={"for": "the other"})
     add_message(
@@ -302,11 +302,11 @@ def test_my_agent_shows_no_messages_of_the_opponent_and_no_token(client: Client)
 
 
 def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     freeze.plan(league_id="fall", from_round=1)
-    make.playing_on(place)
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    make.finish_round(place)
+    make.next_round(made)
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
+    make.finish_round(made)
     enter_secret(client, player.token)
     text = text_of(client)
     assert ">won<" in text and "parity_choice" in text
@@ -314,32 +314,32 @@ def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
 
 
 def test_my_agent_shows_notices_to_everybody_and_to_its_owner_only(client: Client) -> None:
-    place = make.setting()
+    made = make.league()
     now = timezone.now()
     for text, agent, withdrawn_at in (
         ("for the room", None, None),
-        ("for you", place.players[0].agent, None),
-        ("for another", place.players[1].agent, None),
+        ("for you", made.players[0].agent, None),
+        ("for another", made.players[1].agent, None),
         ("taken back", None, now),
         (HOSTILE, None, None),
     ):
         Notice.objects.create(
             league_id="fall", agent=agent, text=text, made_by="i", made_at=now, withdrawn_at=withdrawn_at
         )  # fmt: skip
-    enter_secret(client, place.players[0].token)
+    enter_secret(client, made.players[0].token)
     text = text_of(client)
     assert "for the room" in text and "for you" in text
     assert "for another" not in text and "taken back" not in text
 
 
 def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
-    place = make.playing()
+    made = make.running_league()
     deep: Any = HOSTILE
     for _ in range(12):
         deep = {HOSTILE: [deep]}
     notes = [note(Code.LACKS, sentence=HOSTILE, names="x" * 10_000)]
-    player = exchange_of_a_choice(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
-    match = place.match("R1M1")
+    player = exchange_of_a_choice(made, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
+    match = made.match("R1M1")
     for number, body in enumerate([None, [], "text", 5, {"cut": True, "beginning": "x"}, {"result": []}], 2):
         add_message(match, number, sender=player.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
     enter_secret(client, player.token)
@@ -347,17 +347,17 @@ def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
 
 
 def test_the_page_makes_as_many_queries_for_few_messages_as_for_many(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
     enter_secret(client, player.token)
     text_of(client)
     query_counts = []
     for first, last in ((2, 5), (5, 2 + MANY_ROWS)):
         for number in range(first, last):
             add_message(
-                place.match("R1M1"), number, sender=player.agent.code, recipient="REF01", message_type="X", body={}
+                made.match("R1M1"), number, sender=player.agent.code, recipient="REF01", message_type="X", body={}
             )
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             text_of(client)
     assert query_counts[0] == query_counts[1]
 
@@ -365,20 +365,20 @@ def test_the_page_makes_as_many_queries_for_few_messages_as_for_many(client: Cli
 def test_the_page_makes_as_many_queries_for_3_matches_as_for_19(client: Client) -> None:
     query_counts = []
     for league_id, players in (("three", 4), ("nineteen", 20)):
-        place = make.playing(league_id, players=players, referees=0 if query_counts else 1)
-        make.finish_round(place)
+        made = make.running_league(league_id, players=players, referees=0 if query_counts else 1)
+        make.finish_round(made)
         path = f"/leagues/{league_id}/mine/"
-        enter_secret(client, place.players[0].token, path)
+        enter_secret(client, made.players[0].token, path)
         text = text_of(client, path)
         assert len(re.findall(r'<li data-how="', text)) == players - 1
-        with make.counting(query_counts):
+        with make.counting_queries(query_counts):
             text_of(client, path)
     assert query_counts[0] == query_counts[1]
 
 
 def test_the_partial_page_is_contained_in_the_whole_page(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
     enter_secret(client, player.token)
     part = text_of(client, f"{PATH}?part=1&agent={player.agent.code}&match=R1M1")
     assert part.startswith('<section id="fragment-mine"') and part.strip() in text_of(client)
@@ -387,16 +387,16 @@ def test_the_partial_page_is_contained_in_the_whole_page(client: Client) -> None
 # Send it again --------------------------------------------------------------------------------------
 
 
-def send_again(client: Client, player: make.Member, **changes: str) -> Any:
+def send_again(client: Client, player: make.RegisteredAgent, **changes: str) -> Any:
     return client.post(f"{PATH}again", {"agent": player.agent.code, "match": "R1M1", "entry": "1.0"} | changes)
 
 
 def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
     enter_secret(client, player.token)
     assert send_again(client, player).status_code == 409, "the agent plays a match"
-    make.finish_round(place)
+    make.finish_round(made)
     answer = send_again(client, player)
     assert (answer.status_code, answer["Location"]) == (303, f"{PATH}?agent={player.agent.code}&match=R1M1#trial")
     trial = trials.of(player.agent.pk)
@@ -408,9 +408,9 @@ def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) ->
 
 
 def test_a_trial_that_was_lost_is_not_shown_as_sent(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    make.finish_round(place)
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
+    make.finish_round(made)
     enter_secret(client, player.token)
     send_again(client, player)
     trial = trials.of(player.agent.pk)
@@ -423,10 +423,10 @@ def test_a_trial_that_was_lost_is_not_shown_as_sent(client: Client) -> None:
 
 
 def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client) -> None:
-    place = make.playing()
-    player = exchange_of_a_choice(place, {"result": {"parity_choice": "odd"}})
-    make.finish_round(place)
-    match = place.match("R1M1")
+    made = make.running_league()
+    player = exchange_of_a_choice(made, {"result": {"parity_choice": "odd"}})
+    make.finish_round(made)
+    match = made.match("R1M1")
     add_message(
         match, 9, sender="REF01", recipient=match.player_b.code, message_type="GAME_OVER", method="x", body=CALL
     )
@@ -438,7 +438,7 @@ def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client)
     wrong = ["1.1", "1.9", "1.10", "2.0", "", ".", "x.y", "1.99999999999999999999", "1.\x00", "١.٠"]
     assert [send_again(client, player, entry=number).status_code for number in wrong] == [404] * len(wrong)
     assert send_again(client, player, match="R9M9\x00").status_code == 404
-    other = next(one.agent.code for one in place.players if one.agent.pk != player.agent.pk)
+    other = next(one.agent.code for one in made.players if one.agent.pk != player.agent.pk)
     assert send_again(client, player, agent=other).status_code == 404
     assert trials.of(player.agent.pk) is None
 
@@ -450,24 +450,24 @@ PRACTICE_FORM = {"agent": "P01", "game_type": "even_odd", "opponent": "hard", "b
 
 
 def test_a_student_has_their_agent_practise_and_finds_the_report_again(client: Client) -> None:
-    place = make.setting(players=2)
-    enter_secret(client, place.players[0].token)
+    made = make.league(players=2)
+    enter_secret(client, made.players[0].token)
     text = text_of(client)
     assert re.findall(r'<option value="(\w+)"', text) == ["even_odd", "easy", "medium", "hard", "agent", "house"]
     sent = client.post(PRACTISE, PRACTICE_FORM)
     practice = Check.practices.get()
     assert (sent.status_code, sent["Location"]) == (303, f"/practice/{practice.pk}")
-    assert (practice.agent, practice.opponent, practice.second) == (place.players[0].agent, "hard", True)
+    assert (practice.agent, practice.opponent, practice.second) == (made.players[0].agent, "hard", True)
     text = text_of(client)
     assert 'name="opponent"' not in text
     assert f'<a href="/practice/{practice.pk}">A practice match is being played or waits for its turn.</a>' in text
 
 
 def test_an_owner_who_may_not_practise_now_is_told_when_the_next_match_may_be_asked_for(client: Client) -> None:
-    place = make.setting(players=2)
-    enter_secret(client, place.players[0].token)
+    made = make.league(players=2)
+    enter_secret(client, made.players[0].token)
     for _ in range(practising.MAX_PER_WINDOW):
-        practised(place.players[0].agent)
+        practised(made.players[0].agent)
     assert "10 practice matches in 10 minutes are the most: ask for the next one at " in text_of(client)
     refused = client.post(PRACTISE, PRACTICE_FORM)
     assert refused.status_code == 429
@@ -475,11 +475,11 @@ def test_an_owner_who_may_not_practise_now_is_told_when_the_next_match_may_be_as
 
 
 def test_only_who_has_proved_to_own_an_agent_has_it_practise(client: Client) -> None:
-    place = make.setting(players=2)
+    made = make.league(players=2)
     assert client.post(PRACTISE, PRACTICE_FORM).status_code == 403
-    enter_secret(client, place.players[0].token)
+    enter_secret(client, made.players[0].token)
     assert client.post(PRACTISE, PRACTICE_FORM | {"agent": "P02"}).status_code == 404
-    AgentToken.objects.filter(agent=place.players[0].agent).update(proven=False)
+    AgentToken.objects.filter(agent=made.players[0].agent).update(proven=False)
     assert 'name="opponent"' not in text_of(client)
     assert client.post(PRACTISE, PRACTICE_FORM).status_code == 403
     assert client.get(PRACTISE).status_code == 405
@@ -489,13 +489,13 @@ def test_only_who_has_proved_to_own_an_agent_has_it_practise(client: Client) -> 
 def test_the_page_makes_as_many_queries_for_1_practice_match_as_for_7(
     client: Client, django_assert_num_queries: Any
 ) -> None:
-    place = make.setting(players=2)
-    enter_secret(client, place.players[0].token)
-    practised(place.players[0].agent)
+    made = make.league(players=2)
+    enter_secret(client, made.players[0].token)
+    practised(made.players[0].agent)
     with CaptureQueriesContext(connection) as few:
         client.get(PATH)
     for _ in range(6):
-        practised(place.players[0].agent)
+        practised(made.players[0].agent)
     with django_assert_num_queries(len(few)):
         text = text_of(client)
     assert text.count("the house&#x27;s medium agent") == 5

@@ -21,8 +21,8 @@ def points(client: Client, page: str = PAGE) -> list[int]:
 
 
 def test_everybody_reads_the_common_table(client: Client) -> None:
-    place = make.playing(players=2)
-    make.finish_round(place)
+    made = make.running_league(players=2)
+    make.finish_round(made)
     series.put(league_id="fall", series_id="course", series_name=HOSTILE)
     page = client.get(PAGE)
     assert page.status_code == 200
@@ -37,18 +37,18 @@ def test_everybody_reads_the_common_table(client: Client) -> None:
 
 
 def test_a_shared_place_has_an_equals_sign(client: Client) -> None:
-    place = make.playing(players=3)
-    make.finish_round(place)
+    made = make.running_league(players=3)
+    make.finish_round(made)
     series.put(league_id="fall", series_id="course")
     ranks = re.findall(r'<td class="num rank"><bdi dir="ltr">(.*?)</bdi>', client.get(PAGE).content.decode())
     assert ranks == ["1", "=2", "=2"]
 
 
 def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None:
-    place = make.veiled()
+    made = make.league_before_freeze()
     series.put(league_id="fall", series_id="course")
-    make.playing_on(place)
-    make.finish_round(place)
+    make.next_round(made)
+    make.finish_round(made)
     assert (sum(points(client)), client.get(f"{PAGE}?as=staff").status_code) == (6, 403)
     assistant = person("assistant", "fall")
     assert (sum(points(assistant)), sum(points(assistant, f"{PAGE}?as=staff"))) == (6, 12)
@@ -64,8 +64,8 @@ def test_only_staff_of_a_league_see_what_its_board_hides(client: Client) -> None
 def test_the_page_makes_as_many_queries_for_many_people_as_for_few(desk: Client) -> None:
     # The public page is cached and makes fewer queries the second time, so the page of the staff is measured.
     staff_page = f"{PAGE}?as=staff"
-    make.setting(players=3)
+    make.league(players=3)
     series.put(league_id="fall", series_id="course")
     few = count_queries(desk, staff_page)
-    make.crowd("fall", 60, letter="Q")
+    make.insert_players("fall", 60, letter="Q")
     assert count_queries(desk, staff_page) == few

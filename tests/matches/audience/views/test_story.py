@@ -32,24 +32,24 @@ def statuses(client: Client) -> set[int]:
 
 def test_there_is_no_page_before_the_league_is_over(client: Client) -> None:
     assert statuses(client) == {404}
-    place = make.setting(players=4)
+    made = make.league(players=4)
     assert statuses(client) == {404}
-    make.playing_on(place)
-    make.finish_round(place)
+    make.next_round(made)
+    make.finish_round(made)
     assert statuses(client) == {404}
-    play_to_end(place)
+    play_to_end(made)
     assert statuses(client) == {200}
 
 
 def test_a_stopped_league_has_no_page_to_share(client: Client) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     lifecycle.stop(league_id="fall")
     assert statuses(client) == {404}
 
 
 def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: Client, admin_client: Client) -> None:
-    play_to_end(make.veiled())
+    play_to_end(make.league_before_freeze())
     for _ in range(3):
         assert statuses(client) | statuses(admin_client) == {404}
         freeze.unveil(league_id="fall")
@@ -60,7 +60,7 @@ def test_there_is_no_page_for_anybody_until_the_last_place_is_unveiled(client: C
 
 @override_settings(LEAGUE_PUBLIC_URL="https://league.example.org")
 def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> None:
-    play_to_end(make.playing(players=4))
+    play_to_end(make.running_league(players=4))
     tags = Tags(client.get(PATH).content.decode()).found
     properties = {one["property"]: one["content"] for tag, one in tags if tag == "meta" and "property" in one}
     assert properties["og:title"] == "Fall"
@@ -73,7 +73,7 @@ def test_previews_get_absolute_addresses_of_the_public_site(client: Client) -> N
 
 
 def test_a_browser_asks_whether_its_cached_picture_is_current_and_a_correction_changes_it(client: Client) -> None:
-    play_to_end(make.playing(players=4))
+    play_to_end(make.running_league(players=4))
     first = client.get(PICTURE)
     assert first["Cache-Control"] == "no-cache"
     again = client.get(PICTURE, headers={"If-None-Match": first["ETag"]})
@@ -83,7 +83,7 @@ def test_a_browser_asks_whether_its_cached_picture_is_current_and_a_correction_c
 
 
 def test_a_picture_is_drawn_once_for_many_requests(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    play_to_end(make.playing(players=4))
+    play_to_end(make.running_league(players=4))
     drawn: list[int] = []
     monkeypatch.setattr(story.shared, "png", lambda view, known: drawn.append(1) or b"png")
     for number in range(20):
@@ -93,7 +93,7 @@ def test_a_picture_is_drawn_once_for_many_requests(client: Client, monkeypatch: 
 
 
 def test_the_file_loads_nothing_else(client: Client) -> None:
-    play_to_end(make.playing(players=4))
+    play_to_end(make.running_league(players=4))
     answer = client.get(FILE)
     text = answer.content.decode()
     assert answer["Content-Disposition"] == 'attachment; filename="league-fall.html"'
@@ -106,7 +106,7 @@ def test_the_file_loads_nothing_else(client: Client) -> None:
 def many_players_over(count: int) -> str:
     """A league of this many players that is over."""
     many_players(count)
-    make.finished("board")
+    make.set_completed("board")
     return "/leagues/board/story/"
 
 

@@ -9,6 +9,6 @@ from tests.matches.correcting import in_round_two
 
 
 @pytest.fixture
-def place() -> make.Setting:
+def made() -> make.MadeLeague:
     """A league whose first round is over and whose second one is being played."""
     return in_round_two()

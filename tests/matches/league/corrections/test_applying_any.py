@@ -64,27 +64,27 @@ class Corrections(RolledBack):
 
     @initialize(rounds=st.integers(0, 3))
     def begin(self, rounds: int) -> None:
-        self.place = make.playing(players=4)
+        self.made = make.running_league(players=4)
         self.stack: list[tuple[int, Any]] = []
         for number in range(rounds):
-            make.finish_round(self.place, winner=(0, 1, None)[number])
-            if self.place.league.state == "RUNNING":
-                make.playing_on(self.place)
+            make.finish_round(self.made, winner=(0, 1, None)[number])
+            if self.made.league.state == "RUNNING":
+                make.next_round(self.made)
 
     def rows(self) -> list[Row]:
-        return sight.everything(self.place.league).standings
+        return sight.everything(self.made.league).standings
 
     @rule(wish=WISHES)
     def correct(self, wish: Wish) -> None:
         before = self.rows()
         try:
-            plan = plan_for(self.place.league, wish)
+            plan = plan_for(self.made.league, wish)
         except ActionRefused:
             with pytest.raises(ActionRefused):
                 applying.make(league_id="fall", wish=wish, by="ada")
             assert self.rows() == before
             return
-        shown = preview(self.place.league, plan)
+        shown = preview(self.made.league, plan)
         correction = applying.make(league_id="fall", wish=wish, by="ada", fingerprint=plan.fingerprint)
         assert self.rows() == [line.row for line in shown.after]
         self.stack.append((correction.number, before))
@@ -102,7 +102,7 @@ class Corrections(RolledBack):
     def undo_any(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from([number for number, _ in self.stack]))
         try:
-            plan_to_undo(self.place.league, number, WHY)
+            plan_to_undo(self.made.league, number, WHY)
         except ActionRefused as refusal:
             assert "first" in str(refusal)
             return
@@ -112,36 +112,36 @@ class Corrections(RolledBack):
         self.stack = self.stack[:index] + [(one, None) for one, _ in self.stack[index + 1 :]]
 
     def undo(self, number: int) -> None:
-        plan = plan_to_undo(self.place.league, number, WHY)
-        shown = preview(self.place.league, plan)
+        plan = plan_to_undo(self.made.league, number, WHY)
+        shown = preview(self.made.league, plan)
         applying.undo(league_id="fall", number=number, reason=WHY, by="ada", fingerprint=plan.fingerprint)
         assert self.rows() == [line.row for line in shown.after]
 
     @rule(winner=st.sampled_from([0, 1, None]))
     def play_on(self, winner: int | None) -> None:
         """Play the open matches; if no round is active then, start the next one."""
-        known = sight.everything(self.place.league).moment.outcomes
-        make.finish_round(self.place, winner)
-        if self.place.league.state == "RUNNING" and "READY" not in self.place.states().values():
-            active = self.place.league.rounds.filter(state__in=["ANNOUNCING", "RUNNING"]).exists()
-            if not active and self.place.league.rounds.filter(state="PENDING").exists():
-                make.playing_on(self.place)
-        if sight.everything(self.place.league).moment.outcomes != known:
+        known = sight.everything(self.made.league).moment.outcomes
+        make.finish_round(self.made, winner)
+        if self.made.league.state == "RUNNING" and "READY" not in self.made.states().values():
+            active = self.made.league.rounds.filter(state__in=["ANNOUNCING", "RUNNING"]).exists()
+            if not active and self.made.league.rounds.filter(state="PENDING").exists():
+                make.next_round(self.made)
+        if sight.everything(self.made.league).moment.outcomes != known:
             self.stack = [(number, None) for number, _ in self.stack]
 
     @invariant()
     def rows_and_history_agree(self) -> None:
-        if not hasattr(self, "place"):
+        if not hasattr(self, "made"):
             return
-        assert_results_agree(self.place)
-        moment = sight.everything(self.place.league).moment
-        assert {code: entry["word"] for code, entry in self.place.league.out.items()} == moment.out
+        assert_results_agree(self.made)
+        moment = sight.everything(self.made.league).moment
+        assert {code: entry["word"] for code, entry in self.made.league.out.items()} == moment.out
 
     @invariant()
     def the_table_equals_the_folded_events(self) -> None:
-        if not hasattr(self, "place"):
+        if not hasattr(self, "made"):
             return
-        league = self.place.league
+        league = self.made.league
         moment = fold(Moment(), sight._read(league.events.order_by("seq")))
         points: dict[str, int] = {}
         for one in Correction.objects.filter(undone_at=None, kind=plans.POINTS).select_related("player"):
@@ -152,14 +152,14 @@ class Corrections(RolledBack):
     @invariant()
     def rounds_and_league_end_once(self) -> None:
         """A league that runs has something left to do; a round is over once."""
-        if not hasattr(self, "place"):
+        if not hasattr(self, "made"):
             return
-        events = self.place.events()
+        events = self.made.events()
         assert events.count("round_completed") <= 3
         assert events.count("league_completed") <= 1
-        if self.place.league.state == "RUNNING":
-            done = set(self.place.states().values()) == {"FINISHED"}
-            assert not done or self.place.league.rounds.exclude(state="COMPLETED").exists()
+        if self.made.league.state == "RUNNING":
+            done = set(self.made.states().values()) == {"FINISHED"}
+            assert not done or self.made.league.rounds.exclude(state="COMPLETED").exists()
 
 
 @pytest.mark.django_db

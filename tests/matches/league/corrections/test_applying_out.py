@@ -26,12 +26,12 @@ pytestmark = pytest.mark.django_db
     ("become", "status"),
     sampled([("keep", "TECHNICAL_LOSS"), ("lose", "TECHNICAL_LOSS"), ("void", "CANCELLED")], every=2),
 )
-def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, become: str, status: str) -> None:
+def test_matches_to_come_are_decided_when_they_are_due(made: make.MadeLeague, become: str, status: str) -> None:
     make_correction("withdraw", player_id="P01", matches_become=become)
-    assert place.players[0].fresh().state == "SHUTDOWN"
-    assert place.league.out == {"P01": {"word": "withdrawn", "matches": become}}
-    make.finish_round(place)
-    make.playing_on(place)
+    assert made.players[0].fresh().state == "SHUTDOWN"
+    assert made.league.out == {"P01": {"word": "withdrawn", "matches": become}}
+    make.finish_round(made)
+    make.next_round(made)
     theirs = [
         one
         for one in Match.objects.filter(round__number=3).select_related("player_a", "player_b", "winner")
@@ -41,66 +41,66 @@ def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, beco
     assert (match.state, match.status, match.reason) == ("FINISHED", status, "P01 was withdrawn: not called")
     assert match.faults == []
     assert (match.winner is None) == (become == "void")
-    make.finish_round(place)
-    assert place.league.state == "COMPLETED"
-    assert next(row for row in rows(place) if row.player_id == "P01").out == "withdrawn"
-    assert_results_agree(place)
+    make.finish_round(made)
+    assert made.league.state == "COMPLETED"
+    assert next(row for row in rows(made) if row.player_id == "P01").out == "withdrawn"
+    assert_results_agree(made)
 
 
-def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -> None:
+def test_the_disqualified_come_last_and_may_not_come_back(made: make.MadeLeague) -> None:
     make_correction("disqualify", player_id="P01", matches_become="keep")
-    assert rows(place)[-1].player_id == "P01"
+    assert rows(made)[-1].player_id == "P01"
     with pytest.raises(AssertionError, match="P01 was disqualified from fall by the instructor"):
-        make.join("Player 1", "fall", port=8101)
+        make.player("Player 1", "fall", port=8101)
     undo(1)
-    assert make.join("Player 1", "fall", port=8101).agent.code == "P01"
-    assert place.players[0].fresh().state == "ACTIVE"
+    assert make.player("Player 1", "fall", port=8101).agent.code == "P01"
+    assert made.players[0].fresh().state == "ACTIVE"
 
 
-def test_a_player_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
-    make.finish_round(place)
-    registration.retire(agent_ids=[place.players[0].agent.pk])
+def test_a_player_shut_down_before_is_not_brought_back_by_undoing(made: make.MadeLeague) -> None:
+    make.finish_round(made)
+    registration.retire(agent_ids=[made.players[0].agent.pk])
     make_correction("withdraw", player_id="P01", matches_become="keep")
     undo(1)
-    assert place.league.out == {}
-    assert place.players[0].fresh().state == "SHUTDOWN"
+    assert made.league.out == {}
+    assert made.players[0].fresh().state == "SHUTDOWN"
 
 
-def test_a_player_shut_down_before_is_brought_back_if_undoing_opens_its_match_again(place: make.Setting) -> None:
-    registration.retire(agent_ids=[place.players[0].agent.pk])
+def test_a_player_shut_down_before_is_brought_back_if_undoing_opens_its_match_again(made: make.MadeLeague) -> None:
+    registration.retire(agent_ids=[made.players[0].agent.pk])
     make_correction("withdraw", player_id="P01", matches_become="void")
     undo(1)
-    assert place.players[0].fresh().state == "ACTIVE"
-    make.report(place.match("R2M2"), None)
-    assert place.match("R2M1").state in ("READY", "ASSIGNED")
+    assert made.players[0].fresh().state == "ACTIVE"
+    make.report(made.match("R2M2"), None)
+    assert made.match("R2M1").state in ("READY", "ASSIGNED")
 
 
-def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoing(place: make.Setting) -> None:
+def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoing(made: make.MadeLeague) -> None:
     make_correction("withdraw", player_id="P01", matches_become="keep")
     with pytest.raises(ActionRefused, match="out of the league already"):
         make_correction("withdraw", player_id="P01", matches_become="void")
     make_correction("disqualify", player_id="P01", matches_become="void")
-    assert sight.everything(place.league).moment.out == {"P01": "disqualified"}
+    assert sight.everything(made.league).moment.out == {"P01": "disqualified"}
     undo(2)
-    assert sight.everything(place.league).moment.out == {"P01": "withdrawn"}
-    assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
+    assert sight.everything(made.league).moment.out == {"P01": "withdrawn"}
+    assert made.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
 
 
 def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_is_open_again(
-    place: make.Setting,
+    made: make.MadeLeague,
 ) -> None:
     make_correction("set_result", match_id="R2M1", status="DRAW")
     make_correction("withdraw", player_id="P01", matches_become="keep")
     undo(1)
-    assert place.match("R2M1").state == "READY"
+    assert made.match("R2M1").state == "READY"
     make_correction("disqualify", player_id="P01", matches_become="lose")
     undo(3)
-    assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
+    assert made.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
     make.look()
-    assert (place.match("R2M1").status, place.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
+    assert (made.match("R2M1").status, made.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
 
 
-def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(place: make.Setting) -> None:
+def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(made: make.MadeLeague) -> None:
     played, missed = (_match_of("P01", number) for number in (1, 2))
     make_correction("withdraw", player_id="P01", matches_become="keep")
     for match in (played, missed):
@@ -108,7 +108,7 @@ def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(pla
     winners = [_match_of("P01", number).winner for number in (1, 2)]
     assert [winner and winner.code for winner in winners] == ["P01", None]
     assert _match_of("P01", 2).status == "TECHNICAL_LOSS"
-    assert_results_agree(place)
+    assert_results_agree(made)
 
 
 def _match_of(code: str, number: int) -> Match:

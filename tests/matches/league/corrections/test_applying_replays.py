@@ -23,143 +23,143 @@ from tests.matches.correcting import (
 pytestmark = pytest.mark.django_db
 
 
-def test_a_match_of_the_running_round_is_played_again(place: make.Setting) -> None:
-    make.report(place.match("R2M1"), place.match("R2M1").player_a.code)
+def test_a_match_of_the_running_round_is_played_again(made: make.MadeLeague) -> None:
+    make.report(made.match("R2M1"), made.match("R2M1").player_a.code)
     make_correction("replay", match_id="R2M1")
-    assert (place.match("R2M1").state, place.match("R2M1").status) == ("READY", "")
-    make.report(place.match("R2M2"), place.match("R2M2").player_a.code)
-    assert place.events().count("round_completed") == 1
-    match = assigned(place, "R2M1")
+    assert (made.match("R2M1").state, made.match("R2M1").status) == ("READY", "")
+    make.report(made.match("R2M2"), made.match("R2M2").player_a.code)
+    assert made.events().count("round_completed") == 1
+    match = assigned(made, "R2M1")
     assert match.attempt == 2
     make.report(match, match.player_b.code)
-    assert place.events().count("round_completed") == 2
-    assert_results_agree(place)
+    assert made.events().count("round_completed") == 2
+    assert_results_agree(made)
 
 
-def test_a_match_of_an_earlier_round_is_played_again(place: make.Setting) -> None:
-    make.finish_round(place)
+def test_a_match_of_an_earlier_round_is_played_again(made: make.MadeLeague) -> None:
+    make.finish_round(made)
     make_correction("replay", match_id="R1M1")
-    match = assigned(place, "R1M1")
+    match = assigned(made, "R1M1")
     sent = Broadcast.objects.count()
     make.report(match, "P02")
-    assert place.events().count("round_completed") == 2
-    assert points(place)["P02"] == 6
+    assert made.events().count("round_completed") == 2
+    assert points(made)["P02"] == 6
     broadcasts = Broadcast.objects.order_by("pk")[sent:]
     assert [one.message_type for one in broadcasts] == ["LEAGUE_STANDINGS_UPDATE"]
-    assert place.match("R1M1").lifecycle[-1]["state"] == "FINISHED"
+    assert made.match("R1M1").lifecycle[-1]["state"] == "FINISHED"
 
 
-def test_the_league_waits_for_an_earlier_match_before_it_ends(place: make.Setting) -> None:
-    make.finish_round(place)
-    make.playing_on(place)
+def test_the_league_waits_for_an_earlier_match_before_it_ends(made: make.MadeLeague) -> None:
+    make.finish_round(made)
+    make.next_round(made)
     make_correction("replay", match_id="R1M1")
     for match_id in ("R3M1", "R3M2"):
-        make.report(place.match(match_id), place.match(match_id).player_a.code)
-    assert place.league.state == "RUNNING"
-    view = sight.everything(place.league)
+        make.report(made.match(match_id), made.match(match_id).player_a.code)
+    assert made.league.state == "RUNNING"
+    view = sight.everything(made.league)
     assert "1 match is played again" in parts.league_of(view).headline
-    make.report(assigned(place, "R1M1"), "P02")
-    assert place.league.state == "COMPLETED"
-    assert place.events()[-1] == "league_completed"
-    assert place.events().count("round_completed") == 3
+    make.report(assigned(made, "R1M1"), "P02")
+    assert made.league.state == "COMPLETED"
+    assert made.events()[-1] == "league_completed"
+    assert made.events().count("round_completed") == 3
 
 
-def test_after_the_end_of_the_league_a_match_is_played_again(place: make.Setting) -> None:
-    play_to_end(place)
-    first = rows(place)[0].player_id
+def test_after_the_end_of_the_league_a_match_is_played_again(made: make.MadeLeague) -> None:
+    play_to_end(made)
+    first = rows(made)[0].player_id
     won = Match.objects.filter(league_id="fall", winner__code=first).first()
     assert won is not None
-    assert place.players[0].fresh().state == "SHUTDOWN"
+    assert made.players[0].fresh().state == "SHUTDOWN"
     make_correction("replay", match_id=won.match_id)
-    player_states = [place.players[int(one.code[1:]) - 1].fresh().state for one in (won.player_a, won.player_b)]
+    player_states = [made.players[int(one.code[1:]) - 1].fresh().state for one in (won.player_a, won.player_b)]
     assert player_states == ["ACTIVE", "ACTIVE"]
-    match = assigned(place, won.match_id)
+    match = assigned(made, won.match_id)
     loser = next(one.code for one in (match.player_a, match.player_b) if one.code != first)
     make.report(match, loser)
-    assert place.league.state == "COMPLETED"
-    assert place.events().count("round_completed") == 3
-    assert place.events().count("league_completed") == 1
-    assert {one.fresh().state for one in place.players} == {"SHUTDOWN"}
+    assert made.league.state == "COMPLETED"
+    assert made.events().count("round_completed") == 3
+    assert made.events().count("league_completed") == 1
+    assert {one.fresh().state for one in made.players} == {"SHUTDOWN"}
     last = Broadcast.objects.latest("pk")
     assert last.message_type == "LEAGUE_STANDINGS_UPDATE"
-    assert last.payload["standings"][0]["player_id"] == rows(place)[0].player_id
+    assert last.payload["standings"][0]["player_id"] == rows(made)[0].player_id
     assert last.deliveries.count() == 4
-    [line] = summaries.league_lines([place.league])
-    assert line["champion"]["player_id"] == rows(place)[0].player_id
+    [line] = summaries.league_lines([made.league])
+    assert line["champion"]["player_id"] == rows(made)[0].player_id
     undo(1)
-    [line] = summaries.league_lines([place.league])
-    assert line["champion"]["player_id"] == rows(place)[0].player_id == first
-    assert_results_agree(place)
+    [line] = summaries.league_lines([made.league])
+    assert line["champion"]["player_id"] == rows(made)[0].player_id == first
+    assert_results_agree(made)
 
 
-def test_a_player_that_has_gone_may_come_back_for_a_match_after_the_end(place: make.Setting) -> None:
-    play_to_end(place)
+def test_a_player_that_has_gone_may_come_back_for_a_match_after_the_end(made: make.MadeLeague) -> None:
+    play_to_end(made)
     closed = pytest.raises(AssertionError, match="closed")
     with closed:
-        make.join("Player 1", "fall", port=8101)
+        make.player("Player 1", "fall", port=8101)
     make_correction("replay", match_id="R1M1")
-    assert make.join("Player 1", "fall", port=8101).agent.code == "P01"
+    assert make.player("Player 1", "fall", port=8101).agent.code == "P01"
     with pytest.raises(AssertionError, match="closed"):
-        make.join("Player 3", "fall", port=8103)
+        make.player("Player 3", "fall", port=8103)
 
 
-def test_a_league_whose_last_match_ended_during_a_pause_still_plays_a_match_again(place: make.Setting) -> None:
-    make.finish_round(place)
-    make.playing_on(place)
+def test_a_league_whose_last_match_ended_during_a_pause_still_plays_a_match_again(made: make.MadeLeague) -> None:
+    make.finish_round(made)
+    make.next_round(made)
     lifecycle.pause(league_id="fall")
     for match_id in ("R3M1", "R3M2"):
-        make.report(place.match(match_id), place.match(match_id).player_a.code)
-    assert (place.league.state, place.league.paused) == ("COMPLETED", False)
+        make.report(made.match(match_id), made.match(match_id).player_a.code)
+    assert (made.league.state, made.league.paused) == ("COMPLETED", False)
     make_correction("replay", match_id="R1M1")
-    assigned(place, "R1M1")
+    assigned(made, "R1M1")
 
 
-def test_undoing_an_unfinished_replay_restores_the_first_result(place: make.Setting) -> None:
-    make.finish_round(place)
-    was = everything(place)
+def test_undoing_an_unfinished_replay_restores_the_first_result(made: make.MadeLeague) -> None:
+    make.finish_round(made)
+    was = everything(made)
     make_correction("replay", match_id="R1M1")
-    match = assigned(place, "R1M1")
+    match = assigned(made, "R1M1")
     undo(1)
-    assert everything(place)[:2] == was[:2]
+    assert everything(made)[:2] == was[:2]
     assert make.progress(match) == "lost"
     assert make.report(match, "P02")["duplicate"]
-    assert points(place) == {row.player_id: row.points for row in was[0]}
-    assert_results_agree(place)
+    assert points(made) == {row.player_id: row.points for row in was[0]}
+    assert_results_agree(made)
 
 
-def test_undoing_a_replay_that_is_finished_keeps_the_new_result_on_record(place: make.Setting) -> None:
-    make.finish_round(place)
-    was = points(place)
+def test_undoing_a_replay_that_is_finished_keeps_the_new_result_on_record(made: make.MadeLeague) -> None:
+    make.finish_round(made)
+    was = points(made)
     make_correction("replay", match_id="R1M1")
-    make.report(assigned(place, "R1M1"), "P02")
-    assert points(place) != was
+    make.report(assigned(made, "R1M1"), "P02")
+    assert points(made) != was
     undone = undo(1)
-    assert points(place) == was
+    assert points(made) == was
     assert undone.after["taken_back"]["R1M1"]["winner_id"] == "P02"
     assert undone.after["taken_back"]["R1M1"]["attempt"] == 2
-    outcome = sight.everything(place.league).outcome("R1M1")
+    outcome = sight.everything(made.league).outcome("R1M1")
     assert outcome is not None
-    assert (outcome.attempt, outcome.correction, place.match("R1M1").attempt) == (1, None, 2)
-    assert_results_agree(place)
+    assert (outcome.attempt, outcome.correction, made.match("R1M1").attempt) == (1, None, 2)
+    assert_results_agree(made)
 
 
-def test_a_held_match_is_played_again_and_held_again_by_undoing(place: make.Setting) -> None:
+def test_a_held_match_is_played_again_and_held_again_by_undoing(made: make.MadeLeague) -> None:
     Match.objects.filter(match_id="R2M1").update(state="HELD", lost_attempts=3)
     make_correction("replay", match_id="R2M1")
-    assert (place.match("R2M1").state, place.match("R2M1").lost_attempts) == ("READY", 0)
+    assert (made.match("R2M1").state, made.match("R2M1").lost_attempts) == ("READY", 0)
     undo(1)
-    assert place.match("R2M1").state == "HELD"
-    assert place.match("R2M1").held_at is not None
+    assert made.match("R2M1").state == "HELD"
+    assert made.match("R2M1").held_at is not None
 
 
-def test_setting_the_result_of_the_last_open_match_ends_the_round(place: make.Setting) -> None:
-    make.report(place.match("R2M1"), None)
-    match = place.match("R2M2")
+def test_setting_the_result_of_the_last_open_match_ends_the_round(made: make.MadeLeague) -> None:
+    make.report(made.match("R2M1"), None)
+    match = made.match("R2M2")
     make_correction("set_result", match_id="R2M2", status="WIN", winner=match.player_b.code)
-    assert place.events()[-1] == "round_completed"
+    assert made.events()[-1] == "round_completed"
     assert make.report(match, match.player_a.code)["duplicate"]
     undo(1)
     # Its round stays COMPLETED.
-    assert place.match("R2M2").state == "READY"
-    make.report(assigned(place, "R2M2"), None)
-    assert place.events().count("round_completed") == 2
+    assert made.match("R2M2").state == "READY"
+    make.report(assigned(made, "R2M2"), None)
+    assert made.events().count("round_completed") == 2

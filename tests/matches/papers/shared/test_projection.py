@@ -66,9 +66,9 @@ def assert_like_new(root: Path) -> None:
     assert content(root) == content(fresh)
 
 
-def report_with_transcript(place: make.Setting, match_id: str, winner: int = 0) -> None:
+def report_with_transcript(made: make.MadeLeague, match_id: str, winner: int = 0) -> None:
     """Report a match with two messages."""
-    match = place.match(match_id)
+    match = made.match(match_id)
     codes = match.player_ids
     lines = [
         make.line(0, sender="REF01", recipient=codes[0]),
@@ -118,10 +118,10 @@ def test_every_json_file_has_a_version_and_a_time(root: Path) -> None:
 
 
 def test_logs_have_the_fields_and_levels_of_the_documents(root: Path) -> None:
-    place = make.playing(players=4)
-    report_with_transcript(place, "R1M1")
+    made = make.running_league(players=4)
+    report_with_transcript(made, "R1M1")
     projection(root).update()
-    player = place.match("R1M1").player_a.code
+    player = made.match("R1M1").player_a.code
     sent, received = entries(root, f"agents/{player}.log.jsonl")[::-1]
     assert received == {
         "timestamp": "2025-01-15T10:15:00+00:00",
@@ -177,12 +177,12 @@ def test_the_demo_has_no_files(root: Path) -> None:
 
 
 def test_a_match_has_a_file_when_it_has_a_result(root: Path) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     written = projection(root)
     written.update()
     matches = MatchRepository("fall", root / "data")
     assert matches.list_matches() == []
-    report_with_transcript(place, "R1M2")
+    report_with_transcript(made, "R1M2")
     written.update()
     assert matches.list_matches() == ["R1M2"]
     assert_like_new(root)
@@ -195,38 +195,38 @@ def test_after_every_step_the_files_are_as_if_written_anew(root: Path) -> None:
         written.update()
         assert_like_new(root)
 
-    place = make.setting(players=4)
+    made = make.league(players=4)
     step()
-    make.playing_on(place)
+    make.next_round(made)
     step()
-    report_with_transcript(place, "R1M1")
+    report_with_transcript(made, "R1M1")
     step()
     make_correction("points", player_id="P01", points=-2, reason="late", by="ada")
-    make.finish_round(place)
+    make.finish_round(made)
     step()
     make_correction("void", match_id="R1M1", reason="wrong game", by="ada")
     step()
     applying.undo(league_id="fall", number=2, reason="it was right", by="ada")
     step()
-    make.playing_on(place)
-    report_with_transcript(place, "R2M1", winner=1)
+    make.next_round(made)
+    report_with_transcript(made, "R2M1", winner=1)
     step()
-    assert seqs(root) == list(range(1, place.league.event_seq + 1))
+    assert seqs(root) == list(range(1, made.league.event_seq + 1))
 
 
 def test_a_replayed_match_loses_its_file_until_it_is_played(root: Path) -> None:
-    place = make.playing(players=4)
-    report_with_transcript(place, "R1M1")
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    report_with_transcript(made, "R1M1")
+    make.finish_round(made)
     written = projection(root)
     written.update()
-    player = place.match("R1M1").player_a.code
+    player = made.match("R1M1").player_a.code
     before = entries(root, f"agents/{player}.log.jsonl")
     make_correction("replay", match_id="R1M1", reason="the network was down", by="ada")
     written.update()
     assert MatchRepository("fall", root / "data").list_matches() == ["R1M2"]
     make.look()
-    report_with_transcript(place, "R1M1", winner=1)
+    report_with_transcript(made, "R1M1", winner=1)
     written.update()
     after = entries(root, f"agents/{player}.log.jsonl")
     assert after[: len(before)] == before
@@ -251,7 +251,7 @@ def test_without_a_change_a_pass_makes_one_query_for_any_number_of_leagues(root:
         for league_id in league_ids:
             make.open_league(league_id)
         written.update()
-        with make.counting(counts):
+        with make.counting_queries(counts):
             written.update()
     assert counts == [1, 1]
 
@@ -259,12 +259,12 @@ def test_without_a_change_a_pass_makes_one_query_for_any_number_of_leagues(root:
 def test_a_pass_makes_as_many_queries_for_two_new_results_as_for_one(root: Path) -> None:
     counts: list[int] = []
     written = projection(root)
-    place = make.playing(players=8)
+    made = make.running_league(players=8)
     written.update()
     for match_ids in (["R1M1"], ["R1M2", "R1M3"]):
         for match_id in match_ids:
-            report_with_transcript(place, match_id)
-        with make.counting(counts):
+            report_with_transcript(made, match_id)
+        with make.counting_queries(counts):
             written.update()
     assert counts[0] == counts[1]
 
@@ -273,51 +273,51 @@ def test_a_pass_makes_as_many_queries_for_two_new_results_as_for_one(root: Path)
 
 
 def test_files_do_not_change_during_a_freeze_and_follow_the_unveiling(root: Path) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     freeze.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    make.finish_round(made)
     written = projection(root)
-    make.playing_on(place)
+    make.next_round(made)
     written.update()
     before, mark = content(root), (root / ".written.json").read_bytes()
     assert json.loads(before["data/leagues/fall/standings.json"])["frozen_after_round"] == 1
     for _ in range(2):
-        make.finish_round(place)
+        make.finish_round(made)
         make_correction("points", player_id="P01", points=-1, reason="late", by="ada")
-        if place.league.state == "RUNNING":
-            make.playing_on(place)
+        if made.league.state == "RUNNING":
+            make.next_round(made)
         assert not written.update()
         assert content(root) == before
         assert (root / ".written.json").read_bytes() == mark
         assert_like_new(root)
-    assert place.league.state == "COMPLETED"
+    assert made.league.state == "COMPLETED"
 
     freeze.unveil(league_id="fall")
     written.update()
     last = json.loads(content(root)["data/leagues/fall/standings.json"])["standings"][-1]
-    assert last == queries.standings_rows(sight.public(place.league))[-1]
+    assert last == queries.standings_rows(sight.public(made.league))[-1]
     assert content(root).keys() == before.keys()
     assert_like_new(root)
 
     freeze.lift(league_id="fall")
     written.update()
     assert len(MatchRepository("fall", root / "data").list_matches()) == 6
-    assert seqs(root) == list(range(1, place.league.event_seq + 1))
+    assert seqs(root) == list(range(1, made.league.event_seq + 1))
     assert_like_new(root)
 
 
 def test_a_match_played_again_behind_a_freeze_keeps_its_public_file(root: Path) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     freeze.plan(league_id="fall", from_round=2)
-    report_with_transcript(place, "R1M1")
-    make.finish_round(place)
-    make.playing_on(place)
+    report_with_transcript(made, "R1M1")
+    make.finish_round(made)
+    make.next_round(made)
     written = projection(root)
     written.update()
     before = content(root)
     make_correction("replay", match_id="R1M1", reason="the network was down", by="ada")
     make.look()
-    report_with_transcript(place, "R1M1", winner=1)
+    report_with_transcript(made, "R1M1", winner=1)
     assert not written.update()
     assert content(root) == before
     assert_like_new(root)
@@ -327,15 +327,15 @@ def test_a_match_played_again_behind_a_freeze_keeps_its_public_file(root: Path) 
 
 
 def test_an_id_of_two_leagues_has_one_file_whose_rows_name_the_league(root: Path) -> None:
-    spring = make.playing("spring", players=2)
+    spring = make.running_league("spring", players=2)
     make.finish_round(spring)
     written = projection(root)
     written.update()
     make.open_league("fall")
     for number in (1, 2):
-        make.join(f"Fall {number}", "fall", port=8200 + number)
-    fall = make.Setting("fall", [], spring.referees)
-    make.playing_on(fall)
+        make.player(f"Fall {number}", "fall", port=8200 + number)
+    fall = make.MadeLeague("fall", [], spring.referees)
+    make.next_round(fall)
     make.finish_round(fall, winner=1)
     written.update()
     history = PlayerHistoryRepository("P01", root / "data").load()
@@ -396,10 +396,10 @@ def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 @pytest.mark.parametrize("step", sampled(range(1, 24, 2)))
 def test_a_pass_that_was_killed_anywhere_is_made_again(root: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     projection(root).update()
-    report_with_transcript(place, "R1M1")
-    make.finish_round(place)
+    report_with_transcript(made, "R1M1")
+    make.finish_round(made)
     restore = kill_at(step, monkeypatch)
     try:
         projection(root).update()
@@ -408,31 +408,31 @@ def test_a_pass_that_was_killed_anywhere_is_made_again(root: Path, monkeypatch: 
     finally:
         restore()
     projection(root).update()
-    assert seqs(root) == list(range(1, place.league.event_seq + 1))
+    assert seqs(root) == list(range(1, made.league.event_seq + 1))
     assert_like_new(root)
 
 
 def test_half_a_line_at_the_end_of_a_log_is_cut_off(root: Path) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     projection(root).update()
     with (root / "logs/league/fall/league.log.jsonl").open("a") as log:
         log.write('{"half": ')
-    make.finish_round(place)
+    make.finish_round(made)
     projection(root).update()
     assert_like_new(root)
 
 
 @pytest.mark.parametrize("deleted", ["logs/league/fall/league.log.jsonl", ".written.json", "logs"])
 def test_what_somebody_deleted_is_written_anew(root: Path, deleted: str) -> None:
-    place = make.playing(players=4)
-    report_with_transcript(place, "R1M1")
+    made = make.running_league(players=4)
+    report_with_transcript(made, "R1M1")
     projection(root).update()
     path = root / deleted
     if path.is_dir():
         path.rename(root.with_name("gone"))
     else:
         path.unlink()
-    make.finish_round(place)
+    make.finish_round(made)
     projection(root).update()
     assert_like_new(root)
 
@@ -442,17 +442,17 @@ def test_what_somebody_deleted_is_written_anew(root: Path, deleted: str) -> None
     sampled(["", "[]", '{"format": 1}', "{}", '{"format": 1, "whole": true, "logs": {"../x": 1}}'], every=2),
 )
 def test_with_a_damaged_record_everything_is_written_anew(root: Path, mark: str) -> None:
-    place = make.playing(players=4)
+    made = make.running_league(players=4)
     projection(root).update()
     (root / ".written.json").write_text(mark)
-    make.finish_round(place)
+    make.finish_round(made)
     projection(root).update()
     assert_like_new(root)
 
 
 def test_a_restored_backup_is_another_history(root: Path) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     projection(root).update()
     record = json.loads((root / ".written.json").read_text())
     fall = record["written"]["leagues"]["fall"]
@@ -463,8 +463,8 @@ def test_a_restored_backup_is_another_history(root: Path) -> None:
 
 
 def test_a_process_that_ends_interrupts_a_pass(root: Path) -> None:
-    place = make.playing(players=4)
-    make.finish_round(place)
+    made = make.running_league(players=4)
+    make.finish_round(made)
     written = projection(root)
     written.stop()
     with pytest.raises(Interrupted):
@@ -474,12 +474,12 @@ def test_a_process_that_ends_interrupts_a_pass(root: Path) -> None:
 
 
 def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
-    place = make.playing(players=4)
-    report_with_transcript(place, "R1M1")
+    made = make.running_league(players=4)
+    report_with_transcript(made, "R1M1")
     site = projection(root)
     site.update()
     projection(root).rebuild()
-    make.finish_round(place)
+    make.finish_round(made)
     site.update()
     assert_like_new(root)
 
@@ -488,12 +488,12 @@ def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
 
 
 def test_messages_of_a_match_that_is_being_played_are_in_no_file(root: Path) -> None:
-    place = make.playing(players=4)
-    match = place.match("R1M1")
+    made = make.running_league(players=4)
+    match = made.match("R1M1")
     line = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
     assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(line,)) == "ok"
     assert match.messages.filter(entry__body__parity_choice="geheim").exists()
-    report_with_transcript(place, "R1M2")
+    report_with_transcript(made, "R1M2")
     projection(root).update()
     assert b"geheim" not in b"".join(content(root).values())
     assert f"logs/agents/{match.player_a.code}.log.jsonl" not in content(root)
@@ -510,8 +510,8 @@ def test_messages_of_a_match_that_is_being_played_are_in_no_file(root: Path) -> 
     ],
 )
 def test_an_unknown_id_in_a_transcript_gets_no_file(root: Path, named: str) -> None:
-    place = make.playing(players=4)
-    match = place.match("R1M1")
+    made = make.running_league(players=4)
+    match = made.match("R1M1")
     lines = [make.line(0, sender=named, recipient=named), make.line(1, sender="REF01", recipient=match.player_a.code)]
     make.report(match, match.player_a.code, transcript=lines)
     projection(root).update()
@@ -522,7 +522,7 @@ def test_an_unknown_id_in_a_transcript_gets_no_file(root: Path, named: str) -> N
 
 def test_names_are_contents_and_never_paths(root: Path) -> None:
     opening.create_league(league_id="fall", display_name="../../evil\u202e<script>")
-    make.join("../../evil", "fall")
+    make.player("../../evil", "fall")
     projection(root).update()
     assert ConfigLoader(root / "config").get_player_by_id("P01").display_name == "../../evil"
     assert not any("evil" in path for path in content(root))
@@ -530,7 +530,7 @@ def test_names_are_contents_and_never_paths(root: Path) -> None:
 
 
 def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, root: Path) -> None:
-    fall, spring = make.playing("fall"), make.playing("spring")
+    fall, spring = make.running_league("fall"), make.running_league("spring")
     host, sidecar = projection(root), projection(root)
     # Ids such as P01 occur in both leagues and have one history, so a writer must not trust what it knew of the other.
     host.update()
@@ -538,7 +538,7 @@ def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, r
     sidecar.update()
     make.finish_round(spring)
     host.update()
-    make.playing_on(fall)
+    make.next_round(fall)
     make.finish_round(fall)
     sidecar.update()
     fresh = tmp_path / "fresh"
