@@ -21,9 +21,10 @@ from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol import tokens
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
-from matches.league import entry, freeze, lifecycle, making, opening, reporting
+from matches.league import freeze, lifecycle, making, opening, reporting
 from matches.league import progress as heartbeat
 from matches.league.effects import record
+from matches.league.entry import register_player, register_referee
 from matches.league.progress_reading import MatchProgress
 from matches.models import League, Match, Round
 from tests import wire
@@ -68,7 +69,7 @@ def player(name: str, league_id: str | None = None, *, port: int = 8101, **chang
     """Register a player."""
     params = wire.player_request(name, port=port, sender=f"player:{name}", **changes)
     read = read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
-    done = entry.register_player(request=read, named=league_id)
+    done = register_player(request=read, named=league_id)
     assert done.agent is not None, done.reason
     return RegisteredAgent(done.agent, done.auth_token)
 
@@ -95,7 +96,7 @@ def referee(
     where = {"endpoint": endpoint} if endpoint else {}
     params = wire.referee_request(name, port=port, progress=progress, room=room, **code, **where)
     read = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
-    done = entry.register_referee(request=read, named=own_league, own_address=own_league is not None)
+    done = register_referee(request=read, named=own_league, own_address=own_league is not None)
     assert done.agent is not None, done.reason
     return RegisteredAgent(done.agent, done.auth_token)
 
@@ -315,7 +316,7 @@ def progress(match: Match, **changes: Any) -> str:
     return heartbeat.progress(referee=match.referee, items=[progress_of(match, **changes)])[0]["status"]
 
 
-def line(number: int, **changes: Any) -> dict[str, Any]:
+def entry(number: int, **changes: Any) -> dict[str, Any]:
     """One entry of a transcript."""
     return {
         "n": number,

@@ -135,6 +135,6 @@ def transcript(match: Match) -> list[dict[str, Any]]:
     }
     referee = match.referee.code if match.referee is not None else ""
     return [
-        make.line(0, sender=f"referee:{referee}", recipient=f"player:{match.player_a.code}"),
-        make.line(1, sender=f"player:{match.player_b.code}", body={"text": HOSTILE, "אות": [1.5, None]}, wire=[way]),
+        make.entry(0, sender=f"referee:{referee}", recipient=f"player:{match.player_a.code}"),
+        make.entry(1, sender=f"player:{match.player_b.code}", body={"text": HOSTILE, "אות": [1.5, None]}, wire=[way]),
     ]

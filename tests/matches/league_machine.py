@@ -126,7 +126,7 @@ class LeagueMachine(RolledBack):
             match_id=match_id,
             attempt=attempt if named else None,
             params={"status": status, "result": {"winner": winner, "score": {}, "details": {}}},
-            transcript=[make.line(0, body=outcome)],
+            transcript=[make.entry(0, body=outcome)],
         )
         if model.phase == IN_PLAY and claimed == model.attempt:
             self.done(model, status, winner)

@@ -191,7 +191,7 @@ def test_logs_of_agents_have_the_messages_of_the_sites_referees_which_name_agent
     made = make.running_league(players=4)
     match = made.match("R1M1")
     player = match.player_a.code
-    lines = [make.line(0, sender="REF01", recipient=player), make.line(1, sender=player, recipient="REF01")]
+    lines = [make.entry(0, sender="REF01", recipient=player), make.entry(1, sender=player, recipient="REF01")]
     make.report(match, player, transcript=lines)
     out = io.BytesIO()
     export_zip.write(made.league, out, people=False)

@@ -118,7 +118,7 @@ def test_a_held_match_is_released_and_cancelled(script: Script) -> None:
 
 def test_the_public_reads_standings_matches_and_rounds(public: Script) -> None:
     made = make.running_league(players=2)
-    make.report(made.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
+    make.report(made.match("R1M1"), "P01", transcript=[make.entry(0)], reason="because")
     status, rows = public.get("/leagues/fall/standings")
     assert (status, [(row["rank"], row["player_id"], row["points"]) for row in rows]) == (
         200,
@@ -152,7 +152,7 @@ def test_the_public_reads_standings_matches_and_rounds(public: Script) -> None:
             "locked_in": [],
             "view": {},
             "lifecycle": lifecycle_,
-            "transcript": [without_times(make.line(0)) | {"attempt": 1}],
+            "transcript": [without_times(make.entry(0)) | {"attempt": 1}],
             "result": {
                 "status": "WIN",
                 "winner_player_id": "P01",

@@ -259,9 +259,9 @@ def entries() -> list[tuple[int, int, Any]]:
 
 
 def test_a_transcript_entry_that_is_sent_again_is_not_stored_again(client: Client, made: make.MadeLeague) -> None:
-    progress_of_r1m1(client, made, transcript=[make.line(0, body="a"), make.line(1, body="b")])
-    progress_of_r1m1(client, made, transcript=[make.line(1, body="other"), make.line(2, body="c")])
-    report(client, made, transcript=[make.line(2, body="other"), make.line(3, body="d"), make.line(3, body="e")])
+    progress_of_r1m1(client, made, transcript=[make.entry(0, body="a"), make.entry(1, body="b")])
+    progress_of_r1m1(client, made, transcript=[make.entry(1, body="other"), make.entry(2, body="c")])
+    report(client, made, transcript=[make.entry(2, body="other"), make.entry(3, body="d"), make.entry(3, body="e")])
     assert entries() == [(1, 0, "a"), (1, 1, "b"), (1, 2, "c"), (1, 3, "d")]
 
 
@@ -269,16 +269,16 @@ def test_transcript_entries_that_cannot_be_shown_are_left_out(client: Client, ma
     junk: list[Any] = [
         "line",
         {},
-        make.line(0, n=True),
-        make.line(0, n=-1),
-        make.line(0, n=2**31),
-        make.line(0, n=500),
-        make.line(0, at="yesterday"),
-        make.line(0, at="2025-01-15T10:15:00"),
-        make.line(0, at=5),
-        make.line(0, notes=5),
-        make.line(0, body="x" * 9000),
-        make.line(0, body="good"),
+        make.entry(0, n=True),
+        make.entry(0, n=-1),
+        make.entry(0, n=2**31),
+        make.entry(0, n=500),
+        make.entry(0, at="yesterday"),
+        make.entry(0, at="2025-01-15T10:15:00"),
+        make.entry(0, at=5),
+        make.entry(0, notes=5),
+        make.entry(0, body="x" * 9000),
+        make.entry(0, body="good"),
     ]
     progress_of_r1m1(client, made, transcript=junk)
     assert entries() == [(1, 0, "good")]
@@ -287,7 +287,7 @@ def test_transcript_entries_that_cannot_be_shown_are_left_out(client: Client, ma
 
 def test_tokens_in_a_transcript_are_redacted(client: Client, made: make.MadeLeague) -> None:
     body = {"auth_token": SECRET, "note": f"it said {SECRET}", "list": [SECRET], "auth_token_sha256": ["ab"]}
-    progress_of_r1m1(client, made, transcript=[make.line(0, body=body, problem=f"bad {SECRET}", notes=[SECRET])])
+    progress_of_r1m1(client, made, transcript=[make.entry(0, body=body, problem=f"bad {SECRET}", notes=[SECRET])])
     entry = Message.objects.get().entry
     assert (entry["body"], entry["problem"], entry["notes"]) == (
         {"auth_token": REDACTED, "note": f"it said {REDACTED}", "list": [REDACTED], "auth_token_sha256": REDACTED},
@@ -297,7 +297,7 @@ def test_tokens_in_a_transcript_are_redacted(client: Client, made: make.MadeLeag
 
 
 def test_handing_back_a_match_is_no_lost_attempt(client: Client, made: make.MadeLeague) -> None:
-    assert progress_of_r1m1(client, made, state="HANDED_BACK", transcript=[make.line(0, body="kept")]) == "ok"
+    assert progress_of_r1m1(client, made, state="HANDED_BACK", transcript=[make.entry(0, body="kept")]) == "ok"
     match = made.match("R1M1")
     assert (match.state, match.lost_attempts, match.attempt, match.lease_until) == ("READY", 0, 1, None)
     assert entries() == [(1, 0, "kept")]

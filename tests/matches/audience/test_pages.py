@@ -63,7 +63,7 @@ def many_messages(count: int) -> str:
     made = make.running_league("long", players=2)
     match = made.match("R1M1")
     Message.objects.bulk_create(
-        Message(match=match, attempt=1, n=number, entry=make.line(number)) for number in range(count)
+        Message(match=match, attempt=1, n=number, entry=make.entry(number)) for number in range(count)
     )
     return "/leagues/long/matches/R1M1/"
 

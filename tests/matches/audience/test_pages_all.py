@@ -53,7 +53,7 @@ def test_hostile_names_break_out_of_no_page(client: Client) -> None:
 
 def test_hostile_results_break_out_of_no_page(client: Client) -> None:
     made = hostile_league()
-    entry = make.line(
+    entry = make.entry(
         0,
         sender=HOSTILE,
         recipient=HOSTILE,
@@ -91,7 +91,7 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client, star
     made = make.league(players=4)
     if start:
         make.next_round(made)
-        make.report(made.match("R1M1"), made.match("R1M1").player_a.code, transcript=[make.line(0)])
+        make.report(made.match("R1M1"), made.match("R1M1").player_a.code, transcript=[make.entry(0)])
     paths = {
         PageKey(): "/",
         PageKey("player", "fall", "P01"): "/leagues/fall/players/P01/",

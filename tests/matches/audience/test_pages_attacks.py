@@ -69,9 +69,11 @@ def my_agent_page(client: Client, made: make.MadeLeague) -> Any:
 )
 def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire: Any) -> None:
     lines = [
-        make.line(0, recipient="player:P01", method=EVIL, wire=wire, message_type=EVIL, http_status=EVIL, problem=EVIL),
-        make.line(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
-        make.line(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
+        make.entry(
+            0, recipient="player:P01", method=EVIL, wire=wire, message_type=EVIL, http_status=EVIL, problem=EVIL
+        ),
+        make.entry(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
+        make.entry(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
     ]
     made = played(*lines)
     answers = [my_agent_page(client, made), *(client.get(path) for path in PAGES)]
@@ -85,9 +87,9 @@ def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire:
 def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin_client: Client) -> None:
     body = {"referee_endpoint": ADDRESSES[0], "deep": [{"x": list(ADDRESSES)}], ADDRESSES[0]: 1}
     lines = [
-        make.line(0, recipient="player:P01", body=body, extra=ADDRESSES[0]),
+        make.entry(0, recipient="player:P01", body=body, extra=ADDRESSES[0]),
         *(
-            make.line(
+            make.entry(
                 number,
                 sender="player:P01",
                 recipient="REF01",

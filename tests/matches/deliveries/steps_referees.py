@@ -42,7 +42,7 @@ class RefereesReport(Compared):
             "status": status,
             "result": {"winner": winner, "score": {}, "details": {}},
             "faults": [{"player_id": player, "error_code": "E001"} for player in silent],
-            "transcript": [make.line(0, body=outcome)],
+            "transcript": [make.entry(0, body=outcome)],
         }
         params = self.message_from(token, code, "MATCH_RESULT_REPORT", **fields)
         self.message(

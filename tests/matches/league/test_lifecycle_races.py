@@ -49,7 +49,7 @@ def test_progress_that_was_not_stored_is_answered_as_lost(monkeypatch: pytest.Mo
     made = make.running_league(players=2)
     match = made.match("R1M1")
     call_before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
-    assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.line(0)]) == "lost"
+    assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.entry(0)]) == "lost"
     assert (made.match("R1M1").state, made.match("R1M1").messages.count()) == ("READY", 0)
 
 

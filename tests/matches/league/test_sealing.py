@@ -214,7 +214,7 @@ def test_a_students_referee_of_the_same_id_is_not_the_one_that_sealed() -> None:
         stranger = make.referee("Stranger", port=8009, trusted=False, own_league="fall")
         registration.trust(agent_ids=[stranger.agent.pk], trusted=trusted)
         assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
-        forged = [make.line(1)]
+        forged = [make.entry(1)]
         for winner in ("P01", "P02"):
             fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
             with pytest.raises(RefereeNotRegistered):

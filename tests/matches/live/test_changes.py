@@ -46,7 +46,7 @@ def _progress(made: make.MadeLeague) -> None:
 
 
 def _entry(made: make.MadeLeague) -> None:
-    make.progress(made.match("R1M2"), state="ASSIGNED", transcript=[make.line(1)])
+    make.progress(made.match("R1M2"), state="ASSIGNED", transcript=[make.entry(1)])
 
 
 def _pause(made: make.MadeLeague) -> None:

@@ -192,7 +192,7 @@ async def test_an_old_snapshot_with_its_frames_equals_a_new_snapshot(db_thread: 
         async with browsing(MATCH) as match:
             await match.frame()
             for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
-                lines = [make.line(len(state))]
+                lines = [make.entry(len(state))]
                 await db_thread.in_db(
                     lambda state=state, lines=lines: make.progress(made.match("R1M1"), state=state, transcript=lines)
                 )
@@ -219,8 +219,8 @@ async def test_no_choice_is_shown_before_the_draw(db_thread: Agents) -> None:
         paths = ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1")
         return [choice for path in paths for choice in CHOICE.findall(client.get(path).content.decode())]
 
-    call = make.line(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
-    answer = make.line(1, sender="player:P01", method="", body={"parity_choice": "odd"})
+    call = make.entry(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
+    answer = make.entry(1, sender="player:P01", method="", body={"parity_choice": "odd"})
     async with browsing(BOARD) as board, browsing(MATCH) as match:
         for browser in (board, match):
             await browser.frame()

@@ -14,7 +14,7 @@ SECRET = "a-secret-text"
 
 
 def shown(body: Any, **more: Any) -> dict[str, Any]:
-    return for_public(make.line(1, sender="player:P01", body=body) | more, ("P01", "P02"), "parity_choice")
+    return for_public(make.entry(1, sender="player:P01", body=body) | more, ("P01", "P02"), "parity_choice")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_public_game_error_does_not_quote_the_answer() -> None:
         "message": f"its reply {SECRET} holds no answer, and none followed",
         "context": {"field": "parity_choice", "seen": SECRET, "expected": "even"},
     }
-    whole = make.line(2, sender="referee:REF01", recipient="player:P01") | {"message_type": "GAME_ERROR", "body": body}
+    whole = make.entry(2, sender="referee:REF01", recipient="player:P01") | {"message_type": "GAME_ERROR", "body": body}
     expected = body | {
         "message": "its reply holds no answer, and none followed",
         "context": {"field": "parity_choice", "expected": "even"},
@@ -119,11 +119,11 @@ def test_a_public_game_error_does_not_quote_the_answer() -> None:
 
 def test_other_messages_of_a_referee_are_shown_unchanged() -> None:
     body = {"message_type": "GAME_INVITATION", "context": {"seen": 1}}
-    line = make.line(0, sender="referee:REF01", recipient="player:P01") | {"body": body}
+    line = make.entry(0, sender="referee:REF01", recipient="player:P01") | {"body": body}
     assert for_public(line, ("P01", "P02"), "")["body"] == body
 
 
 def test_an_agents_own_words_and_how_it_is_called_are_not_public() -> None:
     for body in (None, {"error": {"code": 1, "message": SECRET}}, {"message_type": "GAME_JOIN_ACK", "accept": True}):
-        line = make.line(1, sender="player:P01", body=body) | {"said": SECRET, "wire": [{"text": SECRET}]}
+        line = make.entry(1, sender="player:P01", body=body) | {"said": SECRET, "wire": [{"text": SECRET}]}
         assert SECRET not in str(for_public(line, ("P01", "P02"), "parity_choice"))

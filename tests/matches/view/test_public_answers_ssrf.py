@@ -160,7 +160,7 @@ def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client)
     """A check's report, the last problem of an agent, a referee that would not begin."""
     made = make.running_league()
     match = made.match("R1M1")
-    make.progress(match, transcript=[make.line(0), make.line(1)])
+    make.progress(match, transcript=[make.entry(0), make.entry(1)])
     Agent.objects.filter(pk=match.player_a.pk).update(problem=f"HTTP 500: {SECRET}")
     registration.note_ping(agent_id=match.player_b.pk, problem=f"its reply {{'key': '{SECRET}'}} holds no answer")
     check = asking.ask(endpoint=match.player_a.endpoint, caller=Caller("192.0.2.9", instructor=True))

@@ -141,7 +141,7 @@ def record_answers(made: make.MadeLeague, match_id: str, *entries: dict[str, Any
     match = made.match(match_id)
     stored = Message.objects.filter(match=match).count()
     Message.objects.bulk_create(
-        Message(match=match, attempt=attempt, n=stored + n, entry=make.line(n) | entry)
+        Message(match=match, attempt=attempt, n=stored + n, entry=make.entry(n) | entry)
         for n, entry in enumerate(entries)
     )
 

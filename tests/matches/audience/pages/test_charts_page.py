@@ -33,7 +33,7 @@ def fill(count: int) -> str:
             match=match,
             attempt=0,
             n=n,
-            entry=make.line(n, sender=match.player_a.code, message_type="GAME_JOIN_ACK", elapsed_ms=9),
+            entry=make.entry(n, sender=match.player_a.code, message_type="GAME_JOIN_ACK", elapsed_ms=9),
         )
         for match in finished
         for n in range(3)

@@ -116,10 +116,10 @@ def test_a_win_says_the_number_and_what_each_chose(client: Client) -> None:
 def test_each_attempt_has_its_own_messages_and_outcome(client: Client) -> None:
     made = make.running_league(players=2, referees=2)
     first = made.referee_of("R1M1").agent.code
-    make.progress(made.match("R1M1"), transcript=[make.line(0)])
+    make.progress(made.match("R1M1"), transcript=[make.entry(0)])
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     make.look()
-    make.report(made.match("R1M1"), "P01", transcript=[make.line(0), make.line(1)])
+    make.report(made.match("R1M1"), "P01", transcript=[make.entry(0), make.entry(1)])
     page = page_of(client)
     heads = [words(head) for head in re.findall(r"<h3 .*?</h3>", page, re.DOTALL)]
     assert heads == [
@@ -155,7 +155,7 @@ def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> Non
     make.open_round("fall")
     make.look()
     before = page_of(client, "/leagues/fall/matches/R2M1/")
-    make.report(made.match("R2M1"), "P01", transcript=[make.line(0)])
+    make.report(made.match("R2M1"), "P01", transcript=[make.entry(0)])
     page = page_of(client, "/leagues/fall/matches/R2M1/")
     assert part(page, "p", "verdict") == (
         "Hidden The board is frozen after round 1: what happens in this match is shown when the board is unveiled."
@@ -170,7 +170,7 @@ def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> Non
 
 def report_with_messages(count: int) -> None:
     made = make.running_league(players=2)
-    entries = [make.line(number, notes=[f"found at {ADDRESS}"], body={"at": ADDRESS}) for number in range(count)]
+    entries = [make.entry(number, notes=[f"found at {ADDRESS}"], body={"at": ADDRESS}) for number in range(count)]
     make.report(made.match("R1M1"), "P01", transcript=entries)
 
 
@@ -192,7 +192,7 @@ def test_an_address_in_place_of_a_sender_or_recipient_is_masked(client: Client, 
     """A student's referee may write an endpoint where an id belongs."""
     made = make.running_league(players=2)
     by_name = "http://me.example/x"
-    lines = [make.line(0, sender=f"referee:{ADDRESS}"), make.line(1, recipient=by_name)]
+    lines = [make.entry(0, sender=f"referee:{ADDRESS}"), make.entry(1, recipient=by_name)]
     make.report(made.match("R1M1"), "P01", transcript=lines)
     page = page_of(client)
     assert [text for text in ("10.1.2.3", "me.example") if text in page] == []
@@ -214,7 +214,7 @@ def test_the_messages_are_read_with_as_many_queries_for_3_as_for_300(client: Cli
 def test_a_long_match_stays_light(client: Client) -> None:
     """A message body may have 4 kB; the page does not contain the bodies."""
     made = make.running_league(players=2)
-    entries = [make.line(number, body={"text": "x" * 4000}) for number in range(170)]
+    entries = [make.entry(number, body={"text": "x" * 4000}) for number in range(170)]
     make.report(made.match("R1M1"), "P01", transcript=entries)
     page = page_of(client)
     assert page.count('id="msg-') == 170
@@ -237,8 +237,8 @@ def test_the_board_contains_its_moves_and_how_long_each_took(client: Client) -> 
         "to_move": "P01",
     }
     calls = [
-        make.line(n, recipient=player, message_type="GAME_MOVE_CALL") if n % 2 == 0 else
-        make.line(n, sender=player, recipient="referee:REF01", message_type="GAME_MOVE_RESPONSE", elapsed_ms=7 + n)
+        make.entry(n, recipient=player, message_type="GAME_MOVE_CALL") if n % 2 == 0 else
+        make.entry(n, sender=player, recipient="referee:REF01", message_type="GAME_MOVE_RESPONSE", elapsed_ms=7 + n)
         for n, player in enumerate(["player:P01", "player:P01", "player:P02", "player:P02"])
     ]  # fmt: skip
     match = Match.objects.select_related("referee", "league").get()

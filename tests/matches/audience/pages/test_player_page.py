@@ -39,7 +39,7 @@ def shown(player_id: str = "P01", *, staff: bool = False) -> dict[str, Any]:
 def transcript(*answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
     """A transcript: sender, type, milliseconds taken and allowed, problem."""
     return [
-        make.line(
+        make.entry(
             n, sender=sender, message_type=kind, elapsed_ms=elapsed, limit_ms=limit, problem=problem, body={"n": n}
         )
         for n, (sender, kind, elapsed, limit, problem) in enumerate(answers)
@@ -234,7 +234,7 @@ def league_with_matches(count: int) -> str:
         for n, other in enumerate(others)
     )
     Message.objects.bulk_create(
-        Message(match=match, attempt=1, n=0, entry=make.line(0, sender="P01", message_type="GAME_JOIN_ACK"))
+        Message(match=match, attempt=1, n=0, entry=make.entry(0, sender="P01", message_type="GAME_JOIN_ACK"))
         for match in matches
     )
     return "/leagues/many/players/P01/"

@@ -71,8 +71,8 @@ def report_with_transcript(made: make.MadeLeague, match_id: str, winner: int = 0
     match = made.match(match_id)
     codes = match.player_ids
     lines = [
-        make.line(0, sender="REF01", recipient=codes[0]),
-        make.line(1, sender=codes[0], recipient="REF01", message_type="GAME_JOIN_ACK"),
+        make.entry(0, sender="REF01", recipient=codes[0]),
+        make.entry(1, sender=codes[0], recipient="REF01", message_type="GAME_JOIN_ACK"),
     ]
     make.report(match, codes[winner], transcript=lines)
 
@@ -490,7 +490,7 @@ def test_a_rebuild_beside_a_running_site_is_noticed(root: Path) -> None:
 def test_messages_of_a_match_that_is_being_played_are_in_no_file(root: Path) -> None:
     made = make.running_league(players=4)
     match = made.match("R1M1")
-    line = make.line(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
+    line = make.entry(0, sender=match.player_a.code, recipient="REF01", body={"parity_choice": "geheim"})
     assert make.progress(match, state="COLLECTING_CHOICES", locked_in=[match.player_a.code], transcript=(line,)) == "ok"
     assert match.messages.filter(entry__body__parity_choice="geheim").exists()
     report_with_transcript(made, "R1M2")
@@ -512,7 +512,7 @@ def test_messages_of_a_match_that_is_being_played_are_in_no_file(root: Path) -> 
 def test_an_unknown_id_in_a_transcript_gets_no_file(root: Path, named: str) -> None:
     made = make.running_league(players=4)
     match = made.match("R1M1")
-    lines = [make.line(0, sender=named, recipient=named), make.line(1, sender="REF01", recipient=match.player_a.code)]
+    lines = [make.entry(0, sender=named, recipient=named), make.entry(1, sender="REF01", recipient=match.player_a.code)]
     make.report(match, match.player_a.code, transcript=lines)
     projection(root).update()
     logs = [path for path in content(root) if path.startswith("logs/agents/")]
