@@ -13,7 +13,7 @@ import pytest
 
 from league_sdk import bridge
 from league_sdk.bridge import Bridge, Manager, Reply, Tokens
-from tests.league_sdk.bridge_places import PATIENCE_S, Behaviour, Calls, Place
+from tests.league_sdk.bridge_servers import PATIENCE_S, Behaviour, Calls, FakeServer
 
 
 @pytest.fixture
@@ -24,25 +24,25 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def places(hasty: None) -> Iterator[Callable[..., Place]]:
-    """A function that starts servers (``Place``); they are closed after the test."""
-    made: list[Place] = []
+def serve(hasty: None) -> Iterator[Callable[..., FakeServer]]:
+    """A function that starts a server; all of them are closed after the test."""
+    made: list[FakeServer] = []
 
-    def make(says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> Place:
-        made.append(Place(says, port, one_by_one=one_by_one))
+    def make(says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> FakeServer:
+        made.append(FakeServer(says, port, one_by_one=one_by_one))
         return made[-1]
 
     yield make
-    for place in made:
-        place.close()
+    for server in made:
+        server.close()
 
 
 @pytest.fixture
-def listening(tmp_path: Path, hasty: None) -> Iterator[Callable[[Place], int]]:
+def listening(tmp_path: Path, hasty: None) -> Iterator[Callable[[FakeServer], int]]:
     """A function that starts a bridge in front of a league; it returns the bridge's port."""
     opened: list[Manager] = []
 
-    def at(league: Place) -> int:
+    def at(league: FakeServer) -> int:
         opened.extend(bridge.listen(Bridge(league.url, Tokens(tmp_path / "kept.json")), "127.0.0.1:0"))
         return opened[-1].server_port
 
@@ -53,10 +53,10 @@ def listening(tmp_path: Path, hasty: None) -> Iterator[Callable[[Place], int]]:
 
 
 @pytest.fixture
-def calling(listening: Callable[[Place], int]) -> Callable[[Place], Calls]:
+def calling(listening: Callable[[FakeServer], int]) -> Callable[[FakeServer], Calls]:
     """A function that starts a bridge in front of a league; it returns a function that posts to the bridge."""
 
-    def at(league: Place) -> Calls:
+    def at(league: FakeServer) -> Calls:
         bridge_address = urlsplit(f"http://127.0.0.1:{listening(league)}")
 
         def call(body: Any, path: str = "/mcp", **headers: str) -> Reply:

@@ -14,7 +14,7 @@ import pytest
 from agents_registry.requests import spellings
 from league_sdk import bridge
 from league_sdk.bridge import Bridge, Reply, Server, Tokens, hosts_of, registers, without_address
-from tests.league_sdk.bridge_places import TOKEN, Place, accepted, entering, ok
+from tests.league_sdk.bridge_servers import TOKEN, FakeServer, accepted, entering, ok
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -86,8 +86,8 @@ def test_a_registration_without_an_address_is_left_as_it_is() -> None:
     assert without_address({"method": "register_player", "params": {"player_meta": {"delivery": "poll"}}}) is None
 
 
-def test_a_restart_comes_back_as_the_same_agent(places: Any, tmp_path: Path) -> None:
-    league, agent = places(accepted), places(lambda call: ok({}))
+def test_a_restart_comes_back_as_the_same_agent(serve: Any, tmp_path: Path) -> None:
+    league, agent = serve(accepted), serve(lambda call: ok({}))
     for known in (None, TOKEN):
         one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
         one.server = Server(agent.url)
@@ -99,8 +99,8 @@ def test_a_restart_comes_back_as_the_same_agent(places: Any, tmp_path: Path) -> 
     assert (tmp_path / "kept.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_league_that_refuses_is_quoted(places: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    league = places(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
+def test_a_league_that_refuses_is_quoted(serve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    league = serve(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
     one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
     one.server = Server("http://127.0.0.1:9/mcp")
     assert one.register("Ada", ["even_odd"], "") is None
@@ -112,8 +112,8 @@ def test_an_agent_is_looked_for_at_its_machine_also_when_the_bridge_was_started_
 ) -> None:
     addresses: list[Any] = []
 
-    def connect(place: Any, timeout: float) -> Any:
-        addresses.append(place)
+    def connect(address: Any, timeout: float) -> Any:
+        addresses.append(address)
         raise ConnectionRefusedError
 
     monkeypatch.setattr(socket, "create_connection", connect)
@@ -125,9 +125,9 @@ def test_an_agent_is_looked_for_at_its_machine_also_when_the_bridge_was_started_
 
 
 def test_an_agent_is_relayed_also_where_its_token_cannot_be_kept(
-    places: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    serve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = Bridge(places(accepted).url, Tokens(tmp_path / "absent" / "kept.json"))
+    one = Bridge(serve(accepted).url, Tokens(tmp_path / "absent" / "kept.json"))
     one.server = Server("http://127.0.0.1:9/mcp")
     assert one.register("Ada", ["even_odd"], "") is not None
     assert "cannot be kept" in capsys.readouterr().out
@@ -144,9 +144,9 @@ def test_an_agent_is_relayed_also_where_its_token_cannot_be_kept(
     ],
 )
 def test_the_exit_code_and_a_sentence_say_how_it_ended(
-    places: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, says: str
+    serve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, says: str
 ) -> None:
-    league = places(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
+    league = serve(lambda call: ok({"result": {"status": "REJECTED", "reason": "The name is taken."}}))
     parser = argparse.ArgumentParser()
     bridge.add_arguments(parser)
     fixed = ["--league", league.url, "--name", "Ada", "--tokens", str(tmp_path / "kept.json")]
@@ -180,8 +180,8 @@ def test_the_path_of_an_agents_call_is_mapped_to_a_path_at_the_league(
     assert Bridge(league, Tokens(tmp_path / "kept.json")).passed_path(target) == passed
 
 
-def test_an_agents_calls_are_passed_on_unchanged_and_pages_are_refused(places: Any, calling: Any) -> None:
-    league = places(lambda call: (418, b"as it is"))
+def test_an_agents_calls_are_passed_on_unchanged_and_pages_are_refused(serve: Any, calling: Any) -> None:
+    league = serve(lambda call: (418, b"as it is"))
     call, raw = calling(league), b'{"method": "league_query",   "params": {}}'
     reply = call(raw, Authorization="Bearer x")
     assert (reply.status, reply.body, league.calls[0].body) == (418, b"as it is", raw)
@@ -208,9 +208,9 @@ def chunked(*chunks: bytes) -> bytes:
     ],
 )
 def test_a_call_in_chunks_is_passed_on_unless_it_is_too_large_or_malformed(
-    places: Any, listening: Any, raw: bytes, status: bytes
+    serve: Any, listening: Any, raw: bytes, status: bytes
 ) -> None:
-    league = places(lambda call: ok({}))
+    league = serve(lambda call: ok({}))
     with socket.create_connection(("127.0.0.1", listening(league)), timeout=20) as connection:
         connection.sendall(
             b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + raw
@@ -231,12 +231,12 @@ def test_nobody_else_reaches_a_bridge_by_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_gone", [True, False])
 def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_only_when_it_is_gone(
-    places: Any, calling: Any, is_gone: bool
+    serve: Any, calling: Any, is_gone: bool
 ) -> None:
-    league, first, second = places(accepted), places(lambda call: ok({})), places(lambda call: ok({}))
+    league, first, second = serve(accepted), serve(lambda call: ok({})), serve(lambda call: ok({}))
     call = calling(league)
 
-    def brings_token(agent: Place) -> bool:
+    def brings_token(agent: FakeServer) -> bool:
         assert call(entering("Ada", agent)).status == 200
         return TOKEN in next(one.body.decode() for one in reversed(league.calls) if one.verb == "POST")
 
@@ -247,8 +247,8 @@ def test_an_agent_that_comes_back_brings_its_token_and_another_of_its_name_only_
 
 
 @pytest.mark.parametrize("address", ["http://[bad/mcp", "http://localhost:port/mcp", "http://localhost:99999/mcp"])
-def test_an_invalid_address_is_left_to_the_league(places: Any, calling: Any, address: str) -> None:
-    league = places(lambda call: (400, b"what is wrong"))
+def test_an_invalid_address_is_left_to_the_league(serve: Any, calling: Any, address: str) -> None:
+    league = serve(lambda call: (400, b"what is wrong"))
     body = {"method": "register_player", "params": {"display_name": "Ada", "endpoint": address}}
     reply = calling(league)(body)
     assert (reply.status, reply.body, league.calls[0].json) == (400, b"what is wrong", body)

@@ -24,7 +24,7 @@ from league_sdk.bridge import (
     moved,
 )
 from tests.e2e.ports import free_port
-from tests.league_sdk.bridge_places import (
+from tests.league_sdk.bridge_servers import (
     CUT,
     PATIENCE_S,
     TOKEN,
@@ -63,9 +63,9 @@ def test_a_connection_that_never_opens_is_given_up_soon() -> None:
 
 @pytest.mark.parametrize("after", [(100.0, "10.0.0.1"), (1.0, "192.168.1.7"), (1.0, "")])
 def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
-    places: Any, tmp_path: Path, after: tuple[float, str]
+    serve: Any, tmp_path: Path, after: tuple[float, str]
 ) -> None:
-    agent, inbox = places(lambda call: ok({})), League([message()])
+    agent, inbox = serve(lambda call: ok({})), League([message()])
     begun, never = threading.Event(), threading.Event()
 
     def league(call: Call) -> Answer:
@@ -75,7 +75,7 @@ def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
         never.wait(PATIENCE_S)
         return None
 
-    one = Bridge(places(league).url, Tokens(tmp_path / "kept.json"))
+    one = Bridge(serve(league).url, Tokens(tmp_path / "kept.json"))
     relay, ended = one.relay("Ada", "/inbox", TOKEN, Server(agent.url)), list[str]()
     running = threading.Thread(target=lambda: ended.append(relay.run()), daemon=True)
     running.start()
@@ -86,8 +86,8 @@ def test_a_waiting_poll_is_started_again_after_sleep_or_in_another_network(
     assert (ended, len(agent.calls), {one["id"] for one in inbox.delivered}) == ([TAKEN_OVER], 1, {7})
 
 
-def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None:
-    agent = places(lambda call: ok({}))
+def test_a_league_that_is_away_for_a_moment_is_polled_again(serve: Any) -> None:
+    agent = serve(lambda call: ok({}))
     away: list[Answer] = [
         (502, b"<html>"),
         None,
@@ -98,38 +98,36 @@ def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None
         (404, b""),
     ]
     league = League(*away, [message()])
-    assert run_relay(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(serve(league), agent.url) == TAKEN_OVER
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
-def test_a_poll_that_breaks_off_is_polled_again(places: Any) -> None:
-    agent = places(lambda call: ok({}))
+def test_a_poll_that_breaks_off_is_polled_again(serve: Any) -> None:
+    agent = serve(lambda call: ok({}))
     league = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
-    assert run_relay(places(league), agent.url) == TAKEN_OVER
+    assert run_relay(serve(league), agent.url) == TAKEN_OVER
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
 @pytest.mark.parametrize("refused", [None, (CUT, b"{"), (503, b"no"), (502, b""), (429, b"{}")])
-def test_an_answer_that_was_lost_is_delivered_again_without_asking_the_agent_again(
-    places: Any, refused: Answer
-) -> None:
-    agent = places(lambda call: ok({}))
+def test_an_answer_that_was_lost_is_delivered_again_without_asking_the_agent_again(serve: Any, refused: Answer) -> None:
+    agent = serve(lambda call: ok({}))
     league = League([message()])
     league.refusals = [refused] * 3
-    run_relay(places(league), agent.url)
+    run_relay(serve(league), agent.url)
     assert (len(agent.calls), {one["id"] for one in league.delivered}) == (1, {7})
 
 
-def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -> None:
-    agent = places(lambda call: ok({"n": call.json["id"]}))
+def test_a_message_that_comes_twice_is_answered_once_by_the_agent(serve: Any) -> None:
+    agent = serve(lambda call: ok({"n": call.json["id"]}))
     league = League([message(), message(8)], [message(), message(8)], wants=2)
-    run_relay(places(league), agent.url)
+    run_relay(serve(league), agent.url)
     assert [call.json["id"] for call in agent.calls] == [1001, 1001]
     assert {one["id"] for one in league.delivered} == {7, 8}
 
 
-def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_asked_once(places: Any) -> None:
-    agent, asked_for_more, never = places(lambda call: ok({})), threading.Event(), threading.Event()
+def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_asked_once(serve: Any) -> None:
+    agent, asked_for_more, never = serve(lambda call: ok({})), threading.Event(), threading.Event()
     polls = [ok({"messages": [message()], "next": "old"})]
 
     def stopping(call: Call) -> Answer:
@@ -142,7 +140,7 @@ def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_ask
         return polls.pop()
 
     # Not a port that the system gives to clients: a client that calls such a port when it is closed may reach itself.
-    site = places(stopping, free_port())
+    site = serve(stopping, free_port())
     ended: list[str] = []
     running = threading.Thread(target=lambda: ended.append(run_relay(site, agent.url)), daemon=True)
     running.start()
@@ -150,7 +148,7 @@ def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_ask
     site.close()
     # The new site knows no cursor and offers the messages that are not answered yet again.
     league = League([message(), message(8)], wants=2)
-    again = places(league, site.port)
+    again = serve(league, site.port)
     never.set()
     running.join(PATIENCE_S)
     assert ended == [TAKEN_OVER]
@@ -160,9 +158,9 @@ def test_a_site_that_is_started_again_gets_every_answer_and_each_question_is_ask
 
 
 def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
-    places: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    serve: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    agent, inbox, real = places(lambda call: ok({})), League([message()]), socket.getaddrinfo
+    agent, inbox, real = serve(lambda call: ok({})), League([message()]), socket.getaddrinfo
     failures = 4
 
     def getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
@@ -175,7 +173,7 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
         return real("127.0.0.1", *arguments, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    league = urlsplit(f"http://league.test:{places(inbox).port}/mcp")
+    league = urlsplit(f"http://league.test:{serve(inbox).port}/mcp")
     assert Relay("Ada", league, "/inbox", TOKEN, Server(agent.url)).run() == TAKEN_OVER
     assert (len(agent.calls), {one["id"] for one in inbox.delivered}) == (1, {7})
     printed = capsys.readouterr().out
@@ -184,23 +182,23 @@ def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
     assert printed.count("cannot be reached") == 1
 
 
-def test_a_registration_waits_for_a_league_that_is_not_up_yet(places: Any, tmp_path: Path) -> None:
+def test_a_registration_waits_for_a_league_that_is_not_up_yet(serve: Any, tmp_path: Path) -> None:
     answers: list[Answer] = [(503, b"no"), None, (502, b"")]
-    league = places(lambda call: answers.pop(0) if answers else accepted(call))
+    league = serve(lambda call: answers.pop(0) if answers else accepted(call))
     one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
     one.server = Server("http://127.0.0.1:9/mcp")
     assert one.register("Ada", ["even_odd"], "") is not None
     assert len(league.calls) == 4
 
 
-def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
+def test_a_relay_that_is_replaced_says_nothing(serve: Any) -> None:
     def league(call: Call) -> Answer:
         relay.stop()
         return 409, b"{}"
 
-    relay = Relay("Ada", urlsplit(places(league).url), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
+    relay = Relay("Ada", urlsplit(serve(league).url), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
     assert relay.run() == ""
 
 
-def test_a_token_that_is_not_valid_any_more_ends_the_relay(places: Any) -> None:
-    assert run_relay(places(lambda call: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
+def test_a_token_that_is_not_valid_any_more_ends_the_relay(serve: Any) -> None:
+    assert run_relay(serve(lambda call: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID

@@ -25,7 +25,7 @@ Calls = Callable[..., Reply]
 
 
 class Call:
-    """One call that a place received: verb, target, headers and body."""
+    """One call that a server received: verb, target, headers and body."""
 
     def __init__(self, handler: BaseHTTPRequestHandler) -> None:
         self.verb, self.target, self.headers = handler.command, handler.path, handler.headers
@@ -36,7 +36,7 @@ class Call:
         return json.loads(self.body)
 
 
-class Place:
+class FakeServer:
     """A server that answers as a test says.
 
     Args:
@@ -47,12 +47,12 @@ class Place:
 
     def __init__(self, says: Behaviour, port: int = 0, *, one_by_one: bool = False) -> None:
         self.calls: list[Call] = []
-        place = self
+        server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 call = Call(self)
-                place.calls.append(call)
+                server.calls.append(call)
                 reply = says(call)
                 if reply is None:
                     return
@@ -131,7 +131,7 @@ class League:
         return 409, b"{}"
 
 
-def run_relay(league: Place, agent: str) -> str:
+def run_relay(league: FakeServer, agent: str) -> str:
     """Run a relay to its end; returns why it ended."""
     return Relay("Ada", urlsplit(league.url), "/inbox", TOKEN, Server(agent)).run()
 
@@ -144,7 +144,7 @@ def accepted(call: Call) -> Answer:
     return ok({"jsonrpc": "2.0", "id": 1, "result": result})
 
 
-def entering(name: str, agent: Place) -> dict[str, Any]:
+def entering(name: str, agent: FakeServer) -> dict[str, Any]:
     """The request by which an agent registers."""
     meta = {"display_name": name, "contact_endpoint": agent.url}
     return {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {"player_meta": meta}}
