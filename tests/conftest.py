@@ -23,7 +23,7 @@ from leaguesite.serving.known_tokens import known_tokens
 from matches.inbox.hub import hub
 from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import examples
 
 API_KEY = "key-of-the-tests"

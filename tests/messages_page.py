@@ -7,7 +7,7 @@ from typing import Any
 
 from league_sdk.protocol import schemas
 from tests.league_sdk.protocol.wire_messages import MESSAGES, OURS
-from tests.places import ROOT
+from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "messages.md"
 WIDTH = 110

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 FINE = {"name": "django", "version": "5.2", "vulns": []}
 BAD = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versions": ["5.2.1"]}]}

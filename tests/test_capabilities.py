@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.e2e.capabilities import CAPABILITIES
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)

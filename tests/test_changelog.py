@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from league_sdk.protocol import SDK_VERSION
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 def test_the_newest_section_is_that_of_this_version() -> None:

@@ -17,7 +17,7 @@ from django.core.management import load_command_class
 
 from leaguesite.docs.sources import ELSEWHERE
 from leaguesite.serving import paths
-from tests.places import ROOT
+from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from league_sdk.protocol import errors
-from tests.places import ROOT
+from tests.paths import ROOT
 
 TEXT = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 SECTIONS = {

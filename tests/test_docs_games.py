@@ -10,7 +10,7 @@ from django.template import engines
 from league_sdk.rules.game import Game
 from matches.view.drawings import Seat, drawing_of
 from tests.contracts.game import PLAYERS, GameContract
-from tests.places import ROOT
+from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "games.md"
 [EXAMPLE] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

@@ -9,7 +9,7 @@ import pytest
 
 from league_sdk.rules.connect_four import COLUMNS, ROWS
 from matches.formats.round_robin import matches_of, planned_round, rounds_of
-from tests.places import ROOT
+from tests.paths import ROOT
 
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 PLAYERS = (10, 20, 30, 60, 100)

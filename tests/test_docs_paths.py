@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))

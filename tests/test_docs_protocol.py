@@ -25,7 +25,7 @@ from league_sdk.protocol.schemas.judging import Fault
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState, MatchState, ResultStatus
 from league_sdk.rules.registry import describe
 from leaguesite.api.protocol import error_codes, league_settings
-from tests.places import ROOT, SAMPLES
+from tests.paths import ROOT, SAMPLES
 
 TEXT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 BLOCKS: list[tuple[str, str]] = re.findall(r"^```(.*?)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 WORDS_PER_MINUTE = 230
 """The speed at which adults read plain prose."""

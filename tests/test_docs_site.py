@@ -18,7 +18,7 @@ import pytest
 
 from leaguesite.docs import plain, sources
 from leaguesite.docs.built import hashes
-from tests.places import ROOT
+from tests.paths import ROOT
 
 PAGES = sources.pages(ROOT)
 PARTS = ("h2", "h3", "h4", "table", "tr", "pre", "ol", "ul", "li", "img")

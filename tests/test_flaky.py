@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 COUNTED = """
 from pathlib import Path

@@ -13,7 +13,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 def kit() -> ModuleType:

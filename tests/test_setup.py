@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 RUN = ["base.txt", "scale.txt"]
 DEV = [*RUN, "telemetry.txt", "dev.txt"]

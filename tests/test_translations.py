@@ -12,7 +12,7 @@ from pathlib import Path
 import polib
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 WRITTEN = ROOT / "locale" / "he" / "LC_MESSAGES" / "django.po"
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
 

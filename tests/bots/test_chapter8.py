@@ -13,7 +13,7 @@ import pytest
 
 from tests.bots import chapter8_judge
 from tests.bots.words import CHAPTER_8
-from tests.places import sample
+from tests.paths import sample
 
 Call = tuple[str, dict[str, Any]]
 Change = Callable[[dict[str, dict[str, Any]]], Any]

@@ -21,7 +21,7 @@ from tests.bots.zoo.asking import (
 )
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import mixtures
-from tests.places import SAMPLES
+from tests.paths import SAMPLES
 
 REFEREE_URL = SAMPLES["CHOOSE_PARITY_CALL"]["referee_endpoint"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos import inside, plan
-from tests.places import ROOT
+from tests.paths import ROOT
 
 RESTART_AFTER_S = 0.2
 

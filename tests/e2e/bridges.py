@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.e2e.ports import free_port
 from tests.e2e.site import Instructor, wait_for
-from tests.places import ROOT
+from tests.paths import ROOT
 
 TOKEN_FILE, PYTHON = "kept.json", (sys.executable,)
 

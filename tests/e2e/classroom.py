@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.ports import MAX_PORT, MIN_PORT, PORT_SHARES, free_port
-from tests.places import ROOT
+from tests.paths import ROOT
 
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 _TCP, _SYN, _ACK = 6, 0x02, 0x10

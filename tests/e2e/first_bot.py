@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 TEXT = (ROOT / "docs" / "first-bot.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))

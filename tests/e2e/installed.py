@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.places import ROOT
+from tests.paths import ROOT
 
 # The programs must not find what is installed for the tests, so their environment is nearly empty.
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | {

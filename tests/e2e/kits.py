@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.e2e.site import wait_for
-from tests.places import ROOT
+from tests.paths import ROOT
 
 Command = tuple[str, ...]
 CRATES = Path("/usr/share/cargo/registry")

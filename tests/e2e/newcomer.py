@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.e2e.installed import ENVIRONMENT, build, install
 from tests.e2e.site import Site, wait_for
-from tests.places import ROOT
+from tests.paths import ROOT
 
 LEAGUE = "newcomers"
 OTHER = "Another Agent"

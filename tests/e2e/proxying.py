@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.e2e.site import Instructor, Site
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import httpx
 
 from tests.e2e.ports import free_port
-from tests.places import ROOT
+from tests.paths import ROOT
 
 API_KEY = "key-of-the-tests"
 PASSWORD = "password-of-the-tests"

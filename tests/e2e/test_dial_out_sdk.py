@@ -13,7 +13,7 @@ import pytest
 
 from league_sdk.player.app import EXIT_ENDED
 from tests.e2e.site import Instructor, Site, site_with_players
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "league_2025_even_odd"

@@ -21,7 +21,7 @@ from tests import factories as make
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
 from tests.matches.audience.pages.test_draw_page import PATH, SEED, amend, publish_commitment
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
 STATIC = ROOT / "static"

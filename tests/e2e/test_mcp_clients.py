@@ -18,7 +18,7 @@ from tests.bots.sdk import installing
 from tests.e2e.inspector import Inspector
 from tests.e2e.site import PATIENCE_S, Site, wait_for
 from tests.mcp_suite.tools import absent, modules
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(240)]
 PROGRAMS = ROOT / "tests/bots/sdk/clients"

@@ -23,7 +23,7 @@ from tests.e2e.ports import free_port
 from tests.e2e.recording import Recorded, recording
 from tests.e2e.site import Player, Site, wait_for
 from tests.mcp_suite.tools import absent
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(240)]
 PLAYERS = ROOT / "tests/bots/sdk"

@@ -21,7 +21,7 @@ from league_sdk.repositories import (
 )
 from tests.e2e.ports import free_port
 from tests.e2e.site import UNHURRIED, Player, Site, site_with_players, wait_for
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "on_disk"

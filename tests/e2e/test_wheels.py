@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.installed import ENVIRONMENT, build, install, run
 from tests.e2e.site import Site, free_port, wait_for
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 PLAYERS = 4

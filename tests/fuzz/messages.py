@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import wire
 from tests.fuzz.site import Header, Request
 from tests.fuzz.world import LEAGUES, World
-from tests.places import SAMPLES
+from tests.paths import SAMPLES
 
 METHODS = [
     *("register_player", "register_referee", "report_match_result", "report_progress", "league_query", "mcp_message"),

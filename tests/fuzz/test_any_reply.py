@@ -29,7 +29,7 @@ from matches.checks.runs import storable
 from tests import leaping
 from tests.fuzz.profile import SEED, long_count
 from tests.fuzz.replies import FaultyTransport, damaged, encoded
-from tests.places import sample
+from tests.paths import sample
 from tests.sizes import examples
 
 QUICK, LONG = examples(2_000), 100_000

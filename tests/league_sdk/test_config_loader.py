@@ -11,7 +11,7 @@ import pytest
 from league_sdk import ConfigLoader
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.registry import games
-from tests.places import ROOT
+from tests.paths import ROOT
 
 EXAMPLES = ROOT / "examples" / "config"
 LEAGUE = "league_2025_even_odd"

@@ -35,7 +35,7 @@ from matches.league import lifecycle, opening, outbox
 from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, ScriptedMatch, brief
 from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
 from tests.league_sdk.judging.starts import START
-from tests.places import FOLDER, SAMPLES
+from tests.paths import SAMPLES, SAMPLES_FOLDER
 
 AGENTS = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE", "LEAGUE_REGISTER_REQUEST", "LEAGUE_QUERY"]
 REFEREES = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER", "GAME_ERROR"]
@@ -69,7 +69,7 @@ def test_a_sample_begins_with_the_envelope_and_is_formatted(name: str) -> None:
     sample = SAMPLES[name]
     assert list(sample)[:5] == ["protocol", "message_type", "sender", "timestamp", "conversation_id"]
     assert sample["protocol"] == "league.v2"
-    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    text = (SAMPLES_FOLDER / f"{name}.json").read_text(encoding="utf-8")
     assert text == json.dumps(sample, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -10,7 +10,7 @@ from league_sdk.protocol.messages import ROLES
 from league_sdk.rules.draws import CommittedDraw, commitment
 from league_sdk.rules.registry import games
 from league_sdk.simulated_league import Identity, SimulatedLeague
-from tests.places import SAMPLES
+from tests.paths import SAMPLES
 
 
 def league() -> SimulatedLeague:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp_suite.tools import modules, node
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.e2e]
 

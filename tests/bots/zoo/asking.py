@@ -11,7 +11,7 @@ from tests.bots.words import CHAPTER_8, CHOOSE, INVITE, OVER, ROUND_END
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.entries import message_002
 from tests.bots.zoo.speech import Reply, split
-from tests.places import sample
+from tests.paths import sample
 
 GONE = object()
 """The value of a field that is to be left out."""

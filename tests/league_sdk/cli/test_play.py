@@ -17,7 +17,7 @@ from aiohttp import ClientSession, web
 
 from tests.bots.base import bound, listening
 from tests.league_sdk.player.samples import CHOICE, OVER
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import sampled
 
 TOKEN, LEAGUE_TOKEN = "tok_" + "a" * 32, "tok_" + "b" * 32

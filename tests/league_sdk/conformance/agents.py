@@ -19,7 +19,7 @@ from league_sdk.conformance.subject import NOBODY, Limits, Subject
 from league_sdk.conformance.verdicts import OnClause
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.places import ROOT
+from tests.paths import ROOT
 
 TOKEN = "tok_" + "a" * 32
 SHORT_LIMITS = Limits(

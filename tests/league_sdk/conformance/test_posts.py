@@ -16,7 +16,7 @@ from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.tokens import new_token
 from league_sdk.simulated_league import Identity, Match
 from tests.league_sdk.conformance.agents import SHORT_LIMITS, TOKEN, Agent, Params, checked, clause, post
-from tests.places import sample
+from tests.paths import sample
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
 HERE, OTHERS_TOKEN = "127.0.0.1", new_token()

@@ -10,7 +10,7 @@ from league_sdk.conformance.subject_caller import PIECES, SubjectCaller
 from league_sdk.dialects.hunt import Memory
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
-from tests.places import sample
+from tests.paths import sample
 
 
 async def test_a_slow_request_is_sent_in_pieces_with_its_length() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.league_sdk.judging.zoo_table import count, table
-from tests.places import ROOT
+from tests.paths import ROOT
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
 

@@ -11,7 +11,7 @@ import pytest
 
 from league_sdk.player import app
 from league_sdk.player.configured import options_of, options_on
-from tests.places import ROOT
+from tests.paths import ROOT
 
 SAMPLE = ROOT / "examples" / "config"
 OPTIONS_OF_P02 = {

@@ -12,7 +12,7 @@ from league_sdk.player.registration import request_for
 from league_sdk.rules.registry import games
 from tests.league_sdk.player.positions import after, ask, call_for
 from tests.league_sdk.player.samples import ACCEPTED, message
-from tests.places import ROOT
+from tests.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "connect_four_player.py"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from league_sdk.protocol import schemas
 from tests.league_sdk.judging.starts import START
-from tests.places import SAMPLES
+from tests.paths import SAMPLES
 
 OURS = [
     "MATCH_RESULT_ACK",

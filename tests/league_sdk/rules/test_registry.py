@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 from league_sdk.rules.registry import describe, games, get_game
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import sampled
 
 COIN = dedent(

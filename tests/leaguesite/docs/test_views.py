@@ -13,7 +13,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from leaguesite.docs import built, sources
-from tests.places import ROOT
+from tests.paths import ROOT
 
 SCRIPT = "document.title = 'x';"
 OUTSIDE = [

@@ -17,7 +17,7 @@ from matches.league import opening
 from matches.league.errors import Invalid
 from matches.models import League
 from matches.view import queries
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 @pytest.fixture

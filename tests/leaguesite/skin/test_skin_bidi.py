@@ -21,7 +21,7 @@ from matches.papers import tables
 from tests import factories as make
 from tests.leaguesite.skin import test_skin_hebrew as hebrew
 from tests.leaguesite.skin.isolation import not_isolated
-from tests.places import ROOT
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.django_db
 made = hebrew.made

@@ -22,13 +22,13 @@ def assert_harmless(text: str, *, shown: bool = True) -> None:
     assert not shown or "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
-def hostile_league() -> make.Setting:
+def hostile_league() -> make.MadeLeague:
     """Two players in round 1 of a league; its name and theirs are :data:`HOSTILE`."""
-    place = make.setting(players=0)
+    made = make.league(players=0)
     League.objects.update(display_name=HOSTILE[:64])
     for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
+        make.player(HOSTILE, "fall", port=8100 + number)
     lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
+    make.open_round("fall")
     make.look()
-    return place
+    return made

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from matches.audience.breadth import STEPS, breadth, width_of
-from tests.places import ROOT
+from tests.paths import ROOT
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from matches.models import League
 from tests import factories as make
 from tests.matches.audience.hostile import HOSTILE, assert_harmless, hostile_league
 from tests.matches.correcting import make_correction
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db

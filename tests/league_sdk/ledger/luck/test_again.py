@@ -14,7 +14,7 @@ from league_sdk.ledger.luck.figures import Luck, Question
 from league_sdk.ledger.standings import Result, Scoring, table
 from league_sdk.rules.game import Chances
 from tests.bench import luck as bench
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import examples
 
 PLAYERS = ("P01", "P02", "P03", "P04")

@@ -13,7 +13,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol import schemas
 from league_sdk.protocol.transcript import body_for_transcript
 from matches.audience.pages.exchanges import Line, comparison, curl, exchanges, expected_answer, is_legal, is_usable
-from tests.places import sample
+from tests.paths import sample
 
 CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 AGENT = Agent(code="P01", endpoint="http://192.0.2.7:8101/mcp")

@@ -22,7 +22,7 @@ from matches.audience import kit
 from matches.league import lifecycle, opening
 from tests import factories as make
 from tests.matches.audience.tags import Tags
-from tests.places import ROOT
+from tests.paths import ROOT
 from tests.sizes import MANY_ROWS
 
 pytestmark = pytest.mark.django_db

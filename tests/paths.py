@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "tests" / "samples"
+SAMPLES_FOLDER = ROOT / "tests" / "samples"
 SAMPLES: dict[str, dict[str, Any]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(SAMPLES_FOLDER.glob("*.json"))
 }
 """The samples by message type; not to be changed, see :func:`sample`."""
 
