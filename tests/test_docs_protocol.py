@@ -231,9 +231,9 @@ def test_every_link_leads_somewhere() -> None:
 
 def message_in(body: Any) -> Any:
     """The message of the protocol that an example contains; None if it contains none."""
-    for place in (body.get("result"), body.get("params"), (body.get("error") or {}).get("data"), body):
-        if isinstance(place, dict) and place.get("message_type") in schemas.MODELS:
-            return place
+    for part in (body.get("result"), body.get("params"), (body.get("error") or {}).get("data"), body):
+        if isinstance(part, dict) and part.get("message_type") in schemas.MODELS:
+            return part
     return None
 
 

@@ -74,7 +74,7 @@ MAY_SCROLL = {"charts"}
 
 
 @dataclass(frozen=True)
-class Place:
+class PreparedSite:
     """A site with a league that is open and one that was played, of whose players one is dead since round 1.
 
     ``check`` is the id of a check of the player that died.
@@ -86,7 +86,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedSite]:
     folder = tmp_path_factory.mktemp("pages")
     quick = {"join_timeout_s": 1, "move_timeout_s": 1, "max_retries": 1, "retry_base_s": 0.1}
     options = ("--league-id", PLAYED, "--choice", "alternate")
@@ -102,7 +102,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         site.post(f"/leagues/{PLAYED}/corrections", void, status=201)
         check = site.post("/checks", {"endpoint": players[3].endpoint}, status=201)["check_id"]
         wait_for("the check is done", lambda: site.get(f"/checks/{check}")["state"] == "DONE")
-        yield Place(site, players, check)
+        yield PreparedSite(site, players, check)
 
 
 @pytest.fixture(scope="module")
@@ -119,19 +119,19 @@ def new_context(browser: Browser, site: Site, scheme: str, language: str) -> Bro
     return context
 
 
-def open_my_agent(page: Page, place: Place) -> None:
+def open_my_agent(page: Page, prepared: PreparedSite) -> None:
     """Open "My agent" as the owner of the player that died."""
-    page.goto(f"{place.site.url}/leagues/{PLAYED}/mine/")
-    token = re.search(r'"auth_token": "(tok_[0-9a-f]{32})"', place.players[3].log_file.read_text(encoding="utf-8"))
+    page.goto(f"{prepared.site.url}/leagues/{PLAYED}/mine/")
+    token = re.search(r'"auth_token": "(tok_[0-9a-f]{32})"', prepared.players[3].log_file.read_text(encoding="utf-8"))
     assert token is not None
     page.fill("#secret", token[1])
     page.press("#secret", "Enter")
     page.wait_for_selector(".match-list")
 
 
-def visit(page: Page, place: Place, name: str, path: str) -> None:
+def visit(page: Page, prepared: PreparedSite, name: str, path: str) -> None:
     """Open a page of the tables above; a page that only a form leads to is opened by filling in the form."""
-    page.goto(place.site.url + path.replace("{check}", place.check))
+    page.goto(prepared.site.url + path.replace("{check}", prepared.check))
     if name == "correct-preview":
         page.locator("[name=outcome]").first.check()
         page.fill("[name=reason]", "seen in the room")
@@ -161,9 +161,9 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("pages", [PUBLIC, DESK], ids=["public", "desk"])
 def test_every_page_is_accessible_and_fits_its_screen(
-    place: Place, browser: Browser, pages: dict[str, str], scheme: str, language: str
+    prepared: PreparedSite, browser: Browser, pages: dict[str, str], scheme: str, language: str
 ) -> None:
-    site, wrong = place.site, []
+    site, wrong = prepared.site, []
     context = new_context(browser, site, scheme, language)
     page = context.new_page()
     page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
@@ -171,11 +171,11 @@ def test_every_page_is_accessible_and_fits_its_screen(
     if pages is DESK:
         log_in(page, site)
     else:
-        open_my_agent(page, place)
+        open_my_agent(page, prepared)
     for name, path in pages.items():
         for viewport, (width, height) in VIEWPORTS.items():
             page.set_viewport_size({"width": width, "height": height})
-            visit(page, place, name, path)
+            visit(page, prepared, name, path)
             shoot(page, f"{name}-{viewport}-{scheme}-{language}")
             wide = too_wide(page)
             if wide > 0 and name not in MAY_SCROLL:

@@ -30,7 +30,7 @@ CODES = ALLOWED | {"I", "name", "email", "code", "login"}
 
 
 @dataclass(frozen=True)
-class Place:
+class PreparedSite:
     """A site whose leagues and players have such names, the players' tokens, and the id of a check of one player."""
 
     site: Site
@@ -39,21 +39,21 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreparedSite]:
     """A site of its own: on a shared one the log of who did what shows the leagues of other tests, too."""
     with ExitStack() as stack:
         site = stack.enter_context(closing(Site(tmp_path_factory.mktemp("forms") / "data", "--no-demo")))
         players = stack.enter_context(named_players(site))
         check = site.post("/checks", {"endpoint": players[0][1]}, status=201)["check_id"]
         wait_for("the check is done", lambda: site.get(f"/checks/{check}")["state"] == "DONE")
-        yield Place(site, [token for token, _ in players], check)
+        yield PreparedSite(site, [token for token, _ in players], check)
 
 
-def fill(path: str, **fields: str) -> Callable[[Page, Place], None]:
+def fill(path: str, **fields: str) -> Callable[[Page, PreparedSite], None]:
     """Opens a page and sends its form with these fields, also wrong ones: the browser does not validate them."""
 
-    def do(page: Page, place: Place) -> None:
-        page.goto(place.site.url + path)
+    def do(page: Page, prepared: PreparedSite) -> None:
+        page.goto(prepared.site.url + path)
         form = page.locator("form:has([name=csrfmiddlewaretoken])", has=page.locator(f"[name={next(iter(fields))}]"))
         for name, value in fields.items():
             field = form.locator(f"[name={name}]").first
@@ -71,33 +71,33 @@ def fill(path: str, **fields: str) -> Callable[[Page, Place], None]:
     return do
 
 
-def show(path: str) -> Callable[[Page, Place], None]:
+def show(path: str) -> Callable[[Page, PreparedSite], None]:
     """Opens a page."""
 
-    def do(page: Page, place: Place) -> None:
-        page.goto(place.site.url + path.replace("{check}", place.check))
+    def do(page: Page, prepared: PreparedSite) -> None:
+        page.goto(prepared.site.url + path.replace("{check}", prepared.check))
         page.wait_for_load_state("networkidle")
 
     return do
 
 
-def my_agent(number: int) -> Callable[[Page, Place], None]:
+def my_agent(number: int) -> Callable[[Page, PreparedSite], None]:
     """Opens the page of one of the players, as its owner."""
 
-    def do(page: Page, place: Place) -> None:
-        fill(f"/leagues/{PLAYED}/mine/", secret=place.tokens[number])(page, place)
+    def do(page: Page, prepared: PreparedSite) -> None:
+        fill(f"/leagues/{PLAYED}/mine/", secret=prepared.tokens[number])(page, prepared)
         page.wait_for_selector(".match-list")
 
     return do
 
 
-def leave_my_agent(page: Page, place: Place) -> None:
+def leave_my_agent(page: Page, prepared: PreparedSite) -> None:
     """Leaves the page of one's own agent, so that the page of another one can be opened."""
     page.context.clear_cookies(name="sessionid")
 
 
 CORRECT = f"{DESK}/{PLAYED}/correct/"
-STRANGER: dict[str, Callable[[Page, Place], None]] = {
+STRANGER: dict[str, Callable[[Page, PreparedSite], None]] = {
     "login": show("/admin/login/"),
     "login-refused": fill("/admin/login/", username=UNBROKEN, password="wrong"),
     "check": show("/check"),
@@ -106,7 +106,7 @@ STRANGER: dict[str, Callable[[Page, Place], None]] = {
     "mine-refused": fill(f"/leagues/{WAITING}/mine/", secret=UNBROKEN),
     **{f"mine-{number}": my_agent(number) for number in range(len(NAMES))},
 }
-INSTRUCTOR: dict[str, Callable[[Page, Place], None]] = {
+INSTRUCTOR: dict[str, Callable[[Page, PreparedSite], None]] = {
     "preview-result": fill(f"{CORRECT}?kind=set_result&match=R1M1", outcome="", reason=UNBROKEN),
     "preview-void": fill(f"{CORRECT}?kind=void&match=R1M2", reason=UNBROKEN),
     "preview-points": fill(f"{CORRECT}?kind=points", player_id="P01", points="3", reason=UNBROKEN),
@@ -153,22 +153,22 @@ def wrong_on(page: Page, where: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "he")])
 @pytest.mark.parametrize("who", ["stranger", "instructor"])
-def test_no_name_breaks_a_form(place: Place, browser: Browser, who: str, scheme: str, language: str) -> None:
+def test_no_name_breaks_a_form(prepared: PreparedSite, browser: Browser, who: str, scheme: str, language: str) -> None:
     errors: list[str] = []
     how = {"color_scheme": scheme, "reduced_motion": "reduce", "bypass_csp": True}
     context = browser.new_context(**how)  # type: ignore[arg-type]
     page, wrong = context.new_page(), []
     collect_errors(page, errors)
     if who == "instructor":
-        log_in(page, place.site)
-    context.add_cookies([{"name": "django_language", "value": language, "url": place.site.url}])
+        log_in(page, prepared.site)
+    context.add_cookies([{"name": "django_language", "value": language, "url": prepared.site.url}])
     for name, do in (INSTRUCTOR if who == "instructor" else STRANGER).items():
-        do(page, place)
+        do(page, prepared)
         if name.startswith("preview-"):
             expect(page.locator("[name=fingerprint]")).to_be_attached()
         wrong += wrong_on(page, name, language)
         if who == "stranger":
-            leave_my_agent(page, place)
+            leave_my_agent(page, prepared)
     context.close()
     other_errors = [one for one in errors if "the server responded with a status of 4" not in one]
     assert (wrong, other_errors) == ([], []), "\n".join(wrong)

@@ -53,7 +53,7 @@ DESK = {
 
 
 @pytest.fixture(scope="module")
-def place(site: Site) -> Iterator[Site]:
+def named_site(site: Site) -> Iterator[Site]:
     with named_players(site):
         yield site
 
@@ -73,12 +73,12 @@ def wrong_on(page: Page, where: str) -> list[str]:
     return [f"{where}: {one}" for one in too_wide_by + cut_off(page)]
 
 
-def test_no_name_breaks_a_page_on_a_phone(place: Site, browser: Browser) -> None:
+def test_no_name_breaks_a_page_on_a_phone(named_site: Site, browser: Browser) -> None:
     errors: list[str] = []
-    page = instructor(browser, place, errors, viewport={"width": 390, "height": SCREENS[390]})
+    page = instructor(browser, named_site, errors, viewport={"width": 390, "height": SCREENS[390]})
     wrong = []
     for name, path in (PAGES | DESK).items():
-        page.goto(place.url + path)
+        page.goto(named_site.url + path)
         wrong += wrong_on(page, name)
     assert (wrong, errors) == ([], []), "\n".join(wrong)
 
@@ -95,11 +95,11 @@ FULL = "document.querySelector('.tile-what').innerText.includes('Start it') && c
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768), (1920, 1080)])
 @pytest.mark.parametrize(("league", "tiles"), [(WAITING, TILES), (CROWD, 100)])
 def test_the_tiles_of_the_wall_are_whole(
-    place: Site, browser: Browser, league: str, tiles: int, width: int, height: int
+    named_site: Site, browser: Browser, league: str, tiles: int, width: int, height: int
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
-    page.goto(f"{place.url}/leagues/{league}/screen/")
+    page.goto(f"{named_site.url}/leagues/{league}/screen/")
     expect(page.locator(".tile")).to_have_count(tiles)
     assert (page.evaluate(OUTSIDE), cut_off(page), too_wide(page)) == ([], [], 0)
     shoot(page, f"names-wall-{tiles}-{width}")
@@ -108,9 +108,9 @@ def test_the_tiles_of_the_wall_are_whole(
     context.close()
 
 
-def test_the_cross_table_is_one_tab_stop_and_arrows_move_within_it(place: Site, browser: Browser) -> None:
+def test_the_cross_table_is_one_tab_stop_and_arrows_move_within_it(named_site: Site, browser: Browser) -> None:
     page = browser.new_page()
-    page.goto(f"{place.url}/leagues/{PLAYED}/charts/")
+    page.goto(f"{named_site.url}/leagues/{PLAYED}/charts/")
     expect(page.locator(".cross")).to_have_attribute("role", "grid")
     links, stops = page.locator(".cross a"), page.locator(".cross a[tabindex='0']")
     assert (links.count(), stops.count()) == (5 + 5 * 4, 1)
@@ -132,15 +132,15 @@ def test_the_cross_table_is_one_tab_stop_and_arrows_move_within_it(place: Site, 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "he")])
-def test_no_name_breaks_a_page_anywhere(place: Site, browser: Browser, scheme: str, language: str) -> None:
+def test_no_name_breaks_a_page_anywhere(named_site: Site, browser: Browser, scheme: str, language: str) -> None:
     errors: list[str] = []
-    page = instructor(browser, place, errors, color_scheme=scheme)
-    page.context.add_cookies([{"name": "django_language", "value": language, "url": place.url}])
+    page = instructor(browser, named_site, errors, color_scheme=scheme)
+    page.context.add_cookies([{"name": "django_language", "value": language, "url": named_site.url}])
     wrong = []
     for name, path in (PAGES | DESK).items():
         for width, height in SCREENS.items():
             page.set_viewport_size({"width": width, "height": height})
-            page.goto(place.url + path)
+            page.goto(named_site.url + path)
             page.wait_for_load_state("networkidle")
             shoot(page, f"names-{name}-{width}-{scheme}-{language}")
             wrong += wrong_on(page, f"{name} at {width} px")

@@ -89,7 +89,7 @@ def test_the_room_watches_games_and_the_instructor_steers_from_a_phone(site: Sit
         assert too_wide(board) == 0
         shoot(wall, "wall-live")
 
-        large, small = (wall.locator(".wall-board").nth(place) for place in (0, 1))
+        large, small = (wall.locator(".wall-board").nth(index) for index in (0, 1))
         first, second = large.get_attribute("id"), small.get_attribute("id")
         wall.keyboard.press("ArrowDown")
         expect(wall.locator("[data-large]")).to_have_attribute("id", str(second))

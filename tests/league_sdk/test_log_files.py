@@ -20,9 +20,9 @@ from league_sdk.protocol.records import JsonLines, PlainLine
 class NotifyingFile(LogFile):
     """Says when it was flushed with lines that waited."""
 
-    def __init__(self, *place: Any, **how: Any) -> None:
+    def __init__(self, *arguments: Any, **how: Any) -> None:
         self.written = threading.Event()
-        super().__init__(*place, **how)
+        super().__init__(*arguments, **how)
 
     def flush(self) -> None:
         had_lines = bool(self._waiting)

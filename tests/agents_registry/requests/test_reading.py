@@ -45,7 +45,7 @@ def facts(request: Request) -> tuple[str, str, str, tuple[str, ...], tuple[str, 
 @pytest.mark.parametrize(
     "message",
     [
-        *({**ENVELOPE, place: META} for place in ("player_meta", *spellings.META_PLACES)),
+        *({**ENVELOPE, field: META} for field in ("player_meta", *spellings.META_PLACES)),
         {**ENVELOPE, **META},
         {**ENVELOPE, "playerMeta": META},
         {**ENVELOPE, "Player-Meta": META},

@@ -92,26 +92,26 @@ def test_erasing_the_private_part_keeps_the_digest() -> None:
 
 
 @given(st.integers(0, 5), st.sampled_from(["public", "private", "digest", "gone", "twice", "swapped"]))
-def test_walk_names_the_first_wrong_event_after_any_change(place: int, change: str) -> None:
+def test_walk_names_the_first_wrong_event_after_any_change(index: int, change: str) -> None:
     whole = events(7)
     head = whole[-1].digest
     assert walk(whole, league_id="fall", head=head)[-1] == head
-    one = whole[place]
-    expected = place + 1
+    one = whole[index]
+    expected = index + 1
     if change == "public":
-        whole[place] = one._replace(public={**one.public, "data": {"round_id": 99}})
+        whole[index] = one._replace(public={**one.public, "data": {"round_id": 99}})
     elif change == "private":
-        whole[place] = one._replace(private_sha256="a" * 64)
+        whole[index] = one._replace(private_sha256="a" * 64)
     elif change == "digest":
-        whole[place] = one._replace(digest="a" * 64)
+        whole[index] = one._replace(digest="a" * 64)
     elif change == "gone":
-        del whole[place]
-        expected = place + 2
+        del whole[index]
+        expected = index + 2
     elif change == "twice":
-        whole.insert(place, one)
+        whole.insert(index, one)
     else:
-        whole[place], whole[place + 1] = whole[place + 1], one
-        expected = place + 2
+        whole[index], whole[index + 1] = whole[index + 1], one
+        expected = index + 2
     with pytest.raises(Broken) as broken:
         walk(whole, league_id="fall", head=head)
     assert broken.value.seq == expected

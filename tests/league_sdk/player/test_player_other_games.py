@@ -66,16 +66,16 @@ async def test_a_strategy_sees_the_options_the_board_and_the_match() -> None:
     assert (context["game_type"], context["match_id"], context["player_id"]) == ("tic_tac_toe", "R1M1", "P01")
 
 
-@pytest.mark.parametrize("place", ["context", "request", "flat", "nowhere"])
-async def test_a_player_finds_the_state_wherever_a_referee_may_put_it(place: str) -> None:
+@pytest.mark.parametrize("location", ["context", "request", "flat", "nowhere"])
+async def test_a_player_finds_the_state_wherever_a_referee_may_put_it(location: str) -> None:
     player = Player("Alpha", strategy := Watcher())
     request: dict[str, Any] = {"move_type": "place_mark", "valid_options": [3]}
     params = message("GAME_MOVE_CALL", game_type="tic_tac_toe", move_request=request)
-    holder = {"context": request.setdefault("context", {}), "request": request, "flat": params}.get(place)
+    holder = {"context": request.setdefault("context", {}), "request": request, "flat": params}.get(location)
     if holder is not None:
         holder["state"] = {"board": [["X"]]}
     assert (await player.call("GAME_MOVE_CALL", params))["move_data"]["choice"] == 3
-    assert strategy.calls[0][1] == ({} if place == "nowhere" else {"board": [["X"]]})
+    assert strategy.calls[0][1] == ({} if location == "nowhere" else {"board": [["X"]]})
 
 
 async def test_a_turn_based_game_asks_many_times_in_one_conversation() -> None:

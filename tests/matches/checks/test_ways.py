@@ -204,8 +204,8 @@ def test_two_checks_after_registrations_run_at_once_one_for_each_network() -> No
     make.open_league("fall")
     for name in ("Ada", "Bob", "Eve", "Kim"):
         agent = dialler(name).agent
-        place = "192.0.2.1" if name != "Kim" else "192.0.2.2"
-        Agent.objects.filter(pk=agent.pk).update(registered_from=place)
+        address = "192.0.2.1" if name != "Kim" else "192.0.2.2"
+        Agent.objects.filter(pk=agent.pk).update(registered_from=address)
         agent = Agent.objects.select_related("league").get(pk=agent.pk)
         assert tending.after_registration(agent=agent, now=NOW) is not None
     assert sorted(job.seen_from for job in take(10)) == ["192.0.2.1", "192.0.2.2"]

@@ -32,8 +32,8 @@ pytestmark = pytest.mark.django_db
 )
 def test_a_zip_file_with_a_changed_byte_is_refused_with_a_sentence(method: int) -> None:
     whole = zip_of(b'{"format": "of another program", "and": "more of it"}' * 20, method=method)
-    for place in range(30, len(whole)):
-        assert refusal(whole[:place] + bytes([whole[place] ^ 0xA5]) + whole[place + 1 :])
+    for index in range(30, len(whole)):
+        assert refusal(whole[:index] + bytes([whole[index] ^ 0xA5]) + whole[index + 1 :])
 
 
 def test_the_zip64_list_of_files_is_bounded_too() -> None:
