@@ -58,7 +58,7 @@ Wait = Annotated[
 SendLeagueCompleted = Annotated[
     bool, typer.Option("--farewell/--no-farewell", help="Players: send LEAGUE_COMPLETED at the end.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show what was sent and what came for every clause.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show what was sent and received for every clause.")]
 
 
 def check(
@@ -76,7 +76,7 @@ def check(
 ) -> None:
     """Check an agent against the documents.
 
-    Talks to it as a league would, outside any league, and reports clause by clause what was sent, what came, what the
+    Talks to it as a league would, outside any league, and reports clause by clause what was sent and received, what the
     documents expect and where they say so. Start your agent first, or give your FILE.py, which is started for the
     check; it need not be registered. Without --game it plays even_odd.
 

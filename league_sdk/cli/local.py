@@ -35,7 +35,12 @@ Source = Annotated[str, typer.Argument(metavar="FILE.py", help="Your strategy; F
 Against = Annotated[str, typer.Option(metavar="A,B,…", help=f"The others: files, or of {', '.join(STRATEGIES)}.")]
 Matches = Annotated[int, typer.Option(min=1, max=MAX_MATCHES, help="How often every two players meet.")]
 GameType = Annotated[str, typer.Option(metavar="TYPE", help="What is played: " + ", ".join(games()) + ".")]
-MoveTimeout = Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For a move, as the league sets it.")]
+MoveTimeout = Annotated[
+    float,
+    typer.Option(
+        min=0.001, metavar="SECONDS", help="Seconds that a player has for a move; a real league has the same setting."
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="Draw the same numbers as another run with this seed.")]
 
 
@@ -160,7 +165,7 @@ def _show_worst(worst: dict[str, Any] | None, mine: str) -> None:
     say("")
     say(f"The worst message to {mine} is {worst['message_type']}{match}, {worst['elapsed_ms']:.1f} ms{problem}")
     limit = BODY_CHARS[bool(worst["problem"])]
-    for label, body in (("sent", worst["sent"]), ("came", worst["came"])):
+    for label, body in (("sent", worst["sent"]), ("received", worst["came"])):
         text = "nothing" if body is None else _json_line(body)
         say(f"  {label}: {text[:limit]}{'…' if len(text) > limit else ''}", style="dim")
 

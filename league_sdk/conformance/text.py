@@ -70,7 +70,7 @@ def clause_lines(clause: Clause, *, width: int, colour: bool, everything: bool, 
         lines += _block("sent: ", _json(clause.sent), width)
     if clause.came is not None:
         status = f"HTTP {clause.http_status} " if clause.http_status not in (None, 200) else ""
-        lines += _block("came: ", "as above" if clause.came == above else status + _json(clause.came), width)
+        lines += _block("received: ", "as above" if clause.came == above else status + _json(clause.came), width)
     return lines
 
 

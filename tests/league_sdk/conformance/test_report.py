@@ -79,10 +79,10 @@ Way of speaking: message_type
          expected: accept: true. (004 4.4.2)
          sent: {"method": "handle_game_invitation", "params": {"auth_token":
            "tok_…"}}
-         came: HTTP 500 {"result": {"accept": false}}
+         received: HTTP 500 {"result": {"accept": false}}
  mend  It is in UTC                                        It was local.
          expected: Z. (004 2.4.2)
-         came: as above
+         received: as above
     -  It chooses                                          Not asked.
 
 1 conform, 1 tolerated, 1 fail, 1 skipped.
