@@ -104,14 +104,8 @@ def play_again(question: Question, *, max_replays: int = MAX_REPLAYS) -> Luck | 
             expected=mean,
             spread=spread,
         )
-    return Luck(
-        players,
-        matches=len(replayable),
-        kept=len(played) - len(replayable),
-        replays=replays,
-        is_game_of_chance=is_game_of_chance,
-        table_could_be_chance=table_could_be_chance,
-    )
+    kept = len(played) - len(replayable)
+    return Luck(players, len(replayable), kept, replays, is_game_of_chance, table_could_be_chance)
 
 
 def _best(replayed: _Replayed, number: int, active: set[int], replays: int, *, equal: bool) -> float:
