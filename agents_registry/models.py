@@ -89,7 +89,7 @@ class Agent(QuickLoad, models.Model):
         blank=True,
         default="",
         editable=False,
-        help_text="What may be in one match only, as found when a match was last given out.",
+        help_text="The keys of its program, each of which may be in one match at a time, as resolved when a match was last assigned.",
     )
     addresses = models.TextField(
         blank=True, default="", editable=False, help_text="The IP addresses that the address led to then."
@@ -221,13 +221,13 @@ class Agent(QuickLoad, models.Model):
         return ReachedBy.NOTHING if self.is_inbox_only else ReachedBy.ADDRESS
 
     @property
-    def was_called(self) -> bool:
-        """Whether it was called since it first registered, as far as is known.
+    def was_reached(self) -> bool:
+        """Whether anything came of it after its first registration: a message, a line that it opened, a check, a call.
 
-        Its first registration, which it sent unasked, is no answer; a later one, or a line that it opens, is one.
+        The first registration proves nothing: it was sent unasked, and its address may be wrong.
         """
-        has_answered = self.heard_at is not None and self.heard_at > self.registered_at
-        return has_answered or self.checked_at is not None or bool(self.call_found)
+        was_heard_again = self.heard_at is not None and self.heard_at > self.registered_at
+        return was_heard_again or self.checked_at is not None or bool(self.call_found)
 
     @property
     def told_endpoint(self) -> str:

@@ -69,7 +69,7 @@ def answers(agent: Agent) -> str:
         return _("no answer: %(problem)s") % {"problem": sentence_of(agent.problem)}
     if agent.heard_at is None:
         return _("not heard of yet")
-    if not agent.was_called:
+    if not agent.was_reached:
         return _("registered, not asked yet")
     if timezone.now() - agent.heard_at < timedelta(minutes=1):
         return _("answered within the last minute")
@@ -104,7 +104,7 @@ def reach(agent: Agent) -> Reach:
         text = agent.endpoint if way == ReachedBy.ADDRESS else f"{agent.endpoint} · {way.label}"
     seen_at = agent.line_seen_at if agent.dials_out_now else None
     found = "" if _has_shown_itself(agent) else sentence_of(agent.call_found)
-    return Reach(way, agent.was_called, text, seen_at, found, _mend(agent))
+    return Reach(way, agent.was_reached, text, seen_at, found, _mend(agent))
 
 
 def reach_for_all(agent: Agent, *, proven: bool) -> Reach:

@@ -122,7 +122,7 @@ def _take(room: int) -> list[Trial]:
 
 
 def _finish(trial: Trial, **found: Any) -> Trial | None:
-    """Store the outcome of a trial; None if it counted as lost, and a newer one has replaced it or displaced it."""
+    """Store the outcome of a trial; None if it took so long that it was dropped, or replaced by a newer trial."""
     elapsed_ms = round((time.monotonic() - found.pop("begun")) * 1000)
     with _lock:
         known = _trials.get(trial.agent_pk)

@@ -184,7 +184,7 @@ def _word(agent: Agent) -> str:
         return "asking"
     if agent.problem:
         return "silent"
-    return "answered" if agent.was_called else "unknown"
+    return "answered" if agent.was_reached else "unknown"
 
 
 def _answering(facts: Facts, asking: int) -> str:

@@ -15,7 +15,10 @@ from tests.e2e.site import Site
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse an end-to-end test that is neither ``long`` nor the one of its capability, and run the longest first."""
+    """Refuse an end-to-end test that is neither ``long`` nor the one of its capability.
+
+    Those of capabilities run first, in the order of ``CAPABILITIES``, which has the longest first.
+    """
     own_folder = Path(__file__).parent
     names = Counter(
         _name(item) for item in items if item.path.parent == own_folder and not item.get_closest_marker("long")

@@ -1,7 +1,7 @@
 """One attempt at one match: invite, collect, draw, seal, tell (ruling, sections 6, 7, 8 and 12).
 
-It has no effects except through its arguments: ``talk`` reaches the players, tells the time and has the log that
-others watch meanwhile, ``safe`` stores moves and the verdict with the league manager, ``rng`` draws numbers.
+It has no effects except through its arguments: ``talk`` reaches the players, tells the time and has the log from
+which heartbeats report the match, ``safe`` stores moves and the verdict with the league manager, ``rng`` draws numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
     """Play one attempt from the invitation to GAME_OVER.
 
     Args:
-        talk: the conversation with the players, with what ``start_match`` said and the log that others may watch.
+        talk: the conversation with the players, with what ``start_match`` said and the log that heartbeats report.
         game: the rules.
         rng: where numbers are drawn from when the brief has no seed.
         safe: where moves are recorded and the verdict is sealed; None for a league manager that stores nothing.

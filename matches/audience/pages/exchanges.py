@@ -52,7 +52,7 @@ class Answer:
     """An answer to a request.
 
     Attributes:
-        search: which requests searched for the agent's dialect before it.
+        search: a sentence on each request of the hunt for the agent's dialect that came before it.
         own_words: what the agent said of its failure instead of answering, such as its exception or error.
         text: the beginning of the response, if it was not JSON.
         rows: the comparison field by field; empty if nothing was expected or the body cannot be read.

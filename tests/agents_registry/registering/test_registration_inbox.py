@@ -28,7 +28,7 @@ def test_a_player_needs_no_address_if_it_says_that_it_dials_out(client_of_league
     assert register(client_of_league)["status"] == "ACCEPTED"
     agent = Agent.objects.get()
     assert (agent.endpoint, agent.is_inbox_only) == (f"inbox://{agent.pk}", True)
-    # Nobody can name its inbox: its first token proves it.
+    # No other agent can register with this inbox, so its first token counts as proven.
     assert AgentToken.objects.get().proven
 
 

@@ -32,7 +32,8 @@ class Behaviour:
         name: the name of its function.
         says: the docstring of its function.
         act: the function: answers one request; the connection stays open when it returns.
-        at: the method whose answer it replaces (JOIN or MOVE); other methods get a correct answer.
+        at: the method whose answer it replaces (JOIN or MOVE). Calls in another dialect get the behaviour, too; the
+            other methods of 004 chapter 8 get a correct answer.
     """
 
     name: str

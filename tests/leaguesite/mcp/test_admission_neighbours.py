@@ -22,7 +22,7 @@ def status_of(answer: Any) -> Any:
     return answer.status_code, answer.json().get("result", {}).get("status")
 
 
-def test_a_league_code_sent_as_a_personal_code_locks_nobody_out(client: Client) -> None:
+def test_a_class_code_sent_as_a_personal_code_locks_nobody_out(client: Client) -> None:
     """The page of one's own agent asks for the personal code; students mistake it and send the class code."""
     make.open_league("fall", registration_code=CODE)
     for _ in range(SAME_SECRET.amount + 1):
