@@ -89,7 +89,9 @@ class Agent(QuickLoad, models.Model):
         blank=True,
         default="",
         editable=False,
-        help_text="The keys of its program, each of which may be in one match at a time, as resolved when a match was last assigned.",
+        help_text=(
+            "Keys of its program, each of which may be in one match at a time, found when a match was last assigned."
+        ),
     )
     addresses = models.TextField(
         blank=True, default="", editable=False, help_text="The IP addresses that the address led to then."

@@ -167,7 +167,7 @@ def test_an_answer_to_an_unknown_match_is_refused(client: Client) -> None:
     assert (wire.refused(client, "GAME_JOIN_ACK", answer)["error_code"], relayed()) == ("E001", [])
 
 
-# The root address, and tokens in a header ----------------------------------------------------------------------------------
+# The root address, and tokens in a header ------------------------------------------------------------------
 
 
 def test_an_agent_may_post_to_the_root_address(client: Client) -> None:
