@@ -56,7 +56,7 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, send_league_complete
     # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
     announcement, limit_s = league.round_announcement(first), talk.limits.other_s
     announced = await talk.caller.ask(announcement, limit_s=limit_s, patient=False, probe=True)
-    # A referee pings no agent that answers without: a ping before the match might change what the agent answers in it.
+    # A referee pings only an agent that answers no message: a ping before the match might change its answers in it.
     is_silent = announced.status is None
     reached = await probes.ping(talk.caller, limit_s=talk.limits.contact_s) if is_silent else announced
     talk.verdicts.judge("http.reached", reached)
@@ -139,7 +139,7 @@ def _judge_answer(
         question: a key of :data:`_ASKED`.
         is_answered: whether there is an answer.
         good: whether it is right.
-        facts: values of the placeholders in the rules.
+        facts: values of the placeholders in the clauses' texts.
     """
     verdicts, (in_time, right, name) = talk.verdicts, _ASKED[question]
     if is_answered:

@@ -53,7 +53,7 @@ class DeclaredTool:
         return hints | ({"destructiveHint": self.destroys, "idempotentHint": self.repeatable} if self.writes else {})
 
     @property
-    def as_line(self) -> dict[str, Any]:
+    def as_listed(self) -> dict[str, Any]:
         """The tool in ``list_tools`` of league.v2."""
         return {"name": self.name, "description": self.description, "inputSchema": self.input_schema}
 

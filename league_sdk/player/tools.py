@@ -133,4 +133,4 @@ TOOLS = tuple(replace(tool, output_schema=SCHEMAS[tool.name]) for tool in _TOOLS
 def list_tools() -> dict[str, Any]:
     """Every tool with name, description and inputSchema: ``list_tools`` of the course."""
     listing = DeclaredTool("list_tools", "Tools", "This list.")
-    return {"tools": [tool.as_line for tool in (*TOOLS, listing)]}
+    return {"tools": [tool.as_listed for tool in (*TOOLS, listing)]}

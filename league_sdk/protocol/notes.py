@@ -1,4 +1,4 @@
-"""Notes about an answer: codes with arguments, turned into sentences when they are shown (our choice).
+"""Notes on answers, failures and expected values: codes with arguments, shown as sentences (our choice).
 
 :class:`Code` has every sentence with the names of the arguments that quote the agent; the public never sees those. The
 sentences are English; the site translates them.
@@ -13,7 +13,7 @@ from enum import Enum, unique
 from functools import cache, lru_cache
 from typing import Any
 
-WHOLE = "*"
+WHOLE_SENTENCE = "*"
 """Used instead of an argument's name if the whole sentence describes the agent's program; the public never sees it."""
 FREE = "sentence"
 """An argument of this name is a sentence of a game or a referee; other arguments that quote nothing are one word."""
@@ -57,14 +57,14 @@ class Code(Enum):
     ELSEWHERE = _("%(field)s was missing, read from another field")
     NOT_UTC = _("%(field)s not UTC")
     TEXT_FOR_NUMBER = _("the move was text, read as a number")
-    FOREIGN_TOKEN = _("auth_token was not its own"), WHOLE
+    FOREIGN_TOKEN = _("auth_token was not its own"), WHOLE_SENTENCE
     # The HTTP response.
-    OLD_HTTP = _("the answer came by an old HTTP, which takes a new connection for each call"), WHOLE
-    PACKED = _("the answer says that it is packed, which was not asked for"), WHOLE
+    OLD_HTTP = _("the answer came by an old HTTP, which takes a new connection for each call"), WHOLE_SENTENCE
+    PACKED = _("the answer says that it is packed, which was not asked for"), WHOLE_SENTENCE
     ENCODING = _("the answer is %(seen)s text, expected utf-8"), "seen"
     CHARSET = _("the answer says that it is %(seen)s text, and was taken for utf-8"), "seen"
     LARGE = _("the answer has %(size)s bytes"), "size"
-    MORE_BEHIND = _("something came behind the answer: it was not read"), WHOLE
+    MORE_BEHIND = _("something came behind the answer: it was not read"), WHOLE_SENTENCE
     # The hunt for the agent's dialect.
     ASKED_AS = _("asked as %(shape)s: [%(method)s|no method]")
     ASKED_TOOL = _("asked as %(shape)s: %(tool)s"), "tool"
@@ -104,7 +104,7 @@ class Code(Enum):
     NOT_WANTED = _("%(sentence)s[ (seen: %(seen)s)]"), "seen"
     LACKS = _("%(sentence)s[ (it has %(names)s)]"), "names"
     REFUSED = _("%(sentence)s was refused[: %(said)s]"), "said"
-    # Why a match lost its referee.
+    # Why an attempt or a trial ended without a result.
     REFEREE_LEAVING = _("the referee is leaving")
     REFEREE_RESTARTED = _("the referee started again")
     SITE_RESTARTED = _("the site started again")
@@ -249,7 +249,7 @@ class Voices:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note about an answer.
+    """A note, such as one about an answer.
 
     Attributes:
         code: the kind of note.
@@ -289,15 +289,15 @@ class Note:
     def public(self) -> Note | None:
         """The note without quotations, for the public; None if no sentence is left."""
         unquoting = Note(self.code, {name: value for name, value in self.args.items() if name not in self.code.quotes})
-        return unquoting if WHOLE not in self.code.quotes and unquoting.is_whole else None
+        return unquoting if WHOLE_SENTENCE not in self.code.quotes and unquoting.is_complete else None
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether it has every argument that its sentence needs."""
         return set(_NAME.findall(_chosen(self.code.sentence, self.args))) <= set(self.args)
 
 
-SEARCH = frozenset(
+HUNT_CODES = frozenset(
     {Code.ASKED_AS, Code.ASKED_TOOL, Code.FOUND_AT, Code.NOT_UNDERSTOOD, Code.NO_ANSWER_TO, Code.TOO_MANY, Code.BROKE}
 )
 """Notes about the requests that searched for the agent's dialect; pages fold them away."""
@@ -306,10 +306,10 @@ SEARCH = frozenset(
 def apart(values: Iterable[object]) -> tuple[list[Note | str], list[Note | str]]:
     """Read notes, and split them into those about an answer and those about the search for the agent's dialect."""
     parsed = [read(value) for value in values]
-    searching = [isinstance(one, Note) and one.code in SEARCH for one in parsed]
+    are_of_hunt = [isinstance(one, Note) and one.code in HUNT_CODES for one in parsed]
     return (
-        [one for one, of_search in zip(parsed, searching, strict=True) if not of_search],
-        [one for one, of_search in zip(parsed, searching, strict=True) if of_search],
+        [one for one, of_hunt in zip(parsed, are_of_hunt, strict=True) if not of_hunt],
+        [one for one, of_hunt in zip(parsed, are_of_hunt, strict=True) if of_hunt],
     )
 
 
@@ -343,7 +343,7 @@ def read(value: object) -> Note | str:
         code = Code.__members__.get(str(value.get("code")))
         if code is not None:
             parsed = Note(code, {name: args[name] for name in sorted(code.names) if _fits(code, name, args.get(name))})
-            if parsed.is_whole:
+            if parsed.is_complete:
                 return parsed
     return str(value)
 

@@ -60,8 +60,8 @@ class Sentence:
     def pieces(self, translate: Callable[[str], str], voices: Voices | None = None) -> Iterator[tuple[str, bool]]:
         """The pieces of the sentence in another language, each with whether it is a fact that is not translated.
 
-        A sentence or note that begins this one gets a capital letter, unless its first word is a name such as
-        ``auth_token`` or ``P01``.
+        A sentence or note that begins this one gets a capital letter, unless a lower-case word follows it, as in
+        ``{expected} or null``, or its first word is a name such as ``auth_token`` or ``P01``.
 
         Args:
             translate: translates a text.

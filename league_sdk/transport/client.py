@@ -67,9 +67,9 @@ _PROGRESS: ContextVar[_Progress] = ContextVar("progress of a call")
 
 
 class _Resolver(PolicyResolver):
-    def __init__(self, policy: EndpointPolicy, lookups: Lookups, caller: Cause) -> None:
+    def __init__(self, policy: EndpointPolicy, lookups: Lookups, own_cause: Cause) -> None:
         super().__init__(policy, lookups)
-        self._caller = caller
+        self._own_cause = own_cause
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         progress = _PROGRESS.get()
@@ -79,7 +79,7 @@ class _Resolver(PolicyResolver):
         except asyncio.CancelledError:
             # If names of other zones hold our lookup threads, the delay is our fault and not this agent's.
             if self._lookups.waits_for_others(host):
-                progress.waits_for = self._caller
+                progress.waits_for = self._own_cause
             raise
         progress.waits_for = Cause.CONNECT
         return results
@@ -119,7 +119,7 @@ class Client:
     ) -> None:
         self._policy = policy or EndpointPolicy()
         self._lookups = lookups
-        self._caller = Cause.LEAGUE if agent_type == "league_manager" else Cause.REFEREE
+        self._own_cause = Cause.LEAGUE if agent_type == "league_manager" else Cause.REFEREE
         self._max = max_connections
         self._headers = {
             "content-type": "application/json",
@@ -149,7 +149,7 @@ class Client:
         connector = _Connector(
             limit=self._max,
             keepalive_timeout=KEEPALIVE_S,
-            resolver=_Resolver(self._policy, self._lookups, self._caller),
+            resolver=_Resolver(self._policy, self._lookups, self._own_cause),
             use_dns_cache=False,
             # Checks the address of each connection, also where no name was looked up.
             socket_factory=partial(guarded_socket, self._policy),
@@ -194,7 +194,7 @@ class Client:
         except CallFailed:
             raise
         except (aiohttp.ClientError, zlib.error, OSError, ValueError) as error:
-            raise failure(error, self._caller) from None
+            raise failure(error, self._own_cause) from None
         more_behind = progress.connection is not None and len(progress.connection) > 0
         return received.reply(time.monotonic() - started_at, more_behind=more_behind)
 

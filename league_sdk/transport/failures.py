@@ -91,32 +91,32 @@ def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:
     return TimedOut(sentence, connected=waited_for is Cause.DEADLINE, cause=waited_for)
 
 
-def failure(error: Exception, caller: Cause) -> CallFailed:
+def failure(error: Exception, own_cause: Cause) -> CallFailed:
     """Turn an error of the HTTP library into one that says what happened and whose fault it is.
 
     Args:
-        caller: what we are: REFEREE or LEAGUE.
+        own_cause: the cause of a failure of our own side: REFEREE or LEAGUE.
     """
     if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
         return NotReached(note(Code.BAD_ADDRESS), connected=False)
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, NotCalled):
         return NotReached(NOT_CALLED, connected=False)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return _no_name(error.os_error, caller)
+        return _no_name(error.os_error, own_cause)
     if isinstance(error, aiohttp.ClientSSLError):
         return NotReached(note(Code.NO_TLS, kind=type(error.os_error).__name__), connected=False)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return _no_connection(error.os_error.errno, caller)
+        return _no_connection(error.os_error.errno, own_cause)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return Broken(note(Code.CLOSED), connected=True)
     return Broken(note(Code.BROKEN_OFF, kind=type(error).__name__), connected=True)
 
 
-def _no_name(error: OSError, caller: Cause) -> NotReached:
+def _no_name(error: OSError, own_cause: Cause) -> NotReached:
     number = error.errno if isinstance(error, socket.gaierror) else None
     # The system calls a name unknown also when it could not open a file to look it up.
-    cause = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
-    if cause is caller:
+    cause = faults.of_lookup(number, caller=own_cause) if _can_open_files() else own_cause
+    if cause is own_cause:
         return NotReached(note(Code.NO_LOOKUPS), connected=False, cause=cause)
     silent = number in faults.SILENT_LOOKUPS
     return NotReached(note(Code.SILENT_NAME_SERVER if silent else Code.UNKNOWN_NAME), connected=False, cause=cause)
@@ -132,9 +132,9 @@ def _can_open_files() -> bool:
     return True
 
 
-def _no_connection(number: int | None, caller: Cause) -> NotReached:
-    cause = faults.of_connecting(number, caller=caller)
-    if number and cause is caller:
+def _no_connection(number: int | None, own_cause: Cause) -> NotReached:
+    cause = faults.of_connecting(number, caller=own_cause)
+    if number and cause is own_cause:
         return NotReached(f"this machine cannot call anyone: {os.strerror(number)}", connected=False, cause=cause)
     return NotReached(
         # Several addresses failed in several ways: the error has no number, and its text would show the addresses.

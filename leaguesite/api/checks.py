@@ -41,7 +41,7 @@ def ask_for_check(request: HttpRequest, body: CheckWanted) -> HttpResponse:
         token=body.auth_token,
         caller=_caller(request),
     )
-    return answer(report.wire(check), status=201)
+    return answer(report.api_row(check), status=201)
 
 
 @router.get("/checks/{check_id}", tags=["check"], response={200: CheckRow} | refusals(404))
@@ -50,7 +50,7 @@ def show_check(request: HttpRequest, check_id: str) -> HttpResponse:
     check = report.find(check_id)
     if check is None:
         raise NotFound(_("There is no such check: reports are kept for a while only."))
-    return answer(report.wire(check))
+    return answer(report.api_row(check))
 
 
 def _caller(request: HttpRequest) -> Caller:

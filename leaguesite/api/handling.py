@@ -262,7 +262,7 @@ _OF_SUBJECT: dict[Subject, Handling] = {
     acting.PLAN: Handling(_find_time, _of_league(plan_line), PlanRow),
     acting.FREEZE: Handling(dict, _of_league(summaries.freeze_line), FreezeRow),
     acting.SCREEN: Handling(dict, _of_league(_screen_line), ScreenRow),
-    acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.wire(done), NoticeRow),
+    acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.api_row(done), NoticeRow),
     acting.PERSON: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
 }
 _OF_ACTION: dict[tuple[Subject, str], Handling] = {
@@ -271,7 +271,7 @@ _OF_ACTION: dict[tuple[Subject, str], Handling] = {
     (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_line), SettingsRow),
     (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
     (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_line, RefereeRow),
-    (acting.AGENT, "check"): Handling(_find_to_check, lambda _fields, done: report.wire(done[0]), CheckRow),
+    (acting.AGENT, "check"): Handling(_find_to_check, lambda _fields, done: report.api_row(done[0]), CheckRow),
     (acting.AGENT, "edit"): Handling(_edited, _agent_line, AgentRow),
     (acting.ROSTER, "import"): Handling(
         lambda fields: {"league_id": _real_league_id(fields), "text": fields["text"]}, _imported, RosterImported

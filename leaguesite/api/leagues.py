@@ -21,8 +21,8 @@ from matches.view import kept, lists, luck, queries, sight, summaries
 from matches.view.rows import AgentRow, GameRegistry, LeagueRow, LuckRow, MatchDetail, MatchRow, RoundRow, StandingsRow
 from matches.view.sight import View
 
-SHOWN = refusals(401, 404, 429)
-LISTED = refusals(401, 404, 422, 429)
+REFUSALS_OF_ONE = refusals(401, 404, 429)
+REFUSALS_OF_LIST = refusals(401, 404, 422, 429)
 _HEADERS = {
     "X-Next-Cursor": "Only if there are more rows: send it as `cursor` for the next part.",
     "X-Total": "How many rows there are in all (of the schedule: matches); only if there are more than those sent, or "
@@ -45,37 +45,37 @@ def list_leagues(request: HttpRequest) -> HttpResponse:
     return answer(summaries.league_lines(shown.order_by("-created_at")))
 
 
-@router.get("/leagues/{league_id}", tags=["public"], response={200: LeagueRow} | SHOWN)
+@router.get("/leagues/{league_id}", tags=["public"], response={200: LeagueRow} | REFUSALS_OF_ONE)
 def show_league(request: HttpRequest, league_id: str) -> HttpResponse:
     """One league: its status, its current round, how many rounds and matches there are and are done, its champion."""
     return answer(summaries.league_line(_view(request, league_id)))
 
 
-@_listed("/leagues/{league_id}/standings", response={200: list[StandingsRow]} | LISTED)
+@_listed("/leagues/{league_id}/standings", response={200: list[StandingsRow]} | REFUSALS_OF_LIST)
 def show_standings(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """The table as it is now, or as it was when the board was frozen."""
     return _list(request, league_id, "standings", lists.standings)
 
 
-@router.get("/leagues/{league_id}/luck", tags=["public"], response={200: LuckRow} | SHOWN)
+@router.get("/leagues/{league_id}/luck", tags=["public"], response={200: LuckRow} | REFUSALS_OF_ONE)
 def show_luck(request: HttpRequest, league_id: str) -> HttpResponse:
     """How much of the table is luck (docs/luck.md): computed a while after each round, so empty at first."""
     return answer(luck.row(_view(request, league_id)))
 
 
-@_listed("/leagues/{league_id}/rounds", response={200: list[RoundRow]} | LISTED)
+@_listed("/leagues/{league_id}/rounds", response={200: list[RoundRow]} | REFUSALS_OF_LIST)
 def show_rounds(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """The schedule with the state of every round and match; ``limit`` counts matches."""
-    return _list(request, league_id, "rounds", partial(lists.schedule, wire=False))
+    return _list(request, league_id, "rounds", partial(lists.schedule, for_messages=False))
 
 
-@_listed("/leagues/{league_id}/matches", response={200: list[MatchRow]} | LISTED)
+@_listed("/leagues/{league_id}/matches", response={200: list[MatchRow]} | REFUSALS_OF_LIST)
 def show_matches(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """Every match."""
     return _list(request, league_id, "matches", lists.matches)
 
 
-@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response={200: MatchDetail} | SHOWN)
+@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response={200: MatchDetail} | REFUSALS_OF_ONE)
 def show_match(request: HttpRequest, league_id: str, match_id: str) -> HttpResponse:
     """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
     answers that are not messages of the league."""
@@ -85,7 +85,7 @@ def show_match(request: HttpRequest, league_id: str, match_id: str) -> HttpRespo
     return answer(match if staff else without_addresses(match))
 
 
-@_listed("/leagues/{league_id}/agents", response={200: list[AgentRow]} | LISTED)
+@_listed("/leagues/{league_id}/agents", response={200: list[AgentRow]} | REFUSALS_OF_LIST)
 def show_agents(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """Players and referees; no token, no address."""
     return _list(request, league_id, "agents", lambda view, want: lists.rows_of(queries.agents_of(view), want))
@@ -94,7 +94,7 @@ def show_agents(request: HttpRequest, league_id: str, limit: str = "", cursor: s
 @router.get(
     "/leagues/{league_id}/notices",
     tags=["public"],
-    response={200: list[NoticeRow]} | SHOWN,
+    response={200: list[NoticeRow]} | REFUSALS_OF_ONE,
     url_name="say",
     operation_id="leaguesite_api_notices_show_notices",
 )
@@ -103,7 +103,7 @@ def show_notices(request: HttpRequest, league_id: str) -> HttpResponse:
     the owner of one player."""
     league = get_league(league_id)
     shown = notices.for_instructor(league) if _may_see_all(request) else notices.to_room(league)
-    return answer([notices.wire(notice) for notice in shown])
+    return answer([notices.api_row(notice) for notice in shown])
 
 
 @router.get("/games", tags=["public"], response={200: GameRegistry} | refusals())

@@ -34,7 +34,7 @@ def ask_for_practice(request: HttpRequest, body: PracticeWanted) -> HttpResponse
         game_type=body.game_type,
         second=body.second,
     )
-    return answer(practices.wire(practice), status=201)
+    return answer(practices.api_row(practice), status=201)
 
 
 @router.get("/practice/{practice_id}", tags=["check"], response={200: PracticeRow} | refusals(404))
@@ -43,4 +43,4 @@ def show_practice(request: HttpRequest, practice_id: str) -> HttpResponse:
     practice = practices.find(practice_id)
     if practice is None:
         raise NotFound(_("There is no such practice match: reports are kept for a while only."))
-    return answer(practices.wire(practice))
+    return answer(practices.api_row(practice))

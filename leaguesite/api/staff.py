@@ -21,7 +21,7 @@ from matches.models import League, RoleName
 from matches.view import summaries
 from matches.view.rows import FreezeRow
 
-SHOWN = refusals(401, 404, 429)
+REFUSALS_OF_ONE = refusals(401, 404, 429)
 _View = TypeVar("_View", bound=Callable[..., HttpResponse])
 
 
@@ -114,7 +114,7 @@ def _read(path: str, row: Any, action: str) -> Callable[[_View], _View]:
         f"/leagues/{{league_id}}{path}",
         auth=KEY,
         tags=["instructor"],
-        response={200: row} | SHOWN,
+        response={200: row} | REFUSALS_OF_ONE,
         url_name=action,
     )
     return decorator

@@ -162,7 +162,7 @@ class Inbox(TypedDict):
     not_awaited: NotRequired[Annotated[list[Any], says("If you sent responses: the ids of the others.")]]
 
 
-class Event(TypedDict):
+class PlayedMessage(TypedDict):
     """A message of the league or of a referee to a person who plays."""
 
     message_type: NotRequired[Annotated[str, says("The message.")]]
@@ -177,7 +177,7 @@ class Event(TypedDict):
 class PlayStatus(Envelope):
     """What happened while a person played."""
 
-    events: Annotated[list[Event], says("What was said and done, in order.")]
+    events: Annotated[list[PlayedMessage], says("The messages to the person, in order.")]
     call_again: Annotated[bool, says("Whether there may be more to play.")]
 
 

@@ -107,7 +107,7 @@ def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
 
 def _schedule(call: Call, league: League) -> dict[str, Any]:
     """SCHEDULE_CREATED: the rounds, as GET_SCHEDULE shows them."""
-    rounds = queries.schedule(sight.public(league), wire=True)
+    rounds = queries.schedule(sight.public(league), for_messages=True)
     return call.message(
         "SCHEDULE_CREATED",
         league_id=league.pk,

@@ -30,7 +30,7 @@ def practice_match(call: Call) -> Deferred:
 def _practice_match(call: Call) -> dict[str, Any]:
     practice_id = call.params.get("practice_id")
     practice = _ask(call) if practice_id is None else _find(practice_id)
-    return call.message("PRACTICE_STATUS", **as_sent(practices.wire(practice)))
+    return call.message("PRACTICE_STATUS", **as_sent(practices.api_row(practice)))
 
 
 def _find(practice_id: Any) -> Check:

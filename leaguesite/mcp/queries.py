@@ -125,6 +125,6 @@ _GAMES = "GET_GAMES"
 _OF_A_PLAYER = {"GET_PLAYER_STATS": _player_stats, "GET_NEXT_MATCH": _next_match}
 _LISTS: dict[str, Callable[[View, lists.Wanted], tuple[str, lists.Part]]] = {
     "GET_STANDINGS": lambda view, want: ("standings", lists.standings(view, want)),
-    "GET_SCHEDULE": lambda view, want: ("rounds", lists.schedule(view, want, wire=True)),
+    "GET_SCHEDULE": lambda view, want: ("rounds", lists.schedule(view, want, for_messages=True)),
 }
 """For each query, the function that returns the name of the answer's field and its value."""

@@ -82,7 +82,7 @@ def _standings(view: View, values: dict[str, str]) -> dict[str, Any]:
 
 def _rounds(view: View, values: dict[str, str]) -> dict[str, Any]:
     want = lists.wanted(None, None, max_bytes=MAX_BYTES)
-    part = lists.schedule(view, want, wire=True)
+    part = lists.schedule(view, want, for_messages=True)
     head = {"league_id": view.league.pk, "rounds": rpc.loads(part.rows.encode())}
     return head | queries.frozen_mark(view) | part.more(want)
 

@@ -183,4 +183,4 @@ TOOLS = tuple(replace(tool, output_schema=answers.SCHEMAS[tool.name]) for tool i
 
 def list_tools(call: Call) -> dict[str, Any]:
     """Every tool with name, description and inputSchema: ``list_tools`` of the course."""
-    return {"tools": [tool.as_line for tool in TOOLS]}
+    return {"tools": [tool.as_listed for tool in TOOLS]}

@@ -101,7 +101,7 @@ def ask(
             token_row is not None and not token_row.proven and not (caller.instructor or _is_own(address, caller))
         )
         if not caller.instructor:
-            _refuse_hurry(caller, agent, address, now)
+            _enforce_limits(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
         role = agent.kind if agent is not None else role or CheckRole.PLAYER.value
         new_check = Check(role=role, asked_by=_asked_by(caller), withheld=withheld, due_at=now, created_at=now)
@@ -138,7 +138,7 @@ def token_of(token: str, caller: Caller) -> AgentToken:
     return known
 
 
-def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: datetime) -> None:
+def _enforce_limits(caller: Caller, agent: Agent | None, address: Address, now: datetime) -> None:
     """Enforce the rate limit and the limits of the queue.
 
     A class may share one IP address: a caller with an agent's token is counted by agent, others by address.
@@ -217,7 +217,7 @@ def _is_own(address: Address, caller: Caller) -> bool:
 
 
 def _registered_at(address: Address, role: str) -> Agent | None:
-    """The newest agent registered at an address, of this role if one is given; of players one that speaks for it."""
+    """The newest agent registered at an address, of this role if one is given; of players the one proven there."""
     registered = Agent.objects.filter(endpoint_key=address.key).select_related("league")
     newest = (registered.filter(kind=role) if role else registered).order_by("-pk").first()
     return seats.who_is_at(newest) if newest is not None and newest.kind == Kind.PLAYER else newest

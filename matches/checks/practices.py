@@ -89,7 +89,7 @@ def find(practice_id: str | UUID) -> Check | None:
     return Check.practices.select_related("agent", "agent__league").filter(pk=pk).first()
 
 
-def wire(practice: Check) -> PracticeRow:
+def api_row(practice: Check) -> PracticeRow:
     """A practice match as JSON, with what was played so far."""
     return {
         "practice_id": str(practice.pk),

@@ -118,7 +118,7 @@ def _uuid(text: str | UUID) -> UUID | None:
         return None
 
 
-def wire(check: Check) -> CheckRow:
+def api_row(check: Check) -> CheckRow:
     """A check as JSON for the API; ``report`` is None until it is DONE."""
     report = _readable(check)
     return {
@@ -145,7 +145,7 @@ def wire(check: Check) -> CheckRow:
 def so_far(check: Check, now: datetime | None = None) -> CheckSoFar:
     """A check as JSON with what was found so far, and when to ask again."""
     found = _readable(check)
-    row: CheckSoFar = {**wire(check), "ask_again_after_s": None}
+    row: CheckSoFar = {**api_row(check), "ask_again_after_s": None}
     row["report"] = cast(CheckReport, found) if found.get("clauses") else None
     if check.finished_at is None:
         due_in_s = (check.due_at - (now or timezone.now())).total_seconds()

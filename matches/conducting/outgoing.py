@@ -113,16 +113,18 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
     """Make the starts of matches, for referees that call ``report_progress`` and for others."""
     if not chosen:
         return []
-    reported = [one.match for one in chosen if one.referee.sends_progress]
-    digests = credentials.token_digests([pk for match in reported for pk in (match.player_a_id, match.player_b_id)])
+    with_progress = [one.match for one in chosen if one.referee.sends_progress]
+    digests = credentials.token_digests(
+        [pk for match in with_progress for pk in (match.player_a_id, match.player_b_id)]
+    )
     tables: dict[str, dict[str, dict[str, int]]] = {}
-    policy = _policy_for_players().to_params() if reported else {}
+    policy = _policy_for_players().to_params() if with_progress else {}
     result = []
     for one in chosen:
         match, referee, rules = one.match, one.referee, one.match.league.rules
         if referee.sends_progress:
             if match.league_id not in tables:
-                of_league = [other for other in reported if other.league_id == match.league_id]
+                of_league = [other for other in with_progress if other.league_id == match.league_id]
                 players = [seat.code for other in of_league for seat in _seats(other)]
                 tables[match.league_id] = queries.own_standings(sight.public(match.league), players)
             message = _start_match(
@@ -220,13 +222,13 @@ def _start_match(
         referee,
         settings=match.league.rules.for_referee(),
         endpoint_policy=policy,
-        **_safe_keeping(match, referee),
+        **_draw_and_earlier_attempts(match, referee),
         **seats,
         **_flat_seats(match),
     )
 
 
-def _safe_keeping(match: Match, referee: Agent) -> dict[str, Any]:
+def _draw_and_earlier_attempts(match: Match, referee: Agent) -> dict[str, Any]:
     """The fields about the draw and earlier attempts, for a referee with the site's key (ruling, section 12)."""
     if not referee.site_key:
         return {}
@@ -295,12 +297,12 @@ def _tries(match: Match, referee: Agent) -> tuple[Try, ...]:
 def _announcement(match: Match, referee: Agent) -> dict[str, Any]:
     """A ROUND_ANNOUNCEMENT of one match, for a referee that the round's announcement did not name."""
     message = _start_envelope(
-        match, referee, **told_settings(match.league.rules), matches=[judged_line(match, referee)]
+        match, referee, **told_settings(match.league.rules), matches=[announced_match(match, referee)]
     )
     return message | {"message_type": str(MessageType.ROUND_ANNOUNCEMENT)}
 
 
-def judged_line(match: Match, referee: Agent) -> dict[str, Any]:
+def announced_match(match: Match, referee: Agent) -> dict[str, Any]:
     """A match in an announcement, with the addresses that a referee needs to start it."""
     return {
         "match_id": match.match_id,

@@ -23,7 +23,7 @@ from league_sdk.dialects.words import LEGACY_SHAPES, LEGACY_SIGNALS
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.messages import MessageType
-from matches.conducting.outgoing import judged_line, told_settings
+from matches.conducting.outgoing import announced_match, told_settings
 from matches.models import Broadcast, Delivery, DeliveryState, League
 from matches.view import referees
 from storage.prepared import Prepared
@@ -183,7 +183,7 @@ class _Encoder:
     def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
         """The announcement with the addresses of the players: a student's referee may start its matches on it."""
         referee = delivery.agent
-        theirs = {match.match_id: judged_line(match, referee) for match in referees.judged_by(referee, broadcast)}
+        theirs = {match.match_id: announced_match(match, referee) for match in referees.judged_by(referee, broadcast)}
         lines = [line | theirs.get(line["match_id"], {}) for line in broadcast.payload["matches"]]
         message = broadcast.payload | {
             "timestamp": self.moment,

@@ -68,7 +68,7 @@ def create_league(
     demo: bool = False,
     people: Iterable[RosterEntry] = (),
 ) -> League:
-    """Open a league for registration; the players of the lobby come in, unless it has a roster or a class code.
+    """Open a league for registration. Players of the lobby join it if it has no roster and no class code, and is no demo.
 
     Args:
         people: the people on its roster, as entries that are not stored yet.

@@ -67,6 +67,7 @@ def call_off(*, league_id: str) -> None:
 def forget_failure(*, league_id: str) -> None:
     """Stop showing at the desk that a planned start was refused."""
     with transaction.atomic():
+        # The desk shows the last event about planned starts: this one takes the place of START_FAILED.
         record(get_league(league_id).pk, EventKind.START_CALLED_OFF)
         changed(league_id)
 

@@ -26,9 +26,9 @@ def refusal(league: League, request: Request, known: Agent | None) -> tuple[str,
         return "The demo league is never open for registration.", "L001"
     if known is None:
         # A known player proves itself with its token, and may have registered before the league had a code.
-        closed = _without_code(league, request)
-        if closed:
-            return closed, "L001"
+        code_refusal = _refusal_for_codes(league, request)
+        if code_refusal:
+            return code_refusal, "L001"
     if not plays(request.game_types, league.game_type):
         return (
             f"This league plays {league.game_type}; your agent plays {', '.join(request.game_types)}.",
@@ -54,7 +54,7 @@ def _still_plays(agent: Agent) -> bool:
     return of_agent.exclude(state=MatchState.FINISHED).exists()
 
 
-def _without_code(league: League, request: Request) -> str | None:
+def _refusal_for_codes(league: League, request: Request) -> str | None:
     """Why a league refuses these codes (ruling, sections 5 and 11), and where to put one; None if it accepts them."""
     code = league.rules.registration_code
     rostered = roster.exists(league.pk)

@@ -188,7 +188,7 @@ class Layout:
 
     def rounds(self) -> dict[str, Any]:
         """data/leagues/<league_id>/rounds.json."""
-        return {"league_id": self._league.pk, "rounds": queries.schedule(self.view, wire=True)}
+        return {"league_id": self._league.pk, "rounds": queries.schedule(self.view, for_messages=True)}
 
     def match(self, match: Match, messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """data/matches/<league_id>/<match_id>.json.

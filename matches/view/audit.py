@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from agents_registry.models import Agent, Gateway, RosterEntry
+from agents_registry.models import Agent, Gateway, Kind, RosterEntry
 from league_sdk.protocol.transcript import storable
 from matches.models import Correction, League, Match, Notice, Role
 
@@ -121,7 +121,7 @@ def _league(league_id: str) -> Values:
     values["rounds"] = dict(league.rounds.order_by("number").exclude(state="PENDING").values_list("number", "state"))
     values["roles"] = dict(Role.objects.filter(league=league).values_list("user__username", "name"))
     values["people on the roster"] = RosterEntry.objects.filter(league=league).count()
-    values["players"] = Agent.objects.filter(league=league).count()
+    values["players"] = Agent.objects.filter(league=league, kind=Kind.PLAYER).count()
     values["notices"] = Notice.objects.filter(league=league, withdrawn_at__isnull=True).count()
     values["corrections"] = Correction.objects.filter(league=league, undone_at__isnull=True).count()
     return values

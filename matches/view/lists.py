@@ -133,14 +133,14 @@ def rows_of(rows: Sequence[Mapping[str, Any]], want: Wanted) -> Part:
     return Part(f"[{','.join(texts)}]", str(end) if end < len(rows) else None, len(rows))
 
 
-def schedule(view: View, want: Wanted, *, wire: bool) -> Part:
+def schedule(view: View, want: Wanted, *, for_messages: bool) -> Part:
     """Every round with its matches; a round that does not fit continues in the next part.
 
     Args:
-        wire: whether times are written as in messages; else as in the HTTP API.
+        for_messages: whether times are written as in messages; else as in the HTTP API.
     """
     rounds, next_cursor, total = _rounds_that_fit(
-        view, want, lambda played: _dumps(queries.round_line(played, view, wire=wire))
+        view, want, lambda played: _dumps(queries.round_line(played, view, for_messages=for_messages))
     )
     shown = (f'{head[:-1]},"matches":[{",".join(lines)}]}}' for head, lines in rounds)
     return Part(f"[{','.join(shown)}]", next_cursor, total)

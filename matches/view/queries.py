@@ -103,15 +103,15 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     }
 
 
-def round_line(played: Round, view: View, *, wire: bool) -> RoundHead:
+def round_line(played: Round, view: View, *, for_messages: bool) -> RoundHead:
     """One round in a list.
 
     Args:
-        wire: whether times are text as in messages.
+        for_messages: whether times are text as in messages.
     """
     round_then = view.moment.rounds.get(played.number)
     times = (round_then.started_at, round_then.completed_at) if round_then is not None else (None, None)
-    started, completed = (stamp(time) if wire and time is not None else time for time in times)
+    started, completed = (stamp(time) if for_messages and time is not None else time for time in times)
     return {
         "round_id": played.number,
         "state": round_then.state if round_then is not None else RoundState.PENDING,
@@ -121,14 +121,14 @@ def round_line(played: Round, view: View, *, wire: bool) -> RoundHead:
     }
 
 
-def schedule(view: View, *, wire: bool = False) -> list[RoundRow]:
+def schedule(view: View, *, for_messages: bool = False) -> list[RoundRow]:
     """Every round with its matches (ruling, section 3); ``wire`` as in :func:`round_line`."""
     rounds: dict[int, RoundRow] = {}
     if view.league.state == LeagueState.REGISTRATION:
         # The schedule is not made yet, or only in part.
         return []
     for round_ in view.league.rounds.select_related("bye").order_by("number"):
-        rounds[round_.number] = {**round_line(round_, view, wire=wire), "matches": []}
+        rounds[round_.number] = {**round_line(round_, view, for_messages=for_messages), "matches": []}
     for match in for_lines(matches_of(view.league)):
         rounds[match.round.number]["matches"].append(match_line(match, view))
     return list(rounds.values())

@@ -211,12 +211,12 @@ class Fault(TypedDict):
     """What a player did wrong in a match."""
 
     player_id: Annotated[str, says("The player.")]
-    error_code: Annotated[str, says("What went wrong, such as E001; empty when nobody said.")]
-    message_type: Annotated[str, says("The message that was waited for; empty when nobody said.")]
+    error_code: Annotated[str, says("What went wrong, such as E001; empty if not reported.")]
+    message_type: Annotated[str, says("The message that was waited for; empty if not reported.")]
     tries: Annotated[int, says("How often it was asked; 0: it was not called at all.")]
     cause: Annotated[str, one_of(Cause), says("Why the point was lost.")]
-    limit_s: Annotated[float | None, says("The seconds that it had for one try; null when nobody said.")]
-    detail: Annotated[str, says("What was seen instead of an answer, in English; empty when nobody said.")]
+    limit_s: Annotated[float | None, says("The seconds that it had for one try; null if not reported.")]
+    detail: Annotated[str, says("What was seen instead of an answer, in English; empty if not reported.")]
     note: NotRequired[Annotated[Note, says("The same as a code with what it quotes.")]]
     sentence: Annotated[str, says("The referee's sentence for a person; may be empty.")]
 

@@ -132,7 +132,7 @@ class Bench(Instructor):
         self.post("/gateways", {"host": "127.0.0.1"})
         self.players = self._run(
             "players",
-            *("-m", "tests.bench.speakers", "--league", self.url, "--count", str(self.count)),
+            *("-m", "tests.bench.speakers", "--site", self.url, "--count", str(self.count)),
             *(f"{league}={kind}" for league, kind in leagues.items()),
         )
         wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)

@@ -59,7 +59,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         agents = Process(
             "players",
             folder / "players.log",
-            *("-m", "tests.bench.speakers", "--league", webs[0].url, "--count", str(players)),
+            *("-m", "tests.bench.speakers", "--site", webs[0].url, "--count", str(players)),
             *(f"{league}=plain{number}" for number, league in enumerate(leagues)),
         )
         stack.callback(agents.stop)

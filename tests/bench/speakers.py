@@ -149,7 +149,7 @@ async def main(options: argparse.Namespace) -> None:
                 )
                 meta = {"display_name": f"{kind} {number}", **reached}
                 body = words.rpc("register_player", {"player_meta": meta})
-                async with session.post(f"{options.league}/leagues/{league}/mcp", json=body) as reply:
+                async with session.post(f"{options.site}/leagues/{league}/mcp", json=body) as reply:
                     result = (await reply.json())["result"]
                     if result["status"] != "ACCEPTED":
                         raise RuntimeError(f"{league} {number}: {result['status']}")
@@ -166,7 +166,7 @@ async def main(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--league", required=True)
+    parser.add_argument("--site", required=True)
     parser.add_argument("--count", type=int, required=True)
     leagues_help = "LEAGUE_ID=KIND: plain, mixed, mcp, poll or websocket; plain_1_11 takes 1 to 11 s for a choice"
     parser.add_argument("leagues", nargs="+", help=leagues_help)

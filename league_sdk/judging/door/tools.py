@@ -105,4 +105,4 @@ TOOLS = tuple(replace(tool, output_schema=SCHEMAS[tool.name]) for tool in _TOOLS
 
 def list_tools() -> dict[str, Any]:
     """The answer to ``list_tools`` as the course defines it: every tool with name, description and inputSchema."""
-    return {"tools": [tool.as_line for tool in TOOLS]}
+    return {"tools": [tool.as_listed for tool in TOOLS]}

@@ -98,7 +98,7 @@ class Conversation:
         self.log.record(at=at, sender=sender, recipient=recipient, message_type=message_type, hidden=hidden, **fields)
 
     def _record_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], in_time: bool) -> None:
-        """A second answer to one request, or one after its verdict: it changes nothing."""
+        """A second answer to one request, or an answer after the request was given up: it changes nothing."""
         code = Code.SECOND if in_time else Code.AFTER_VERDICT
         if in_time and message_type == MessageType.GAME_JOIN_ACK and accepted(message):
             # The player's mere receipt of the invitation was taken for a yes, so a yes now is in order.

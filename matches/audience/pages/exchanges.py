@@ -52,7 +52,7 @@ class Answer:
     """An answer to a request.
 
     Attributes:
-        search: a sentence on each request of the hunt for the agent's dialect that came before it.
+        hunt: a sentence on each request of the hunt for the agent's dialect that came before it.
         own_words: what the agent said of its failure instead of answering, such as its exception or error.
         text: the beginning of the response, if it was not JSON.
         rows: the comparison field by field; empty if nothing was expected or the body cannot be read.
@@ -64,7 +64,7 @@ class Answer:
     content_type: str
     problem: str
     notes: list[str]
-    search: list[str]
+    hunt: list[str]
     own_words: str
     text: str
     body: str
@@ -125,7 +125,7 @@ class Exchange:
 
     @property
     def noted(self) -> bool:
-        return any(answer.notes or answer.search or answer.differs for answer in self.answers)
+        return any(answer.notes or answer.hunt or answer.differs for answer in self.answers)
 
 
 def exchanges(lines: Sequence[Line], agent: Agent) -> list[Exchange]:
@@ -224,7 +224,7 @@ def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
     readable = bool(expected) and body is not None and not is_cut(body)
     usable = readable and is_usable(sent, message)
     problem = sentence_of(entry.get("problem"))
-    of_answer, of_search = notes.apart(entry.get("notes") or [])
+    of_answer, of_hunt = notes.apart(entry.get("notes") or [])
     own_words = entry.get("said")
     return Answer(
         _took(entry),
@@ -232,7 +232,7 @@ def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
         wire[-1]["content_type"] if wire and way_of(wire[-1]) != Way.INBOX else "",
         problem,
         [sentence_of(note) for note in of_answer],
-        [sentence_of(note) for note in of_search],
+        [sentence_of(note) for note in of_hunt],
         clean_words(own_words) if isinstance(own_words, str) else "",
         wire[-1].get("text", "") if wire else "",
         pretty(body) if body is not None else "",

@@ -91,7 +91,7 @@ class Message(Row):
     Attributes:
         key: attempt and number, as in the address of a message's JSON.
         incoming: whether the player, or the league manager in its own lane, sent it.
-        search: which requests searched for the agent's dialect before it.
+        hunt: a sentence on each request of the hunt for the agent's dialect that came before it.
         own_words: what the agent said itself in place of an answer; for the staff only.
         has_response: whether there was any response.
         deadline: milliseconds that the message allows for its answer.
@@ -115,7 +115,7 @@ class Message(Row):
     http_status: Any
     problem: str
     notes: list[str]
-    search: list[str]
+    hunt: list[str]
     own_words: str
     has_response: bool
     deadline: int | None
@@ -183,7 +183,7 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Message:
     body = entry.get("body")
     params = body.get("params", body) if isinstance(body, Mapping) else None
     params = params if isinstance(params, Mapping) else {}
-    of_answer, of_search = notes.apart(entry.get("notes") or [])
+    of_answer, of_hunt = notes.apart(entry.get("notes") or [])
     own_words = entry.get("said")
     return Message(
         at=datetime.fromisoformat(entry["at"]),
@@ -198,7 +198,7 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Message:
         http_status=entry.get("http_status"),
         problem=sentence_of(entry.get("problem")),
         notes=[sentence_of(note) for note in of_answer],
-        search=[sentence_of(note) for note in of_search],
+        hunt=[sentence_of(note) for note in of_hunt],
         own_words=clean_words(own_words) if isinstance(own_words, str) else "",
         has_response=entry.get("http_status") is not None or body not in (None, "", {}),
         deadline=_deadline(params.get("deadline"), entry["at"]) if to_seat else None,
@@ -349,10 +349,14 @@ def _with_silences(rows: list[Message | Step], begun: datetime | None) -> Iterat
 
 
 def _mark_waiting(rows: list[Message | Step]) -> None:
-    """Mark on each row for whom the referee is waiting: from a call to its answer."""
+    """Mark on each row for whom the referee is waiting: from a call to its answer.
+
+    CSS classes: ``was`` starts the wait for PLAYER_A, ``wam`` goes on with it, ``wae`` ends it; ``wax`` is added if no
+    answer ever came.
+    """
     waiting: dict[str, str] = {}
     for row in rows:
-        marks = {seat: f"w{seat}m{hollow}" for seat, hollow in waiting.items()}
+        marks = {seat: f"w{seat}m{unanswered}" for seat, unanswered in waiting.items()}
         lane = row.lane
         if isinstance(row, Message) and lane in SEATS:
             if not row.incoming and (row.answer is not None or row.verdict == "open"):
@@ -361,4 +365,4 @@ def _mark_waiting(rows: list[Message | Step]) -> None:
             elif row.call is not None:
                 marks[lane] = f"w{lane}e{waiting.pop(lane, '')}"
         row.waits = " ".join(marks.values())
-        row.after = [f"w{seat}m{hollow}" for seat, hollow in waiting.items()]
+        row.after = [f"w{seat}m{unanswered}" for seat, unanswered in waiting.items()]

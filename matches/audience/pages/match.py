@@ -31,7 +31,7 @@ from matches.words import states
 from matches.words.corrections import corrections_of, fault_cause
 
 FRAGMENTS = ("match_header", "match_draw", "match_board", "match_transcript")
-_FOREIGN_TEXTS = ("type", "choice", "problem", "notes", "search", "http_status")
+_FOREIGN_TEXTS = ("type", "choice", "problem", "notes", "hunt", "http_status")
 """Fields of a message that the page shows and whose text comes from an agent or a referee."""
 _FOREIGN_NAMES = ("sender", "recipient")
 """Fields of a transcript entry in which a referee names who sent a message and to whom."""

@@ -51,7 +51,7 @@ def for_instructor(league: League) -> QuerySet[Notice]:
     return _not_withdrawn(league).select_related("agent")
 
 
-def wire(notice: Notice) -> NoticeRow:
+def api_row(notice: Notice) -> NoticeRow:
     """A notice as the API shows it; ``player_id`` is None for a notice to everybody."""
     return {
         "id": notice.pk,

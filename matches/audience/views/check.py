@@ -61,4 +61,4 @@ def check_json(request: HttpRequest, check_id: UUID) -> HttpResponse:
     check = report.find(check_id)
     if check is None:
         raise Http404
-    return JsonResponse(report.wire(check), json_dumps_params={"ensure_ascii": False, "indent": 2})
+    return JsonResponse(report.api_row(check), json_dumps_params={"ensure_ascii": False, "indent": 2})

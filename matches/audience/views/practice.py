@@ -27,4 +27,4 @@ def practice_json(request: HttpRequest, practice_id: UUID) -> HttpResponse:
     practice = practices.find(practice_id)
     if practice is None:
         raise Http404
-    return JsonResponse(practices.wire(practice), json_dumps_params={"ensure_ascii": False, "indent": 2})
+    return JsonResponse(practices.api_row(practice), json_dumps_params={"ensure_ascii": False, "indent": 2})

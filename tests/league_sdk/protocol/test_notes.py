@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.protocol.notes import FREE, WHOLE, Code, Note, entry_in_words, in_words, note, public, read
+from league_sdk.protocol.notes import FREE, WHOLE_SENTENCE, Code, Note, entry_in_words, in_words, note, public, read
 
 TEXT = "it's (a) [b|c] %(d)s"
 """A quotation with characters that are special in the sentences."""
@@ -20,7 +20,7 @@ def with_every_argument(code: Code) -> Note:
 def test_every_note_is_read_back_from_json_and_public_notes_quote_nothing(code: Code) -> None:
     full = with_every_argument(code)
     assert read(full.to_json()) == full
-    assert code.quotes - {WHOLE} <= code.names
+    assert code.quotes - {WHOLE_SENTENCE} <= code.names
     # As an earlier version stored it; it may be read as another code with the same sentence.
     old = read(str(full))
     assert (isinstance(old, Note), str(old)) == (True, str(full))

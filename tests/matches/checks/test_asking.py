@@ -142,7 +142,7 @@ def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> 
 
 
 @pytest.mark.parametrize("path", ["/other", "//?a", "//?b/c", "?d"])
-def test_endpoints_that_differ_in_their_path_are_one_address(path: str) -> None:
+def test_endpoints_that_differ_only_in_their_path_share_one_host_and_port(path: str) -> None:
     ask()
     assert ask(f"http://127.0.0.1:8101{path}").address == "127.0.0.1|8101"
 

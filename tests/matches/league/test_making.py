@@ -83,7 +83,7 @@ def test_nobody_sees_half_a_schedule() -> None:
     league = League.objects.get(pk="fall")
     for view in (sight.everything(league), sight.public(league)):
         assert schedule(view) == []
-        for part in (lists.schedule(view, WHOLE, wire=True), lists.matches(view, WHOLE)):
+        for part in (lists.schedule(view, WHOLE, for_messages=True), lists.matches(view, WHOLE)):
             assert (part.rows, part.next_cursor, part.total) == ("[]", None, 0)
         summary = summaries.summary(view)
         assert (summary.state, summary.players, summary.rounds, summary.matches) == ("REGISTRATION", 9, 9, 36)

@@ -119,6 +119,13 @@ def test_a_deleted_league_is_gone_with_everything_and_the_log_of_who_did_what_st
     assert other.league.pk == "other"
 
 
+def test_the_log_counts_the_players_of_a_deleted_league_and_not_its_referees() -> None:
+    make.league(players=2)
+    make.referee("Student", port=8009, trusted=False, own_league="fall")
+    acting.carry_out(ACTIONS[acting.LEAGUE, "delete"], by=None, league_id="fall", typed="fall")
+    assert AuditEntry.objects.get(action="league.delete").changes["players"] == [2, 0]
+
+
 def test_a_league_that_is_played_and_the_demo_are_not_deleted() -> None:
     make.running_league()
     with pytest.raises(ActionRefused, match="is being played: stop it first"):

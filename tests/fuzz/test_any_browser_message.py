@@ -1,4 +1,4 @@
-"""Any frames on several WebSockets while pages change: the server does not fail, and keeps every browser up to date.
+"""Any messages of browsers on WebSockets while pages change: no server error, and every browser is kept up to date.
 
 A real browser sends two messages only: that a frame has arrived, and that it wants a snapshot.
 """
@@ -44,7 +44,7 @@ QUERIES = [
 ]
 
 
-def frames() -> st.SearchStrategy[str | bytes]:
+def browser_messages() -> st.SearchStrategy[str | bytes]:
     """Acknowledgements, requests for a snapshot, and everything that is neither."""
     odd = st.sampled_from(ODD)
     kind = st.sampled_from(
@@ -71,10 +71,10 @@ Scenario = tuple[list[tuple[str, str]], list[Step]]
 
 
 def scenarios() -> st.SearchStrategy[Scenario]:
-    """Paths and queries of sockets, and steps: a frame sent on one of the sockets, or a change of its page."""
+    """Paths and queries of sockets, and steps: a message sent on one of the sockets, or a change of its page."""
     sockets = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(QUERIES)), min_size=1, max_size=4)
     changes = st.builds(Change, st.sampled_from(["header", "news"]), st.sampled_from(["", "<p>one</p>", "<p>two</p>"]))
-    steps = st.tuples(st.integers(0, 4), st.one_of(frames(), frames(), frames(), changes))
+    steps = st.tuples(st.integers(0, 4), st.one_of(*[browser_messages()] * 3, changes))
     return st.tuples(sockets, st.lists(steps, min_size=1, max_size=12))
 
 
@@ -202,14 +202,14 @@ def run(site: Site, count: int, shard: int = 0) -> int:
     return sent
 
 
-def test_any_frames_leave_every_browser_up_to_date(site: Site, world: World) -> None:
+def test_any_messages_leave_every_browser_up_to_date(site: Site, world: World) -> None:
     assert run(site, QUICK) > QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_frames_leave_every_browser_up_to_date_at_length(
+def test_any_messages_leave_every_browser_up_to_date_at_length(
     site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("inputs", run(site, long_count(LONG // SHARDS), shard))
