@@ -37,7 +37,7 @@ from matches.league import entry, names
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
 from matches.view import roles
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.words import states
 
 
@@ -92,7 +92,7 @@ class LeagueAdmin(
     # Who may see and change what -------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[League]:
-        return super().get_queryset(request).filter(pk__in=roles.leagues(request.user, Action.WATCH).values("pk"))
+        return super().get_queryset(request).filter(pk__in=roles.leagues(request.user, Permission.WATCH).values("pk"))
 
     def has_view_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
         return super().has_view_permission(request, obj) or (obj is None and self.has_add_permission(request))
@@ -185,7 +185,7 @@ class MatchAdmin(OwnRows, ModelAdmin):
     fields = list_display
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Match]:
-        theirs = roles.leagues(request.user, Action.WATCH).values("pk")
+        theirs = roles.leagues(request.user, Permission.WATCH).values("pk")
         return super().get_queryset(request).filter(league__in=theirs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -263,7 +263,7 @@ _OF_SUBJECT: dict[Subject, Handling] = {
     acting.FREEZE: Handling(dict, _of_league(summaries.freeze_line), FreezeRow),
     acting.SCREEN: Handling(dict, _of_league(_screen_line), ScreenRow),
     acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.api_row(done), NoticeRow),
-    acting.PERSON: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
+    acting.ROLE: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
 }
 _OF_ACTION: dict[tuple[Subject, str], Handling] = {
     (acting.LEAGUE, "clone"): Handling(dict, lambda _fields, done: _league_line(done), LeagueRow),

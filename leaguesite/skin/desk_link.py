@@ -24,6 +24,6 @@ def _find(request: HttpRequest) -> str:
         return ""
     place = request.resolver_match
     league_id = place.kwargs.get("league_id") if place is not None else None
-    if league_id is not None and roles.may(user, roles.Action.WATCH, league_id):
+    if league_id is not None and roles.may(user, roles.Permission.WATCH, league_id):
         return reverse("admin:matches_league_change", args=[quote(league_id)])
     return reverse("admin:index")

@@ -52,13 +52,15 @@ class LeagueAccess(AdminMixin):
         ]
         return [*ours, *super().get_urls()]
 
-    def league_for(self, request: HttpRequest, object_id: str, action: roles.Action, *, in_demo: bool = True) -> League:
+    def league_for(
+        self, request: HttpRequest, object_id: str, permission: roles.Permission, *, in_demo: bool = True
+    ) -> League:
         """Get the league of a URL, if the person has a permission in it.
 
         Args:
             request: the person's request.
             object_id: the league's id as it is in the URL.
-            action: the permission.
+            permission: the permission that is needed.
             in_demo: whether the page exists for the demo league, which has no instructor.
 
         Raises:
@@ -67,7 +69,7 @@ class LeagueAccess(AdminMixin):
         """
         # The admin quotes "_" in ids; a NUL would be refused by the database.
         league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
-        if not roles.may(request.user, action, league.pk):
+        if not roles.may(request.user, permission, league.pk):
             raise PermissionDenied
         if league.demo and not in_demo:
             raise Http404
@@ -167,20 +169,20 @@ class OwnRows(ChosenRows):
 
     league_field = "league_id"
 
-    def may(self, request: HttpRequest, row: Any, action: roles.Action) -> bool:
+    def may(self, request: HttpRequest, row: Any, permission: roles.Permission) -> bool:
         """Whether a person has a permission for a row, or, without a row, in at least one league."""
         if row is None:
-            return roles.leagues(request.user, action).exists()
-        return roles.may(request.user, action, getattr(row, self.league_field))
+            return roles.leagues(request.user, permission).exists()
+        return roles.may(request.user, permission, getattr(row, self.league_field))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, obj, roles.Action.WATCH)
+        return self.may(request, obj, roles.Permission.WATCH)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, obj, roles.Action.EDIT)
+        return self.may(request, obj, roles.Permission.EDIT)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """No row is deleted with the admin's own button: a league is stopped, archived, or deleted at its desk."""

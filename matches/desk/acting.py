@@ -48,7 +48,7 @@ FREEZE = Subject("freeze", "freeze", "freeze/")
 SCREEN = Subject("screen", "screen", "screen/", back="remote")
 CORRECTION = Subject("correction", "correction", "")
 NOTICE = Subject("notice", "notice", "notices/<int:number>/", back="notices", in_demo=False)
-PERSON = Subject("person", "role", "people/<int:number>/", back="people", in_demo=False)
+ROLE = Subject("person", "role", "people/<int:number>/", back="people", in_demo=False)
 ROSTER = Subject("roster_entries", "roster", "roster/", back="roster", in_demo=False)
 
 
@@ -174,7 +174,7 @@ class DeskAction:
 
     name: str
     subject: Subject
-    needs: roles.Action | None
+    needs: roles.Permission | None
     verb: Callable[..., Any]
     done: Any
     click: Click | None = None

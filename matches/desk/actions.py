@@ -26,8 +26,8 @@ from matches.desk.acting import (
     MATCH,
     NAME,
     NOTICE,
-    PERSON,
     PLAN,
+    ROLE,
     ROSTER,
     SCREEN,
     SITE,
@@ -57,9 +57,9 @@ from matches.league import (
 )
 from matches.league.corrections import applying, plans
 from matches.papers import importing
-from matches.view.roles import Action
+from matches.view.roles import Permission
 
-RERUN, RUN, CORRECT, EDIT = Action.RERUN, Action.RUN, Action.CORRECT, Action.EDIT
+RERUN, RUN, CORRECT, EDIT = Permission.RERUN, Permission.RUN, Permission.CORRECT, Permission.EDIT
 
 # Endpoints that two actions share
 
@@ -366,10 +366,10 @@ ROWS: tuple[DeskAction, ...] = (
         api=Endpoint("/leagues/{league_id}/notices/{number}/withdraw", "withdraw",
             "Withdraw a notice: nobody is shown it any more.", module="notices")),
 
-    DeskAction("give", PERSON, EDIT, staffing.give_role, verbs.role_sentence,
+    DeskAction("give", ROLE, EDIT, staffing.give_role, verbs.role_sentence,
         api=Endpoint("/leagues/{league_id}/roles", "give_role",
             "Make a staff user instructor or assistant; an earlier role in the league is replaced.", options.NewRole)),
-    DeskAction("take", PERSON, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=account,
+    DeskAction("take", ROLE, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=account,
         api=Endpoint("/leagues/{league_id}/roles/{number}/take", "take_role", "Take a role in a league away.")),
     DeskAction("import", ROSTER, EDIT, roster.import_csv,
         _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were."),

@@ -20,7 +20,7 @@ from matches.desk.access import OwnRows
 from matches.models import AuditEntry, Via
 from matches.papers.tables import BOM, escape
 from matches.view import roles
-from matches.view.roles import Action
+from matches.view.roles import Permission
 
 MAX_CSV_ENTRIES = 100_000
 COLUMNS = ("at", "account", "via", "action", "league_id", "target", "asked", "changes")
@@ -50,10 +50,10 @@ class AuditAdmin(OwnRows, ModelAdmin):
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         if request.user.is_superuser:
             return entries
-        return entries.filter(league_id__in=roles.leagues(request.user, Action.EDIT).values("pk"))
+        return entries.filter(league_id__in=roles.leagues(request.user, Permission.EDIT).values("pk"))
 
     def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        return bool(request.user.is_superuser) or self.may(request, obj, Action.EDIT)
+        return bool(request.user.is_superuser) or self.may(request, obj, Permission.EDIT)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -31,7 +31,7 @@ from matches.desk.ticked import ListActions
 from matches.league.errors import ActionRefused
 from matches.view import roles
 from matches.view.readiness import Readiness, readiness
-from matches.view.roles import Action
+from matches.view.roles import Permission
 
 
 def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
@@ -61,25 +61,25 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     # Who may see and change what -------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
-        return self._within(request, super().get_queryset(request), Action.WATCH)
+        return self._within(request, super().get_queryset(request), Permission.WATCH)
 
-    def _within(self, request: HttpRequest, agents: QuerySet[Agent], action: Action) -> QuerySet[Agent]:
+    def _within(self, request: HttpRequest, agents: QuerySet[Agent], permission: Permission) -> QuerySet[Agent]:
         """The agents of a queryset for which a person has a permission."""
         if request.user.is_superuser:
             return agents
-        theirs = Q(league__in=roles.leagues(request.user, action).values("pk"))
-        if action in (Action.WATCH, Action.RERUN) and roles.leagues(request.user, action).exists():
+        theirs = Q(league__in=roles.leagues(request.user, permission).values("pk"))
+        if permission in (Permission.WATCH, Permission.RERUN) and roles.leagues(request.user, permission).exists():
             theirs |= Q(league__isnull=True, kind=Kind.REFEREE)
         return agents.filter(theirs)
 
-    def may(self, request: HttpRequest, row: Agent | None, action: Action) -> bool:
+    def may(self, request: HttpRequest, row: Agent | None, permission: Permission) -> bool:
         """Whether a person has a permission for an agent, or, without an agent, in at least one league."""
         if row is None:
-            return super().may(request, None, action)
-        return self._within(request, Agent.objects.filter(pk=row.pk), action).exists()
+            return super().may(request, None, permission)
+        return self._within(request, Agent.objects.filter(pk=row.pk), permission).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, None, Action.EDIT)
+        return self.may(request, None, Permission.EDIT)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Agent], *args: Any, **kwargs: Any
@@ -87,8 +87,10 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         """Carry out an action of the list, if the person has the permission for every ticked agent."""
         # A request may have several "action" fields, and Django uses one of them: the person needs permission for all.
         offered = listed(self.subject)
-        needed = {offered[name].needs if name in offered else Action.EDIT for name in request.POST.getlist("action")}
-        theirs = self._within(request, queryset, Action.RERUN if needed <= {Action.RERUN} else Action.EDIT)
+        needed = {
+            offered[name].needs if name in offered else Permission.EDIT for name in request.POST.getlist("action")
+        }
+        theirs = self._within(request, queryset, Permission.RERUN if needed <= {Permission.RERUN} else Permission.EDIT)
         ticked = [int(pk) for pk in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", pk)]
         if queryset.filter(pk__in=ticked).count() != theirs.filter(pk__in=ticked).count():
             raise PermissionDenied
@@ -100,7 +102,8 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         return [name for name in super().get_fields(request, obj) if not (hidden and name == "owner")]
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        watched, editable = (roles.leagues(request.user, action).count() for action in (Action.WATCH, Action.EDIT))
+        both = (Permission.WATCH, Permission.EDIT)
+        watched, editable = (roles.leagues(request.user, permission).count() for permission in both)
         return [name for name in super().get_search_fields(request) if watched == editable or "owner" not in name]
 
     # What is shown ---------------------------------------------------------------------------
@@ -158,7 +161,7 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     def check_one(self, request: HttpRequest, number: int) -> HttpResponse:
         """The button on an agent's page: start a check and show its report, which is updated live."""
         agent = get_object_or_404(Agent, pk=number)
-        if not self.may(request, agent, Action.RERUN):
+        if not self.may(request, agent, Permission.RERUN):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

@@ -94,7 +94,7 @@ def _leagues(request: HttpRequest) -> tuple[QuerySet[League], str]:
     Raises:
         PermissionDenied: they may watch none.
     """
-    leagues = roles.leagues(request.user, roles.Action.WATCH)
+    leagues = roles.leagues(request.user, roles.Permission.WATCH)
     if not leagues.exists():
         raise PermissionDenied
     return leagues, request.GET.get("league", "").replace("\x00", "\ufffd")

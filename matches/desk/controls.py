@@ -14,7 +14,7 @@ from league_sdk.protocol.states import LeagueState
 from matches.desk.acting import FREEZE, LEAGUE, Button, button
 from matches.desk.actions import ACTIONS, ROWS
 from matches.desk.facts import Facts
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.view.sight import View
 
 
@@ -32,7 +32,7 @@ def buttons(facts: Facts) -> list[Button]:
 
 def _afterwards(facts: Facts) -> list[Button]:
     """The button after the end of a league, to exports and evidence; the next step unless the board is frozen."""
-    if not facts.over or facts.league.demo or Action.EDIT not in facts.allowed:
+    if not facts.over or facts.league.demo or Permission.EDIT not in facts.allowed:
         return []
     papers = reverse("admin:matches_league_papers", args=[quote(facts.league.pk)])
     return [Button(_("Export the league, print evidence sheets"), papers, is_next=facts.league.frozen_seq is None)]
@@ -89,27 +89,27 @@ def links(facts: Facts) -> list[Button]:
     # The players of the demo league are the site's own: it has no roster and no exports.
     real = not facts.league.demo
     # The URL name, the league's id in the URL, the label, whether the league has the page, the permission.
-    pages: Sequence[tuple[str, str, str, bool, Action]] = (
-        ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Action.WATCH),
-        ("admin:matches_league_roster", admin_id, _("Roster: who may enter"), real, Action.EDIT),
-        ("admin:matches_league_remote", admin_id, _("Remote control of the screens"), True, Action.RUN),
-        ("admin:matches_league_notices", admin_id, _("Notices"), real, Action.RUN),
-        ("admin:matches_league_papers", admin_id, _("Export and evidence sheets"), real, Action.EDIT),
-        ("admin:matches_league_people", admin_id, _("Who runs this league"), real, Action.EDIT),
-        ("admin:matches_league_settings", admin_id, _("Name and settings"), True, Action.EDIT),
-        ("admin:matches_league_season", admin_id, _("Series, clone, delete"), real, Action.EDIT),
-        ("screen", plain_id, _("Projector view"), True, Action.WATCH),
-        ("join", plain_id, _("Join page for students"), real, Action.WATCH),
+    pages: Sequence[tuple[str, str, str, bool, Permission]] = (
+        ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Permission.WATCH),
+        ("admin:matches_league_roster", admin_id, _("Roster: who may enter"), real, Permission.EDIT),
+        ("admin:matches_league_remote", admin_id, _("Remote control of the screens"), True, Permission.RUN),
+        ("admin:matches_league_notices", admin_id, _("Notices"), real, Permission.RUN),
+        ("admin:matches_league_papers", admin_id, _("Export and evidence sheets"), real, Permission.EDIT),
+        ("admin:matches_league_people", admin_id, _("Who runs this league"), real, Permission.EDIT),
+        ("admin:matches_league_settings", admin_id, _("Name and settings"), True, Permission.EDIT),
+        ("admin:matches_league_season", admin_id, _("Series, clone, delete"), real, Permission.EDIT),
+        ("screen", plain_id, _("Projector view"), True, Permission.WATCH),
+        ("join", plain_id, _("Join page for students"), real, Permission.WATCH),
     )
     offered = [
         Button(label, reverse(name, args=[league_id]))
-        for name, league_id, label, exists, action in pages
-        if exists and action in facts.allowed
+        for name, league_id, label, exists, permission in pages
+        if exists and permission in facts.allowed
     ]
-    if Action.WATCH in facts.allowed:
+    if Permission.WATCH in facts.allowed:
         table = reverse("admin:matches_league_compatibility")
         offered.append(Button(_("Who understood which message"), f"{table}?{urlencode({'league': plain_id})}"))
-    if Action.EDIT in facts.allowed:
+    if Permission.EDIT in facts.allowed:
         log = reverse("admin:matches_auditentry_changelist")
         offered.append(Button(_("Who did what"), f"{log}?{urlencode({'league_id': plain_id})}"))
     return offered

@@ -20,7 +20,7 @@ from matches.league.corrections import applying, queries
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League
 from matches.view import roles
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.words.corrections import change_lines, correction_event, kind_label
 
 
@@ -35,7 +35,7 @@ class CorrectionPages(LeagueAccess):
 
     def corrections_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The corrections of a league, the newest first."""
-        league = self.league_for(request, object_id, Action.WATCH)
+        league = self.league_for(request, object_id, Permission.WATCH)
         may = roles.allowed(request.user, league.pk)
         made = queries.corrections_made(league)
         events = queries.event_data_by_number(league)
@@ -47,12 +47,12 @@ class CorrectionPages(LeagueAccess):
             league=league,
             lines=lines,
             kinds=_kinds(league, may),
-            may_undo=Action.CORRECT in may,
+            may_undo=Permission.CORRECT in may,
         )
 
     def correct_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A new correction: the form, then its preview, then the confirmation."""
-        league = self.league_for(request, object_id, Action.RERUN)
+        league = self.league_for(request, object_id, Permission.RERUN)
         may = roles.allowed(request.user, league.pk)
         offered = _kinds(league, may)
         kind = request.POST.get("kind") or request.GET.get("kind") or offered[0].key
@@ -98,7 +98,7 @@ class CorrectionPages(LeagueAccess):
 
     def correction_undo_page(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
         """Undo a correction: a preview of the table, and a form for the reason."""
-        league = self.league_for(request, object_id, Action.CORRECT)
+        league = self.league_for(request, object_id, Permission.CORRECT)
         form = UndoForm(request.POST or None)
         arguments: dict[str, Any] = {"number": number, "fingerprint": request.POST.get("fingerprint", "")}
         if self.desk_form(request, form, ACTIONS[CORRECTION, "undo"], league_id=league.pk, **arguments):
@@ -120,7 +120,7 @@ class CorrectionPages(LeagueAccess):
         return HttpResponseRedirect(reverse("admin:matches_league_corrections", args=[quote(league.pk)]))
 
 
-def _kinds(league: League, may: frozenset[Action]) -> list[Button]:
+def _kinds(league: League, may: frozenset[Permission]) -> list[Button]:
     address = reverse("admin:matches_league_correct", args=[quote(league.pk)])
     return [
         Button(kind_label(kind), f"{address}?kind={kind}", key=kind) for kind in FORMS if correcting(kind).needs in may

@@ -18,7 +18,7 @@ from matches.league import outbox
 from matches.models import League, Match, Round
 from matches.view import queries
 from matches.view.readiness import UNABLE, Readiness, readiness
-from matches.view.roles import Action
+from matches.view.roles import Permission
 
 OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 
@@ -44,7 +44,7 @@ class Facts:
     """
 
     league: League
-    allowed: Collection[Action]
+    allowed: Collection[Permission]
     agents: list[Agent] = field(init=False)
     rounds: list[Round] = field(init=False)
     matches: list[Match] = field(init=False)

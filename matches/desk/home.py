@@ -14,7 +14,7 @@ from matches.desk.acting import Button, Problem
 from matches.desk.facts import OVER, Facts
 from matches.models import League
 from matches.view import roles
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.words import states
 
 MAX_IN_DETAIL = 6
@@ -52,7 +52,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
     Leagues that are not over come first; the demo league is the last of them. Unfold calls this function.
     """
-    mine = roles.leagues(request.user, Action.WATCH).filter(archived_at__isnull=True)
+    mine = roles.leagues(request.user, Permission.WATCH).filter(archived_at__isnull=True)
     now = list(mine.exclude(state__in=OVER).order_by("demo", "-created_at")[: MAX_IN_DETAIL + MAX_OTHERS])
     over = list(mine.filter(state__in=OVER).order_by("-completed_at", "-created_at")[:MAX_OTHERS])
     headlines = overview.headlines([*now, *over])

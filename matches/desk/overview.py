@@ -26,10 +26,10 @@ from matches.desk.shared import Wait, gateways, waits
 from matches.models import League, Match, Round
 from matches.view import sight, summaries
 from matches.view.readiness import Readiness, Ready, read_ready
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.words import states
 
-EVERYTHING = frozenset(Action)
+EVERYTHING = frozenset(Permission)
 MAX_AGENT_ROWS = 100
 """Rows of a table of agents unless the instructor asks for all: more than a class has, and quick to render."""
 MAX_NEIGHBOURS_NAMED = 3
@@ -43,7 +43,11 @@ def headlines(leagues: list[League]) -> dict[str, str]:
 
 
 def context(
-    league: League, allowed: Collection[Action] = EVERYTHING, *, every_gateway: bool = False, every_agent: bool = False
+    league: League,
+    allowed: Collection[Permission] = EVERYTHING,
+    *,
+    every_gateway: bool = False,
+    every_agent: bool = False,
 ) -> dict[str, Any]:
     """The template context of the desk.
 
@@ -63,7 +67,7 @@ def context(
             "league": parts.league_of(view),
             "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)])
             + ("?all=1" if every_agent else ""),
-            "may": {str(action): True for action in allowed},
+            "may": {str(permission): True for permission in allowed},
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),
             "left_out": {code: read_ready(word).label for code, word in sorted(league.left_out.items())},

@@ -41,7 +41,7 @@ class DeskPages(LeagueAccess):
         act = self.admin_site.admin_view(self.act)
         actions = [
             path(
-                f"<path:object_id>/{subject.address}<slug:verb>/",
+                f"<path:object_id>/{subject.address}<slug:action_name>/",
                 act,
                 {"subject": subject},
                 name=f"matches_league_{subject.name}",
@@ -56,12 +56,12 @@ class DeskPages(LeagueAccess):
         """Show the desk; a POST saves the settings, as Django's admin sends it here."""
         if request.method == "POST":
             return self.settings_page(request, object_id)
-        league = self.league_for(request, object_id, roles.Action.WATCH)
+        league = self.league_for(request, object_id, roles.Permission.WATCH)
         return self.desk_page(request, "desk.html", league.display_name, **self._context(request, league))
 
     def now_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the live part of the desk, which a script of the page fetches repeatedly."""
-        league = self.league_for(request, object_id, roles.Action.WATCH)
+        league = self.league_for(request, object_id, roles.Permission.WATCH)
         return render(request, "admin/matches/league/desk_now.html", self._context(request, league))
 
     def next_id_page(self, request: HttpRequest) -> HttpResponse:
@@ -79,19 +79,21 @@ class DeskPages(LeagueAccess):
 
     def settings_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show name and settings on the admin's ordinary change form."""
-        league = self.league_for(request, object_id, roles.Action.EDIT)
+        league = self.league_for(request, object_id, roles.Permission.EDIT)
         one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
         shown = {"league": league, "title": _("Name and settings"), **one_button}
         return self.changeform_view(request, quote(league.pk), "", shown)
 
     # Buttons -------------------------------------------------------------------------------------
 
-    def act(self, request: HttpRequest, object_id: str, verb: str, subject: Subject, **place: Any) -> HttpResponse:
+    def act(
+        self, request: HttpRequest, object_id: str, action_name: str, subject: Subject, **place: Any
+    ) -> HttpResponse:
         """Carry out the action of a button."""
-        action = ACTIONS.get((subject, verb))
+        action = ACTIONS.get((subject, action_name))
         click = action.click if action is not None else None
         # For an action without a button the answer is 404, but only to people who may see the desk.
-        needs = (click and action and action.needs) or roles.Action.WATCH
+        needs = (click and action and action.needs) or roles.Permission.WATCH
         league = self.league_for(request, object_id, needs, in_demo=subject.in_demo)
         if action is None or click is None:
             raise Http404

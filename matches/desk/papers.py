@@ -81,7 +81,7 @@ class PaperPages(LeagueAccess):
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Publish a notice, and list the latest notices; each that is not withdrawn has a button for that."""
-        league = self.league_for(request, object_id, roles.Action.RUN, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.RUN, in_demo=False)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
         if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
@@ -93,14 +93,14 @@ class PaperPages(LeagueAccess):
 
     def papers_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Links to all exports of a league."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         title = _("Export of %(league)s") % named(league)
         names = [name for name in tables.TABLES if name not in tables.PRIVATE_TABLES]
         return self.desk_page(request, "papers.html", title, league=league, tables=names)
 
     def paper_page(self, request: HttpRequest, object_id: str, name: str) -> FileResponse:
         """Download the ZIP file, the document or a table; ``?people=1`` includes what only the instructor may see."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         file = export(league, name, people=request.GET.get("people") == "1", by=request.user)
         if file is None:
             raise Http404
@@ -108,7 +108,7 @@ class PaperPages(LeagueAccess):
 
     def evidence_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The evidence sheets, to print; ``?player=P01`` shows one of them."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         page = sheets(request, league, request.GET.get("player", ""), by=request.user)
         if page is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""Pages of the desk about people: the roster, who runs the league, and agents that are added by hand."""
+"""Pages of the desk: the roles in a league, its roster, and agents that are added by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
 from matches.desk import names
 from matches.desk.access import LeagueAccess
-from matches.desk.acting import LEAGUE, PERSON, ROSTER
+from matches.desk.acting import LEAGUE, ROLE, ROSTER
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import RoleForm, chooser
 from matches.league.leagues import named
@@ -84,7 +84,7 @@ class PlayerForm(forms.Form):
 
     def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = roles.leagues(user, roles.Action.EDIT)
+        own = roles.leagues(user, roles.Permission.EDIT)
         open_ones = own.filter(state=LeagueState.REGISTRATION, demo=False)
         chosen = self.fields["league"]
         if isinstance(chosen, forms.ModelChoiceField):
@@ -122,21 +122,24 @@ class PeoplePages(LeagueAccess):
 
     # Who runs the league --------------------------------------------------------------------------
 
-    def people_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def roles_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """List instructors and assistants, with a form that gives a role."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         form = RoleForm(request.POST if request.method == "POST" else None)
-        if self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk):
+        if self.desk_form(request, form, ACTIONS[ROLE, "give"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
         held = list(league.roles.select_related("user").order_by("-name", "user__username"))
         title = _("Who runs %(league)s") % named(league)
-        return self.desk_page(request, "people.html", title, league=league, form=form, held=held)
+        return self.desk_page(request, "roles.html", title, league=league, form=form, held=held)
+
+    people_page = roles_page
+    """For the URL, which kept its name and path when the page was called after people."""
 
     # The roster -----------------------------------------------------------------------------------
 
     def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the roster with its agents, and import a roster."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
         problems: list[str] = []
         try:
@@ -161,14 +164,14 @@ class PeoplePages(LeagueAccess):
 
     def roster_file_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Download the roster with its personal codes."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         answer = HttpResponse(roster.export_csv(league.pk), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="roster-{league.pk}.csv"'
         return answer
 
     def add_player_page(self, request: HttpRequest) -> HttpResponse:
         """Add an agent that never registers by itself; ``?league=`` preselects the league."""
-        if not roles.leagues(request.user, roles.Action.EDIT).exists():
+        if not roles.leagues(request.user, roles.Permission.EDIT).exists():
             raise PermissionDenied
         initial = {"league": request.GET.get("league", "").replace("\x00", "")}
         form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=initial)

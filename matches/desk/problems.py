@@ -24,7 +24,7 @@ from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 from matches.league.corrections import plans
 from matches.models import Event, Match
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from matches.words import match as words_match
 from matches.words import refusals
 from matches.words.notes import sentence_of
@@ -58,7 +58,7 @@ def _problem(text: str, *remedies: Button | None, causes: Sequence[str] = ()) ->
     return Problem(text, [remedy for remedy in remedies if remedy is not None], causes)
 
 
-def _link(facts: Facts, needs: Action, label: str, name: str, *args: object) -> Button | None:
+def _link(facts: Facts, needs: Permission, label: str, name: str, *args: object) -> Button | None:
     return Button(label, reverse(name, args=args)) if needs in facts.allowed else None
 
 
@@ -142,7 +142,7 @@ def _not_excused(facts: Facts) -> list[Problem]:
 def _play_again(facts: Facts, match_id: str) -> Button | None:
     """A link to the form that previews what a replay of the match would change."""
     label = _("Play %(match)s again…") % {"match": match_id}
-    link = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
+    link = _link(facts, Permission.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
     query = urlencode({"kind": plans.REPLAY, "match": match_id})
     return link and replace(link, url=f"{link.url}?{query}")
 
@@ -159,10 +159,10 @@ def _too_few(facts: Facts) -> list[Problem]:
     if facts.league.state != LeagueState.REGISTRATION or registered >= min_players or facts.league.demo:
         return []
     text = _("Registered: %(count)d; needed: at least %(min)d. Give your students the address of this league.")
-    add = _link(facts, Action.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
+    add = _link(facts, Permission.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
     if add is not None:
         add = replace(add, url=f"{add.url}?league={facts.league.pk}")
-    join_link = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
+    join_link = _link(facts, Permission.WATCH, _("Join page for students"), "join", facts.league.pk)
     return [_problem(text % {"count": registered, "min": min_players}, join_link, add)]
 
 

@@ -23,7 +23,7 @@ class RemotePages(LeagueAccess):
 
     def remote_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the buttons; with ``?part`` only the live part, which a script of the page fetches repeatedly."""
-        league = self.league_for(request, object_id, roles.Action.RUN)
+        league = self.league_for(request, object_id, roles.Permission.RUN)
         shown = {"league": league, "steering": steering(league.screen), "playing": _playing(league)}
         if "part" in request.GET:
             return render(request, "admin/matches/league/remote_now.html", shown)

@@ -95,7 +95,7 @@ class SeasonPages(LeagueAccess):
 
     def season_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the forms of series, clone and deletion; a POST carries one of them out."""
-        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
+        league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         do = request.POST.get("do", "")
         clone = CloneForm(request.POST if do == CLONE else None, auto_id="clone-%s")
         series = SeriesForm(request.POST if do == PUT else None, auto_id="series-%s")

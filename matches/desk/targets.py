@@ -16,7 +16,7 @@ from matches.desk import acting
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.facts import agents
 from matches.models import League
-from matches.view.roles import Action
+from matches.view.roles import Permission
 
 Target = tuple[dict[str, Any], dict[str, Any]]
 """The arguments of the verb, and the values of placeholders in sentences."""
@@ -38,7 +38,7 @@ def _agent(request: HttpRequest, league: League, action: DeskAction, number: int
     agent = next((agent for agent in agents(league) if agent.pk == number), None)
     if agent is None:
         raise Http404
-    if agent.league_id is None and action.needs != Action.RERUN and not request.user.is_superuser:
+    if agent.league_id is None and action.needs != Permission.RERUN and not request.user.is_superuser:
         # A referee that belongs to no league judges in all of them: only a superuser may decide.
         raise PermissionDenied
     return {"agent_ids": [agent.pk]}, {"agent": agent.code}
@@ -61,7 +61,7 @@ def _notice(request: HttpRequest, league: League, action: DeskAction, number: in
     return {"league_id": league.pk, "number": min(number, MAX_BIGINT)}, {}
 
 
-def _person(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
+def _role(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
     return {"league_id": league.pk, "role_id": number}, {}
 
 
@@ -87,7 +87,7 @@ FINDERS: dict[Subject, Callable[..., Target]] = {
     acting.FREEZE: _league,
     acting.SCREEN: _screen,
     acting.NOTICE: _notice,
-    acting.PERSON: _person,
+    acting.ROLE: _role,
     acting.ROSTER: _roster,
 }
 """The finder of each subject that has buttons; it is called with the request, the league, the action, and the rest of

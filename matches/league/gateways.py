@@ -74,7 +74,7 @@ def leagues_at(host: str) -> set[str]:
 def _refuse_others(host: str, affected: set[str], gateway: bool, league_id: str | None, by: Any) -> None:
     if gateway and league_id not in affected:
         raise ActionRefused(_("No player of this league answers at %(host)s: look again.") % {"host": isolated(host)})
-    editable = set(roles.leagues(by, roles.Action.EDIT).values_list("pk", flat=True))
+    editable = set(roles.leagues(by, roles.Permission.EDIT).values_list("pk", flat=True))
     if not affected <= editable:
         raise ActionRefused(
             _("Players of other leagues answer at %(host)s, too: ask a superuser to decide.") % {"host": isolated(host)}

@@ -81,7 +81,7 @@ def drop_empty() -> None:
 
 
 def _refuse_strangers(series: Series, by: Any) -> None:
-    if by is not None and not roles.leagues(by, roles.Action.EDIT).filter(series=series).exists():
+    if by is not None and not roles.leagues(by, roles.Permission.EDIT).filter(series=series).exists():
         named = {"series": isolated(series.display_name)}
         raise ActionRefused(_("%(series)s is another instructor's series: choose another id.") % named)
 

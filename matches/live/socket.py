@@ -317,4 +317,4 @@ def _may_watch(scope: dict[str, Any], league_id: str) -> bool:
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME)
     request.session = SessionStore(key)
-    return roles.may(get_user(request), roles.Action.WATCH, league_id)
+    return roles.may(get_user(request), roles.Permission.WATCH, league_id)

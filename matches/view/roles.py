@@ -1,7 +1,7 @@
 """READS: who may do what in which league.
 
 A superuser may do everything. An instructor runs their own leagues; an assistant watches them and may do what
-``Action.RERUN`` says. Everybody else, logged in or not, sees what the public sees.
+``Permission.RERUN`` says. Everybody else, logged in or not, sees what the public sees.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 from matches.models import League, Role, RoleName
 
 
-class Action(StrEnum):
-    """What can be done in a league."""
+class Permission(StrEnum):
+    """What a role may allow in a league; each action of the desk needs one of these (``desk.actions``)."""
 
     WATCH = "watch"
     """See the desk, and what a frozen board hides."""
@@ -29,15 +29,15 @@ class Action(StrEnum):
     """Settings, roster, codes, agents, export, who has which role; archive, clone, series, deletion."""
 
 
-ALLOWED: dict[str, frozenset[Action]] = {
-    RoleName.INSTRUCTOR: frozenset(Action),
-    RoleName.ASSISTANT: frozenset({Action.WATCH, Action.RERUN}),
+ALLOWED: dict[str, frozenset[Permission]] = {
+    RoleName.INSTRUCTOR: frozenset(Permission),
+    RoleName.ASSISTANT: frozenset({Permission.WATCH, Permission.RERUN}),
 }
-"""The actions each role allows; without a role none is allowed."""
+"""The permissions that each role has; without a role there are none."""
 
 
-def allowed(user: Any, league_id: str) -> frozenset[Action]:
-    """Everything a person may do in a league.
+def allowed(user: Any, league_id: str) -> frozenset[Permission]:
+    """The permissions that a user has in a league.
 
     Args:
         user: the user of a request or a session; may be anonymous.
@@ -45,25 +45,25 @@ def allowed(user: Any, league_id: str) -> frozenset[Action]:
     if not (user.is_active and user.is_staff):
         return frozenset()
     if user.is_superuser:
-        return frozenset(Action)
+        return frozenset(Permission)
     role = Role.objects.filter(league_id=league_id, user_id=user.pk).values_list("name", flat=True).first()
     return ALLOWED.get(role or "", frozenset())
 
 
-def may(user: Any, action: Action, league_id: str) -> bool:
-    """Whether a person may do something in a league.
+def may(user: Any, permission: Permission, league_id: str) -> bool:
+    """Whether a user has a permission in a league.
 
     Args:
         user: the user of a request or a session; may be anonymous.
     """
-    return action in allowed(user, league_id)
+    return permission in allowed(user, league_id)
 
 
-def leagues(user: Any, action: Action) -> QuerySet[League]:
-    """The leagues in which a person may do something."""
+def leagues(user: Any, permission: Permission) -> QuerySet[League]:
+    """The leagues in which a user has a permission."""
     if not (user.is_active and user.is_staff):
         return League.objects.none()
     if user.is_superuser:
         return League.objects.all()
-    names = [name for name, actions in ALLOWED.items() if action in actions]
+    names = [name for name, permissions in ALLOWED.items() if permission in permissions]
     return League.objects.filter(pk__in=Role.objects.filter(user_id=user.pk, name__in=names).values("league_id"))

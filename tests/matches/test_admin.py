@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db
 ADD = "/admin/matches/league/add/"
 
 
-def click(desk: Client, league_id: str, verb: str) -> str:
+def click(desk: Client, league_id: str, action_name: str) -> str:
     """Click a button of the desk; the sentence that answers."""
-    answer = desk.post(f"/admin/matches/league/{league_id}/do/{verb}/")
+    answer = desk.post(f"/admin/matches/league/{league_id}/do/{action_name}/")
     assert (answer.status_code, answer["Location"]) == (302, f"/admin/matches/league/{quote(league_id)}/change/")
     *_, message = [str(message) for message in get_messages(answer.wsgi_request)]
     return message
@@ -125,7 +125,7 @@ def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> N
 
 
 @pytest.mark.parametrize(
-    ("page", "verb", "row"),
+    ("page", "action_name", "row"),
     [
         ("matches/league", "pause_leagues", "a\x00b"),
         ("agents_registry/agent", "check_whole", "None"),
@@ -133,10 +133,10 @@ def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> N
         ("auth/user", "delete_selected", ""),
     ],
 )
-def test_an_invalid_row_id_is_refused(desk: Client, page: str, verb: str, row: str) -> None:
+def test_an_invalid_row_id_is_refused(desk: Client, page: str, action_name: str, row: str) -> None:
     opening.create_league(league_id="evening", display_name="Evening")
     add_players("evening", 2)
-    answer = desk.post(f"/admin/{page}/", {"action": verb, "_selected_action": [row]})
+    answer = desk.post(f"/admin/{page}/", {"action": action_name, "_selected_action": [row]})
     assert answer.status_code == 400
 
 

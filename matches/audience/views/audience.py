@@ -54,7 +54,7 @@ def staff_asked(request: HttpRequest, league_id: str) -> bool:
     """
     if request.GET.get("as") != "staff":
         return False
-    if not roles.may(request.user, roles.Action.WATCH, league_id):
+    if not roles.may(request.user, roles.Permission.WATCH, league_id):
         raise PermissionDenied
     return True
 

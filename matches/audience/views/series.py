@@ -25,7 +25,7 @@ def series(request: HttpRequest, series_id: str) -> HttpResponse:
     staff = request.GET.get("as") == "staff"
     own: set[str] = set()
     if staff:
-        own = set(roles.leagues(request.user, roles.Action.WATCH).filter(series=found).values_list("pk", flat=True))
+        own = set(roles.leagues(request.user, roles.Permission.WATCH).filter(series=found).values_list("pk", flat=True))
         if not own:
             raise PermissionDenied
 

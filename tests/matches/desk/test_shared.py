@@ -35,12 +35,12 @@ def address_problems(desk: Client) -> list[dict[str, Any]]:
     return [problem for problem in shown(desk)["problems"] if " answer at " in problem.text]
 
 
-def mark(desk: Client, host: str = HOST, league_id: str = "fall", verb: str = "mark") -> str:
-    return post(desk, f"gateway/{verb}", league_id, host=host)
+def mark(desk: Client, host: str = HOST, league_id: str = "fall", action_name: str = "mark") -> str:
+    return post(desk, f"gateway/{action_name}", league_id, host=host)
 
 
 def take_back(desk: Client, league_id: str = "fall") -> str:
-    return mark(desk, league_id=league_id, verb="take-back")
+    return mark(desk, league_id=league_id, action_name="take-back")
 
 
 def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Client) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission as AuthPermission
+from django.contrib.auth.models import User
 from django.test import Client
 
 from matches.league import lifecycle, staffing
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Role
-from matches.view.roles import Action, allowed, leagues, may
+from matches.view.roles import Permission, allowed, leagues, may
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
-PEOPLE = "/admin/matches/league/fall/people/"
+ROLES = "/admin/matches/league/fall/people/"
 
 
 def staff(name: str, **more: bool) -> User:
@@ -29,9 +30,9 @@ def test_a_role_is_given_once_changed_and_taken() -> None:
     dana, noa = staff("dana"), staff("noa")
     for name in ("assistant", "assistant", "instructor"):
         staffing.give_role(league_id="fall", username=" noa ", name=name)
-    assert (roles_of("fall"), allowed(noa, "fall"), may(dana, Action.WATCH, "fall")) == (
+    assert (roles_of("fall"), allowed(noa, "fall"), may(dana, Permission.WATCH, "fall")) == (
         {"noa": "instructor"},
-        frozenset(Action),
+        frozenset(Permission),
         False,
     )
     role = Role.objects.get()
@@ -79,12 +80,12 @@ def test_nobody_takes_their_own_role() -> None:
 def test_the_user_who_opens_a_league_in_the_admin_runs_it(client: Client) -> None:
     make.open_league("other")
     dana = staff("dana")
-    dana.user_permissions.add(Permission.objects.get(codename="add_league"))
+    dana.user_permissions.add(AuthPermission.objects.get(codename="add_league"))
     client.force_login(dana)
     form = {"display_name": "Evening", "league_id": "evening", "game_type": "even_odd"}
     answer = client.post("/admin/matches/league/add/", form | {"no_show": "technical_loss", "error_style": "error"})
     assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/evening/change/")
-    assert (roles_of("evening"), [league.pk for league in leagues(dana, Action.EDIT)]) == (
+    assert (roles_of("evening"), [league.pk for league in leagues(dana, Permission.EDIT)]) == (
         {"dana": "instructor"},
         ["evening"],
     )
@@ -97,12 +98,12 @@ def test_the_page_gives_and_takes_roles_and_says_why_it_refuses(client: Client) 
     staff("noa")
     staffing.give_role(league_id="fall", username="dana", name="instructor")
     client.force_login(dana)
-    wrong = client.post(PEOPLE, {"username": "<b>nobody", "name": "assistant"})
+    wrong = client.post(ROLES, {"username": "<b>nobody", "name": "assistant"})
     assert "There is no user &lt;b&gt;nobody: a superuser makes users" in wrong.content.decode()
-    assert client.post(PEOPLE, {"username": "noa", "name": "assistant"})["Location"] == PEOPLE
-    page = client.get(PEOPLE).content.decode()
+    assert client.post(ROLES, {"username": "noa", "name": "assistant"})["Location"] == ROLES
+    page = client.get(ROLES).content.decode()
     assert ("noa is assistant of this league." in page, page.count("Take this role away")) == (True, 1)
-    client.post(f"{PEOPLE}{Role.objects.get(name='assistant').pk}/take/")
+    client.post(f"{ROLES}{Role.objects.get(name='assistant').pk}/take/")
     assert roles_of("fall") == {"dana": "instructor"}
 
 
@@ -112,11 +113,11 @@ def test_a_role_in_one_league_says_nothing_in_another() -> None:
     noa = staff("noa")
     staffing.give_role(league_id="fall", username="noa", name="assistant")
     assert (allowed(noa, "fall"), allowed(noa, "winter")) == (
-        frozenset({Action.WATCH, Action.RERUN}),
+        frozenset({Permission.WATCH, Permission.RERUN}),
         frozenset(),
     )
-    assert [league.pk for league in leagues(noa, Action.RERUN)] == ["fall"]
-    assert not leagues(noa, Action.EDIT).exists()
+    assert [league.pk for league in leagues(noa, Permission.RERUN)] == ["fall"]
+    assert not leagues(noa, Permission.EDIT).exists()
 
 
 def test_the_public_is_not_told_who_has_a_role(client: Client) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Permission as AuthPermission
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
@@ -20,7 +21,7 @@ from matches.desk.targets import FINDERS
 from matches.league import staffing
 from matches.models import AuditEntry, Check, League, Match, Role
 from matches.view import roles
-from matches.view.roles import Action
+from matches.view.roles import Permission
 from tests import factories as make
 from tests.matches.desk.clicking import asks, confirm
 
@@ -28,15 +29,15 @@ pytestmark = pytest.mark.django_db
 
 SUPERUSER = "superuser"
 WHO = {
-    SUPERUSER: frozenset(Action),
-    "instructor": frozenset(Action),
-    "assistant": frozenset({Action.WATCH, Action.RERUN}),
+    SUPERUSER: frozenset(Permission),
+    "instructor": frozenset(Permission),
+    "assistant": frozenset({Permission.WATCH, Permission.RERUN}),
     "instructor of another league": frozenset(),
     "staff without a role": frozenset(),
     "not of the staff": frozenset(),
     "not logged in": frozenset(),
 }
-"""Everybody who may come, and what they may do in the league ``fall``."""
+"""Everybody who may come, and their permissions in the league ``fall``."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,19 @@ class Line:
     """The users that may open an address, and the status that they get; all others are refused.
 
     Attributes:
-        needs: an action in the league, or a name of ``_BESIDES_THE_LEAGUE``.
+        needs: a permission in the league, or a name of ``_BESIDES_THE_LEAGUE``.
         get, post: the status for who may.
         args: the arguments of the address; the id of the league where none are given.
         data: what is posted.
         post_needs: when it differs from ``needs``.
     """
 
-    needs: Action | str
+    needs: Permission | str
     get: int
     post: int
     args: Callable[[make.MadeLeague], tuple[object, ...]] = lambda made: (made.league_id,)
     data: dict[str, Any] | None = None
-    post_needs: Action | str | None = None
+    post_needs: Permission | str | None = None
 
 
 def _nothing(made: make.MadeLeague) -> tuple[object, ...]:
@@ -105,13 +106,13 @@ TARGETS: dict[str, Callable[[make.MadeLeague], tuple[object, ...]]] = {
 def _lines(subject: Subject) -> list[Line]:
     """What the table of actions says of the addresses of a subject; and one that is in none of its rows."""
 
-    def args(verb: str) -> Callable[[make.MadeLeague], tuple[object, ...]]:
-        return lambda made: (made.league_id, *TARGETS.get(subject.name, lambda _made: ())(made), verb)
+    def args(name: str) -> Callable[[make.MadeLeague], tuple[object, ...]]:
+        return lambda made: (made.league_id, *TARGETS.get(subject.name, lambda _made: ())(made), name)
 
     rows = [one for one in ROWS if one.subject == subject and one.click is not None]
     return [
         *(Line(one.needs or "nobody", 405, 302, args(one.name)) for one in rows),
-        Line(Action.WATCH, 404, 404, args("dance")),
+        Line(Permission.WATCH, 404, 404, args("dance")),
     ]
 
 
@@ -120,54 +121,54 @@ _CORRECTION = {"kind": "void", "match_id": "R1M1", "reason": "a test"}
 LINES: dict[str, list[Line]] = {
     # Buttons: a line for each row of the table of actions
     **{f"matches_league_{subject.name}": _lines(subject) for subject in FINDERS},
-    "matches_league_agent": [*_lines(AGENT), Line(Action.RERUN, 404, 404, _with(10**9, "ask"))],
+    "matches_league_agent": [*_lines(AGENT), Line(Permission.RERUN, 404, 404, _with(10**9, "ask"))],
     # The desk
-    "matches_league_change": [Line(Action.WATCH, 200, 200, post_needs=Action.EDIT)],
-    "matches_league_now": [Line(Action.WATCH, 200, 200)],
-    "matches_league_settings": [Line(Action.EDIT, 200, 200)],
-    "matches_league_roster": [Line(Action.EDIT, 200, 200)],
-    "matches_league_roster_file": [Line(Action.EDIT, 200, 200)],
-    "matches_league_people": [Line(Action.EDIT, 200, 200)],
+    "matches_league_change": [Line(Permission.WATCH, 200, 200, post_needs=Permission.EDIT)],
+    "matches_league_now": [Line(Permission.WATCH, 200, 200)],
+    "matches_league_settings": [Line(Permission.EDIT, 200, 200)],
+    "matches_league_roster": [Line(Permission.EDIT, 200, 200)],
+    "matches_league_roster_file": [Line(Permission.EDIT, 200, 200)],
+    "matches_league_people": [Line(Permission.EDIT, 200, 200)],
     "matches_league_compatibility": [Line("watches", 200, 200, _nothing)],
     "matches_league_compatibility_file": [Line("watches", 200, 200, _nothing)],
     "matches_league_add_player": [Line("edits", 200, 200, _nothing)],
     # Corrections
-    "matches_league_corrections": [Line(Action.WATCH, 200, 200)],
-    "matches_league_correct": [Line(Action.RERUN, 200, 200, post_needs=Action.CORRECT, data=_CORRECTION)],
-    "matches_league_correction_undo": [Line(Action.CORRECT, 404, 404, _with(1))],
+    "matches_league_corrections": [Line(Permission.WATCH, 200, 200)],
+    "matches_league_correct": [Line(Permission.RERUN, 200, 200, post_needs=Permission.CORRECT, data=_CORRECTION)],
+    "matches_league_correction_undo": [Line(Permission.CORRECT, 404, 404, _with(1))],
     # Announcements and papers
-    "matches_league_notices": [Line(Action.RUN, 200, 200)],
-    "matches_league_remote": [Line(Action.RUN, 200, 200)],
-    "matches_league_papers": [Line(Action.EDIT, 200, 200)],
-    "matches_league_evidence": [Line(Action.EDIT, 200, 200)],
+    "matches_league_notices": [Line(Permission.RUN, 200, 200)],
+    "matches_league_remote": [Line(Permission.RUN, 200, 200)],
+    "matches_league_papers": [Line(Permission.EDIT, 200, 200)],
+    "matches_league_evidence": [Line(Permission.EDIT, 200, 200)],
     "matches_league_paper": [
-        Line(Action.EDIT, 200, 200, _with("standings.csv")),
-        Line(Action.EDIT, 404, 404, _with("passwords.csv")),
+        Line(Permission.EDIT, 200, 200, _with("standings.csv")),
+        Line(Permission.EDIT, 404, 404, _with("passwords.csv")),
     ],
-    "matches_league_season": [Line(Action.EDIT, 200, 200)],
+    "matches_league_season": [Line(Permission.EDIT, 200, 200)],
     "matches_league_import": [Line("adds", 200, 200, _nothing)],
     "matches_league_next_id": [Line("adds", 200, 200, _nothing)],
     # What the admin brings along
     "matches_league_changelist": [Line("opens", 200, 200, _nothing)],
     "matches_league_add": [Line("adds", 200, 200, _nothing)],
-    "matches_league_history": [Line(Action.WATCH, 200, 200)],
+    "matches_league_history": [Line(Permission.WATCH, 200, 200)],
     "matches_league_delete": [Line("nobody", 0, 0)],
     "matches_match_changelist": [Line("watches", 200, 200, _nothing)],
     "matches_match_add": [Line("nobody", 0, 0, _nothing)],
-    "matches_match_history": [Line(Action.WATCH, 200, 200, _match)],
+    "matches_match_history": [Line(Permission.WATCH, 200, 200, _match)],
     "matches_match_delete": [Line("nobody", 0, 0, _match)],
-    "matches_match_change": [Line(Action.WATCH, 200, 0, _match, post_needs="nobody")],
+    "matches_match_change": [Line(Permission.WATCH, 200, 0, _match, post_needs="nobody")],
     "matches_auditentry_changelist": [Line("edits", 200, 200, _nothing)],
     "matches_auditentry_add": [Line("nobody", 0, 0, _nothing)],
-    "matches_auditentry_history": [Line(Action.EDIT, 200, 200, _entry)],
+    "matches_auditentry_history": [Line(Permission.EDIT, 200, 200, _entry)],
     "matches_auditentry_delete": [Line("nobody", 0, 0, _entry)],
-    "matches_auditentry_change": [Line(Action.EDIT, 200, 0, _entry, post_needs="nobody")],
-    "matches_agent_check": [Line(Action.RERUN, 405, 302, _player)],
+    "matches_auditentry_change": [Line(Permission.EDIT, 200, 0, _entry, post_needs="nobody")],
+    "matches_agent_check": [Line(Permission.RERUN, 405, 302, _player)],
     "agents_registry_agent_changelist": [Line("watches", 200, 200, _nothing)],
     "agents_registry_agent_add": [Line("edits", 302, 302, _nothing)],
-    "agents_registry_agent_history": [Line(Action.WATCH, 200, 200, _player)],
+    "agents_registry_agent_history": [Line(Permission.WATCH, 200, 200, _player)],
     "agents_registry_agent_delete": [Line("nobody", 0, 0, _player)],
-    "agents_registry_agent_change": [Line(Action.WATCH, 200, 200, _player, post_needs=Action.EDIT)],
+    "agents_registry_agent_change": [Line(Permission.WATCH, 200, 200, _player, post_needs=Permission.EDIT)],
     # Users
     "auth_user_changelist": [Line("superuser", 200, 200, _nothing)],
     "auth_user_add": [Line("superuser", 200, 200, _nothing)],
@@ -203,7 +204,7 @@ def made() -> make.MadeLeague:
     """A league in its first round, and another one, with everybody in their roles."""
     made = make.running_league("fall", players=4)
     make.open_league("winter")
-    adding = Permission.objects.get(codename="add_league")
+    adding = AuthPermission.objects.get(codename="add_league")
     for who in WHO:
         if who == SUPERUSER:
             User.objects.create_superuser(who, password="x" * 12)
@@ -227,10 +228,10 @@ def browser_of(who: str) -> Client:
     return client
 
 
-def expected(who: str, needs: Action | str, status: int) -> int:
+def expected(who: str, needs: Permission | str, status: int) -> int:
     if who in ("not logged in", "not of the staff"):
         return 302  # to the login
-    may = needs in WHO[who] if isinstance(needs, Action) else who in _BESIDES_THE_LEAGUE[needs]
+    may = needs in WHO[who] if isinstance(needs, Permission) else who in _BESIDES_THE_LEAGUE[needs]
     return status if may else 403
 
 
@@ -420,4 +421,4 @@ def test_checks_are_asked_for_within_the_role(made: make.MadeLeague) -> None:
 def test_a_role_without_staff_status_allows_nothing(made: make.MadeLeague) -> None:
     User.objects.filter(username="instructor").update(is_staff=False)
     left = User.objects.get(username="instructor")
-    assert (roles.allowed(left, "fall"), roles.leagues(left, Action.WATCH).count()) == (frozenset(), 0)
+    assert (roles.allowed(left, "fall"), roles.leagues(left, Permission.WATCH).count()) == (frozenset(), 0)
