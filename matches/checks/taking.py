@@ -141,7 +141,7 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     gateways = programs.gateways()
     playing = _playing(gateways)
     busy = Busy(Check.checks_and_practices.filter(state=CheckState.RUNNING).only("address", "asked_by", "opponent"))
-    leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
+    leagues = set(readiness.leagues_demanding_check().values_list("pk", flat=True))
     waiting = [
         (_is_demanded(check, leagues), check, target, behind)
         for check in practising.playable(due.defer("report").select_related("agent__league"), now)

@@ -84,7 +84,7 @@ def tend(*, now: datetime) -> int:
     not answer the check after its registration is checked again, too. Returns how many checks were queued.
     """
     queued = _try_again(now)
-    leagues = list(readiness.asking_leagues())
+    leagues = list(readiness.leagues_demanding_check())
     if not leagues:
         return queued
     players = list(
@@ -97,7 +97,7 @@ def tend(*, now: datetime) -> int:
     known = readiness.history(players)
     leagues_by_id = {league.pk: league for league in leagues}
     for player in players:
-        due_at = _due_at(player.came_at or player.registered_at, readiness.lines_of(player, known, leagues_by_id))
+        due_at = _due_at(player.came_at or player.registered_at, readiness.checks_of(player, known, leagues_by_id))
         if due_at is not None:
             with transaction.atomic():
                 queue_agent(player, Check(asked_by="", due_at=max(due_at, now), created_at=now))
@@ -105,11 +105,11 @@ def tend(*, now: datetime) -> int:
     return queued
 
 
-def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
+def _due_at(came_at: datetime, checks: list[readiness.CheckSummary]) -> datetime | None:
     """The time of the next check that a league demands of an agent; None for never."""
-    if any(line.open for line in lines):
+    if any(check.open for check in checks):
         return None
-    since = [line for line in lines if line.created_at >= came_at]
+    since = [check for check in checks if check.created_at >= came_at]
     if not since:
         return came_at + timedelta(seconds=FIRST_CHECK_DELAY_S)
     last = since[-1]

@@ -87,7 +87,7 @@ class Readiness:
         return self.passed and self.word != Ready.UNREACHABLE
 
 
-class Line(NamedTuple):
+class CheckSummary(NamedTuple):
     """A check without its report."""
 
     check_id: UUID
@@ -105,33 +105,35 @@ class Line(NamedTuple):
         return self.state in (CheckState.WANTED, CheckState.RUNNING)
 
 
-def history(agents: Iterable[Agent]) -> dict[tuple[str, str], list[Line]]:
+def history(agents: Iterable[Agent]) -> dict[tuple[str, str], list[CheckSummary]]:
     """The checks of some agents' addresses and own lines by (key, kind), oldest first; one query."""
     keys = {key for agent in agents for key in (agent.endpoint_key, line_key(agent.pk))}
     rows = Check.objects.filter(endpoint_key__in=keys).order_by("created_at", "pk")
-    checks: dict[tuple[str, str], list[Line]] = {}
-    for key, role, *line in rows.values_list("endpoint_key", "role", *Line._fields):
-        checks.setdefault((key, role), []).append(Line(*line))
+    checks: dict[tuple[str, str], list[CheckSummary]] = {}
+    for key, role, *columns in rows.values_list("endpoint_key", "role", *CheckSummary._fields):
+        checks.setdefault((key, role), []).append(CheckSummary(*columns))
     return checks
 
 
-def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues: Mapping[str, League]) -> list[Line]:
+def checks_of(
+    agent: Agent, known: Mapping[tuple[str, str], list[CheckSummary]], leagues: Mapping[str, League]
+) -> list[CheckSummary]:
     """The checks of :func:`history` that count for an agent: by the way it is reached, and with its league's game."""
-    lines = by_its_way(agent, known)
+    checks = by_its_way(agent, known)
     league = leagues.get(agent.league_id or "")
     if league is None or agent.kind != Kind.PLAYER:
-        return lines
+        return checks
     # An agent that passes with another game has not shown that it can play this one.
-    return [line for line in lines if not line.game_types or league.game_type in line.game_types]
+    return [check for check in checks if not check.game_types or league.game_type in check.game_types]
 
 
-def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[Line]]) -> list[Line]:
+def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[CheckSummary]]) -> list[CheckSummary]:
     """The checks of an agent's address and own line; while it dials out, only those over its line if there are any."""
     by_address, by_line = (known.get((key, agent.kind), []) for key in (agent.endpoint_key, line_key(agent.pk)))
     if by_line and (agent.is_inbox_only or agent.dials_out_now):
         # A check of the address that has not ended counts, too: which way a check takes is decided when it begins.
-        by_address = [line for line in by_address if line.open]
-    return sorted([*by_address, *by_line], key=lambda line: line.created_at) if by_line else by_address
+        by_address = [check for check in by_address if check.open]
+    return sorted([*by_address, *by_line], key=lambda check: check.created_at) if by_line else by_address
 
 
 def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict[int, Readiness]:
@@ -139,20 +141,20 @@ def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict
     now = now or timezone.now()
     known = history(agents)
     leagues = League.objects.in_bulk({agent.league_id for agent in agents if agent.league_id is not None})
-    lines = {agent.pk: lines_of(agent, known, leagues) for agent in agents}
+    checks = {agent.pk: checks_of(agent, known, leagues) for agent in agents}
     findings = load_findings(
-        judged.check_id for of_agent in lines.values() if (judged := _judged(of_agent)) is not None
+        judged.check_id for of_agent in checks.values() if (judged := _judged(of_agent)) is not None
     )
-    found = _found_at(agents)
+    found = _found_instead(agents)
     return {
         agent.pk: _readiness_of(
-            agent, lines[agent.pk], findings, leagues.get(agent.league_id), found=found.get(agent.pk, ""), now=now
+            agent, checks[agent.pk], findings, leagues.get(agent.league_id), found=found.get(agent.pk, ""), now=now
         )
         for agent in agents
     }
 
 
-def _found_at(agents: Iterable[Agent]) -> dict[int, str]:
+def _found_instead(agents: Iterable[Agent]) -> dict[int, str]:
     """For each agent, what the last call found at its address instead of the agent, and what to do; in our words."""
     called = [agent for agent in agents if agent.call_found and agent.reached_by == ReachedBy.ADDRESS]
     if not called:
@@ -174,27 +176,27 @@ def of_report(check: Check) -> Ready | None:
     return _verdict(load_findings([check.pk])[check.pk], league)[0]
 
 
-def _judged(lines: list[Line]) -> Line | None:
+def _judged(checks: list[CheckSummary]) -> CheckSummary | None:
     """The latest check that reached a verdict; a check that could not be carried out is passed over."""
-    return next((line for line in reversed(lines) if line.passed is not None), None)
+    return next((check for check in reversed(checks) if check.passed is not None), None)
 
 
 def _readiness_of(
     agent: Agent,
-    lines: list[Line],
+    checks: list[CheckSummary],
     findings: Mapping[UUID, Finding],
     league: League | None,
     *,
     found: str,
     now: datetime,
 ) -> Readiness:
-    judged, ended = _judged(lines), [line for line in lines if not line.open]
+    judged, ended = _judged(checks), [check for check in checks if not check.open]
     last = judged or (ended[-1] if ended else None)
     finding = findings.get(judged.check_id) if judged is not None else None
     word, step = _verdict(finding, league)
     passed = word in (Ready.READY, Ready.SLOW)
     # A check that waits for a later retry does not count as running: the earlier result stands.
-    running = [line for line in lines if line.open and (line.state == CheckState.RUNNING or line.due_at <= now)]
+    running = [check for check in checks if check.open and (check.state == CheckState.RUNNING or check.due_at <= now)]
     if _has_left(agent, league):
         word, step = Ready.UNREACHABLE, _("It has left: register it again.")
     elif running:
@@ -204,8 +206,9 @@ def _readiness_of(
         word, step = Ready.UNREACHABLE, _step("http.reached", league)
         if agent.reached_by == ReachedBy.NOTHING:
             step = _("Start it: it fetches no messages.")
-    is_elsewhere = word == Ready.WRONG_ANSWERS and finding is not None and finding.failed == "http.json"
-    if found and (word == Ready.UNREACHABLE or is_elsewhere) and not _has_left(agent, league):
+    # What listens there answers, but not with JSON.
+    is_other_program = word == Ready.WRONG_ANSWERS and finding is not None and finding.failed == "http.json"
+    if found and (word == Ready.UNREACHABLE or is_other_program) and not _has_left(agent, league):
         step = found
     shown = running[-1] if running else last
     return Readiness(
@@ -218,7 +221,7 @@ def _readiness_of(
     )
 
 
-def _why(last: Line, finding: Finding | None) -> str:
+def _why(last: CheckSummary, finding: Finding | None) -> str:
     """What to mend first, in the reader's language; earlier versions have stored the English only."""
     if last.problem and finding is not None and finding.problem is not None:
         return cut(" ".join(finding.problem.in_words(_, VOICES).split()), MAX_WHY_CHARS)
@@ -269,7 +272,7 @@ def not_ready(league: League, players: Collection[Agent]) -> dict[str, str]:
     return {player.code: known[player.pk].word.value for player in players if not known[player.pk].passed}
 
 
-def asking_leagues() -> Any:
+def leagues_demanding_check() -> Any:
     """The leagues with open registration that demand a passed check."""
     return League.objects.filter(state=LeagueState.REGISTRATION, demo=False, settings__require_check=True)
 
