@@ -29,7 +29,7 @@ _MISSING = object()
 PARITIES = ["even", "odd"]
 
 
-class Line(NamedTuple):
+class AttemptEntry(NamedTuple):
     """A transcript entry and the attempt that it belongs to."""
 
     attempt: int
@@ -128,23 +128,23 @@ class Exchange:
         return any(answer.notes or answer.hunt or answer.differs for answer in self.answers)
 
 
-def exchanges(lines: Sequence[Line], agent: Agent) -> list[Exchange]:
+def exchanges(transcript: Sequence[AttemptEntry], agent: Agent) -> list[Exchange]:
     """The requests to one player with their answers, in order; nothing of the other player.
 
     Args:
-        lines: the transcript of one match.
+        transcript: that of one match.
         agent: the player.
     """
-    requests: list[tuple[Line, list[Mapping[str, Any]]]] = []
-    for line in lines:
+    requests: list[tuple[AttemptEntry, list[Mapping[str, Any]]]] = []
+    for one in transcript:
         # A student's referee may put anything into its transcript.
-        if is_of(line.entry.get("recipient"), agent) and line.entry.get("method"):
-            requests.append((line, []))
-        elif is_of(line.entry.get("sender"), agent):
-            if not requests or requests[-1][0].attempt != line.attempt:
+        if is_of(one.entry.get("recipient"), agent) and one.entry.get("method"):
+            requests.append((one, []))
+        elif is_of(one.entry.get("sender"), agent):
+            if not requests or requests[-1][0].attempt != one.attempt:
                 # The player sent something before the first request.
-                requests.append((Line(line.attempt, {"n": line.entry.get("n")}), []))
-            requests[-1][1].append(line.entry)
+                requests.append((AttemptEntry(one.attempt, {"n": one.entry.get("n")}), []))
+            requests[-1][1].append(one.entry)
     paired = [_exchange(request, entries, agent) for request, entries in requests]
     first = next((exchange for exchange in paired if exchange.wrong), None)
     return [replace(exchange, opened=True) if exchange is first else exchange for exchange in paired]
@@ -155,7 +155,7 @@ def is_of(who: object, agent: Agent) -> bool:
     return isinstance(who, str) and who.rpartition(":")[2] == agent.code
 
 
-def _exchange(request: Line, entries: Sequence[Mapping[str, Any]], agent: Agent) -> Exchange:
+def _exchange(request: AttemptEntry, entries: Sequence[Mapping[str, Any]], agent: Agent) -> Exchange:
     is_request, body = bool(request.entry.get("method")), request.entry.get("body")
     kind = str(request.entry.get("message_type", ""))
     wire = next((wire for entry in entries if (wire := _wire(entry))), [])

@@ -26,7 +26,7 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from league_sdk.rules.registry import games
 from matches.audience.pages import luck, notices, practice, trial
-from matches.audience.pages.exchanges import Exchange, Line, exchanges
+from matches.audience.pages.exchanges import AttemptEntry, Exchange, exchanges
 from matches.audience.pages.parts import Player
 from matches.audience.pages.player import PlayerMatch
 from matches.checks import practising
@@ -84,12 +84,12 @@ def context(
 
 def _exchanges(match: Match, agent: Agent, *, proven: bool) -> list[Exchange]:
     if not proven:
-        lines = queries.transcript(match, sight.everything(match.league), staff=False)
+        transcript = queries.transcript(match, sight.everything(match.league), staff=False)
         # No request may be sent again either: somebody who only named an address must not be able to have it called.
-        redacted = exchanges([Line(line["attempt"], line) for line in lines], agent)
+        redacted = exchanges([AttemptEntry(entry["attempt"], entry) for entry in transcript], agent)
         return [replace(exchange, again=False) for exchange in redacted]
     rows = Message.objects.filter(match=match).order_by("attempt", "n").values_list("attempt", "entry")
-    return exchanges([Line(*row) for row in rows], agent)
+    return exchanges([AttemptEntry(*row) for row in rows], agent)
 
 
 def _redacted_verdict(league: League, agent: Agent, known: readiness.Readiness) -> Verdict:

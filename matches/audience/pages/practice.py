@@ -19,7 +19,7 @@ from league_sdk.protocol import sentences
 from league_sdk.protocol.own_words import clean_words
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.rules.registry import games
-from matches.audience.pages.exchanges import Exchange, Line, exchanges
+from matches.audience.pages.exchanges import AttemptEntry, Exchange, exchanges
 from matches.checks import practices
 from matches.checks.ways import is_line
 from matches.events.history import Outcome
@@ -240,7 +240,7 @@ def _exchange(number: int, step: Mapping[str, Any], agent: Agent) -> Exchange:
     request = {"n": number, "recipient": agent.code, "method": kind, "message_type": kind, "body": step["sent"]}
     response = {"n": number, "sender": agent.code, "body": step["came"]}
     response |= {name: step[name] for name in ("elapsed_ms", "http_status")}
-    [exchange] = exchanges([Line(1, request), Line(1, response)], agent)
+    [exchange] = exchanges([AttemptEntry(1, request), AttemptEntry(1, response)], agent)
     answers = [replace(answer, problem=problem, wrong=answer.wrong or bool(problem)) for answer in exchange.answers]
     # Nothing is sent again from here: this page is shown to everyone who has its address.
     return replace(exchange, answers=answers, again=False, whole=exchange.whole or step["sent"] is None)

@@ -168,7 +168,7 @@ def _request_trial(league: League, opened: own.Opened, fields: Mapping[str, Any]
         match__league=league, match__match_id=str(fields.get("match", "")).replace("\x00", "")
     )
     row = rows.filter(attempt=attempt, n=number).first() if _is_number(attempt) and _is_number(number) else None
-    found = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
+    found = exchanges.exchanges([exchanges.AttemptEntry(row.attempt, row.entry)], agent) if row is not None else []
     if row is None or not found or not found[0].again:
         raise NotFound(_("There is no such request to %(agent)s that could be sent again.") % {"agent": agent.code})
     # Checked last, and refused without naming the match: an agent may be registered at an address that is not its own.

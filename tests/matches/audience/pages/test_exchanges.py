@@ -12,7 +12,15 @@ from django.utils import translation
 from agents_registry.models import Agent
 from league_sdk.protocol import schemas
 from league_sdk.protocol.transcript import body_for_transcript
-from matches.audience.pages.exchanges import Line, comparison, curl, exchanges, expected_answer, is_legal, is_usable
+from matches.audience.pages.exchanges import (
+    AttemptEntry,
+    comparison,
+    curl,
+    exchanges,
+    expected_answer,
+    is_legal,
+    is_usable,
+)
 from tests.paths import sample
 
 CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
@@ -73,21 +81,23 @@ def test_legal_moves_are_those_offered(move: Any, legal: bool) -> None:
     assert is_legal(move, {"message_type": "GAME_MOVE_CALL", "valid_options": [1, 3]}) is legal
 
 
-def line(number: int, sender: str, recipient: str, **how: Any) -> Line:
-    return Line(1, {"n": number, "at": "2025-01-15T10:15:00+00:00", "sender": sender, "recipient": recipient} | how)
+def entry(number: int, sender: str, recipient: str, **how: Any) -> AttemptEntry:
+    return AttemptEntry(
+        1, {"n": number, "at": "2025-01-15T10:15:00+00:00", "sender": sender, "recipient": recipient} | how
+    )
 
 
 def test_requests_and_answers_of_one_player_are_paired_and_the_other_players_left_out() -> None:
     call = sample("CHOOSE_PARITY_CALL")
     pairs = exchanges(
         [
-            line(0, "P01", "REF01", body={"early": 1}),
-            line(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call),
-            line(2, "REF01", "P02", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call),
-            line(3, "P02", "REF01", body={"result": {"parity_choice": "odd"}}),
-            line(4, "player:P01", "REF01", body={"result": {"parity_choice": "odd"}}, notes=["x"]),
-            line(5, "P01", "REF01", body={"late": 1}),
-            line(6, "REF01", "P01", method="notify_match_result", message_type="GAME_OVER", body=sample("GAME_OVER")),
+            entry(0, "P01", "REF01", body={"early": 1}),
+            entry(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call),
+            entry(2, "REF01", "P02", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call),
+            entry(3, "P02", "REF01", body={"result": {"parity_choice": "odd"}}),
+            entry(4, "player:P01", "REF01", body={"result": {"parity_choice": "odd"}}, notes=["x"]),
+            entry(5, "P01", "REF01", body={"late": 1}),
+            entry(6, "REF01", "P01", method="notify_match_result", message_type="GAME_OVER", body=sample("GAME_OVER")),
         ],
         AGENT,
     )
@@ -101,7 +111,7 @@ def test_requests_and_answers_of_one_player_are_paired_and_the_other_players_lef
 
 def test_a_truncated_body_cannot_be_sent_again() -> None:
     long = body_for_transcript(sample("CHOOSE_PARITY_CALL") | {"more": "x" * 9000})
-    [one] = exchanges([line(1, "REF01", "P01", method="m", message_type="CHOOSE_PARITY_CALL", body=long)], AGENT)
+    [one] = exchanges([entry(1, "REF01", "P01", method="m", message_type="CHOOSE_PARITY_CALL", body=long)], AGENT)
     assert (one.whole, one.again, one.curl) == (False, False, "")
 
 
@@ -127,8 +137,8 @@ def test_a_request_says_by_which_way_it_was_sent(way: str | None, endpoint: str,
     call = sample("CHOOSE_PARITY_CALL")
     kind = {"shape": "canonical", "method": "choose_parity", "content_type": "application/json"}
     wire = {"path": "/mcp", "id": 1001, "session": False, "status": 200, "way": way} | kind
-    sent = line(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call)
-    answer = line(2, "P01", "REF01", body={"result": {"parity_choice": "odd"}, "id": 1001}, wire=[wire])
+    sent = entry(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call)
+    answer = entry(2, "P01", "REF01", body={"result": {"parity_choice": "odd"}, "id": 1001}, wire=[wire])
     [one] = exchanges([sent, answer], Agent(code="P01", endpoint=endpoint))
     assert (one.way, one.answers[0].content_type, one.curl[:4]) == shown
     # The request is shown under the id of the answer beside it.
