@@ -17,11 +17,11 @@ from matches.desk import acting
 from matches.desk.actions import ACTIONS, correcting
 from matches.league.corrections import queries as correction_queries
 from matches.league.corrections.plans import Wish, checked_reason
-from matches.league.corrections.queries import CorrectionRow, Preview, correction_line
+from matches.league.corrections.queries import CorrectionRow, Preview, correction_row
 from matches.league.leagues import get_league
 from matches.view import queries
 from matches.view.rows import StandingsRow
-from matches.words.corrections import ChangeRow, change_lines
+from matches.words.corrections import ChangeRow, change_rows
 
 
 class CorrectionWanted(Schema):
@@ -86,7 +86,7 @@ def correct(request: HttpRequest, league_id: str, body: CorrectionWanted) -> Htt
         return answer(_shown(correction_queries.preview(league, plan)))
     arguments = {"wish": wish, "fingerprint": body.fingerprint}
     made = acting.carry_out(correcting(wish.kind), by=None, league_id=league.pk, **arguments)
-    return answer(correction_line(made), status=201)
+    return answer(correction_row(made), status=201)
 
 
 @router.get(
@@ -98,7 +98,7 @@ def correct(request: HttpRequest, league_id: str, body: CorrectionWanted) -> Htt
 def list_corrections(request: HttpRequest, league_id: str) -> HttpResponse:
     """Every correction of a league, undone ones too, the newest first."""
     made = correction_queries.corrections_made(get_league(league_id))
-    return answer([correction_line(correction) for correction in made])
+    return answer([correction_row(correction) for correction in made])
 
 
 @router.post(
@@ -115,14 +115,14 @@ def undo(request: HttpRequest, league_id: str, number: int, body: Undo) -> HttpR
         return answer(_shown(correction_queries.preview(league, plan)))
     arguments = {"number": number, "reason": body.reason, "fingerprint": body.fingerprint}
     undone = acting.carry_out(ACTIONS[acting.CORRECTION, "undo"], by=None, league_id=league.pk, **arguments)
-    return answer(correction_line(undone))
+    return answer(correction_row(undone))
 
 
 def _shown(preview: Preview) -> PreviewShown:
     return {
         "fingerprint": preview.plan.fingerprint,
         "warnings": preview.warnings,
-        "matches": change_lines(preview.plan),
+        "matches": change_rows(preview.plan),
         "before": [queries.wire_row(line.row) for line in preview.before],
         "after": [
             {

@@ -21,9 +21,9 @@ from leaguesite.api.staff import (
     PlanRow,
     RoleRow,
     SettingsRow,
-    plan_line,
-    role_lines,
-    settings_line,
+    plan_row,
+    role_rows,
+    settings_row,
 )
 from matches.audience.pages import notices
 from matches.audience.pages.notices import NoticeRow
@@ -92,16 +92,16 @@ class Handling(NamedTuple):
     refused: dict[int, Any] = WITH_LEAGUE
 
 
-def _of_league(line: Callable[[League], Any]) -> Callable[[Fields, Any], Any]:
+def _of_league(row: Callable[[League], Any]) -> Callable[[Fields, Any], Any]:
     """An answer that shows the league as it is now."""
-    return lambda fields, _done: line(get_league(fields["league_id"]))
+    return lambda fields, _done: row(get_league(fields["league_id"]))
 
 
-def _league_line(league: League) -> LeagueRow:
-    return summaries.league_line(sight.everything(league))
+def _league_row(league: League) -> LeagueRow:
+    return summaries.league_row(sight.everything(league))
 
 
-def _screen_line(league: League) -> ScreenRow:
+def _screen_row(league: League) -> ScreenRow:
     now = steering(league.screen)
     return {"league_id": league.pk, "held": now.held, "featured": now.featured}
 
@@ -111,9 +111,9 @@ def _find_match(fields: Fields) -> Fields:
     return fields
 
 
-def _match_line(fields: Fields, done: Any) -> MatchRow:
+def _match_row(fields: Fields, done: Any) -> MatchRow:
     match = find_match(fields["league_id"], fields["match_id"])
-    return queries.match_line(match, sight.everything(match.league))
+    return queries.match_row(match, sight.everything(match.league))
 
 
 def _find_referee(fields: Fields) -> Fields:
@@ -123,7 +123,7 @@ def _find_referee(fields: Fields) -> Fields:
     return {"agent_ids": [referee.pk], "trusted": fields["trusted"]}
 
 
-def _referee_line(fields: Fields, done: Any) -> RefereeRow:
+def _referee_row(fields: Fields, done: Any) -> RefereeRow:
     return {"referee_id": fields["referee_id"], "league_id": fields["league_id"], "trusted": fields["trusted"]}
 
 
@@ -145,8 +145,8 @@ def _find_agent(fields: Fields) -> Fields:
     return {"agent_ids": [_agent(fields).pk]}
 
 
-def _agent_line(fields: Fields, done: Any) -> AgentRow:
-    return queries.agent_line(_agent(fields))
+def _agent_row(fields: Fields, done: Any) -> AgentRow:
+    return queries.agent_row(_agent(fields))
 
 
 def _find_to_check(fields: Fields) -> Fields:
@@ -189,7 +189,7 @@ def _find_host(fields: Fields) -> Fields:
     return {"hosts": [fields["host"]], "gateway": fields["gateway"]}
 
 
-def _host_line(fields: Fields, done: list[str]) -> Fields:
+def _host_row(fields: Fields, done: list[str]) -> Fields:
     return {"host": done[0], "gateway": fields["gateway"]}
 
 
@@ -251,28 +251,28 @@ class Deleted(TypedDict):
     league_id: Annotated[str, says("The id that the league had.")]
 
 
-_LEAGUE = Handling(dict, _of_league(_league_line), LeagueRow)
+_LEAGUE = Handling(dict, _of_league(_league_row), LeagueRow)
 _OF_SUBJECT: dict[Subject, Handling] = {
     acting.SITE: _LEAGUE,
     acting.LEAGUE: _LEAGUE,
-    acting.MATCH: Handling(_find_match, _match_line, MatchRow),
-    acting.AGENT: Handling(_find_agent, _agent_line, AgentRow),
+    acting.MATCH: Handling(_find_match, _match_row, MatchRow),
+    acting.AGENT: Handling(_find_agent, _agent_row, AgentRow),
     acting.NAME: Handling(_find_numbered, _name_decided, NameDecided),
-    acting.GATEWAY: Handling(_find_host, _host_line, GatewayMark, refusals(401, 422, 429)),
-    acting.PLAN: Handling(_find_time, _of_league(plan_line), PlanRow),
-    acting.FREEZE: Handling(dict, _of_league(summaries.freeze_line), FreezeRow),
-    acting.SCREEN: Handling(dict, _of_league(_screen_line), ScreenRow),
+    acting.GATEWAY: Handling(_find_host, _host_row, GatewayMark, refusals(401, 422, 429)),
+    acting.PLAN: Handling(_find_time, _of_league(plan_row), PlanRow),
+    acting.FREEZE: Handling(dict, _of_league(summaries.freeze_row), FreezeRow),
+    acting.SCREEN: Handling(dict, _of_league(_screen_row), ScreenRow),
     acting.NOTICE: Handling(_find_numbered, lambda _fields, done: notices.api_row(done), NoticeRow),
-    acting.ROLE: Handling(_find_role, _of_league(role_lines), list[RoleRow]),
+    acting.ROLE: Handling(_find_role, _of_league(role_rows), list[RoleRow]),
 }
 _OF_ACTION: dict[tuple[Subject, str], Handling] = {
-    (acting.LEAGUE, "clone"): Handling(dict, lambda _fields, done: _league_line(done), LeagueRow),
+    (acting.LEAGUE, "clone"): Handling(dict, lambda _fields, done: _league_row(done), LeagueRow),
     (acting.LEAGUE, "delete"): Handling(dict, lambda fields, _done: {"league_id": fields["league_id"]}, Deleted),
-    (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_line), SettingsRow),
-    (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
-    (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_line, RefereeRow),
+    (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_row), SettingsRow),
+    (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_row(done), AgentRow),
+    (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_row, RefereeRow),
     (acting.AGENT, "check"): Handling(_find_to_check, lambda _fields, done: report.api_row(done[0]), CheckRow),
-    (acting.AGENT, "edit"): Handling(_edited, _agent_line, AgentRow),
+    (acting.AGENT, "edit"): Handling(_edited, _agent_row, AgentRow),
     (acting.ROSTER, "import"): Handling(
         lambda fields: {"league_id": _real_league_id(fields), "text": fields["text"]}, _imported, RosterImported
     ),

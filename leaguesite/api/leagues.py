@@ -42,13 +42,13 @@ _listed = partial(router.get, tags=["public"], openapi_extra=IN_PARTS)
 def list_leagues(request: HttpRequest) -> HttpResponse:
     """Every league that is not in the archive."""
     shown = League.objects.filter(archived_at__isnull=True)
-    return answer(summaries.league_lines(shown.order_by("-created_at")))
+    return answer(summaries.league_rows(shown.order_by("-created_at")))
 
 
 @router.get("/leagues/{league_id}", tags=["public"], response={200: LeagueRow} | REFUSALS_OF_ONE)
 def show_league(request: HttpRequest, league_id: str) -> HttpResponse:
     """One league: its status, its current round, how many rounds and matches there are and are done, its champion."""
-    return answer(summaries.league_line(_view(request, league_id)))
+    return answer(summaries.league_row(_view(request, league_id)))
 
 
 @_listed("/leagues/{league_id}/standings", response={200: list[StandingsRow]} | REFUSALS_OF_LIST)

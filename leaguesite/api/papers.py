@@ -125,7 +125,7 @@ def import_league(request: HttpRequest, file: File[UploadedFile]) -> HttpRespons
     """Take a league from its export, league.json or the ZIP, as history: it can be read, and not played on."""
     done = acting.carry_out(ACTIONS[acting.SITE, "import"], by=None, file=file)
     row: Imported = {
-        "league": summaries.league_line(sight.everything(done.league)),
+        "league": summaries.league_row(sight.everything(done.league)),
         "matches": done.matches,
         "stopped": done.stopped,
         "ledger": plain(done.ledger),

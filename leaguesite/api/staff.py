@@ -74,23 +74,23 @@ class NameRow(TypedDict):
     at: Annotated[datetime, says("When it came last, in UTC.")]
 
 
-def settings_line(league: League) -> SettingsRow:
+def settings_row(league: League) -> SettingsRow:
     """Name and settings of a league."""
     return {"league_id": league.pk, "display_name": league.display_name, "settings": league.rules.model_dump()}
 
 
-def plan_line(league: League) -> PlanRow:
+def plan_row(league: League) -> PlanRow:
     """The planned start of a league."""
     return {"league_id": league.pk, "when": league.starts_at, "all_rounds": league.starts_all}
 
 
-def role_lines(league: League) -> list[RoleRow]:
+def role_rows(league: League) -> list[RoleRow]:
     """Who has which role in a league."""
     held = league.roles.select_related("user").order_by("-name", "user__username")
     return [{"number": role.pk, "username": role.user.get_username(), "name": role.name} for role in held]
 
 
-def _name_line(row: NameRefused) -> NameRow:
+def _name_row(row: NameRefused) -> NameRow:
     return {
         "number": row.pk,
         "kind": row.kind,
@@ -135,25 +135,25 @@ def show_gateways(request: HttpRequest) -> list[str]:
 @_read("/settings", SettingsRow, "change_settings")
 def show_settings(request: HttpRequest, league_id: str) -> HttpResponse:
     """Name and settings of a league."""
-    return answer(settings_line(get_league(league_id)))
+    return answer(settings_row(get_league(league_id)))
 
 
 @_read("/plan", PlanRow, "plan_start")
 def show_plan(request: HttpRequest, league_id: str) -> HttpResponse:
     """The planned start of a league."""
-    return answer(plan_line(get_league(league_id)))
+    return answer(plan_row(get_league(league_id)))
 
 
 @_read("/freeze", FreezeRow, "plan_freeze")
 def show_freeze(request: HttpRequest, league_id: str) -> HttpResponse:
     """From which round on the public sees no results, and how much of the end is unveiled."""
-    return answer(summaries.freeze_line(get_league(league_id)))
+    return answer(summaries.freeze_row(get_league(league_id)))
 
 
 @_read("/roles", list[RoleRow], "give_role")
 def show_roles(request: HttpRequest, league_id: str) -> HttpResponse:
     """Who has which role in a league; superusers need none."""
-    return answer(role_lines(get_league(league_id)))
+    return answer(role_rows(get_league(league_id)))
 
 
 @_read("/roster", list[PersonRow], "import_roster")
@@ -176,4 +176,4 @@ def show_roster(request: HttpRequest, league_id: str) -> HttpResponse:
 def show_names(request: HttpRequest, league_id: str) -> HttpResponse:
     """Registrations that were refused because their names look like others', and that nobody has let in."""
     rows = lookalikes.refused(league_id=get_league(league_id).pk)
-    return answer([_name_line(row) for row in rows])
+    return answer([_name_row(row) for row in rows])

@@ -18,7 +18,7 @@ from matches.desk import acting
 from matches.desk.acting import DeskAction, Tool
 from matches.desk.actions import ROWS
 from matches.league import entry
-from matches.league.corrections.queries import correction_line
+from matches.league.corrections.queries import correction_row
 from matches.league.errors import ActionRefused, Invalid
 from matches.league.leagues import get_league
 from matches.models import League
@@ -98,10 +98,10 @@ def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
         return _schedule(call, league)
     more: dict[str, Any] = {}
     if row.subject == acting.FREEZE:
-        more = {"freeze": summaries.freeze_line(league)}
+        more = {"freeze": summaries.freeze_row(league)}
     elif row.subject == acting.CORRECTION:
-        more = {"correction": as_sent(correction_line(done))}
-    line = as_sent(summaries.league_line(sight.everything(league)))
+        more = {"correction": as_sent(correction_row(done))}
+    line = as_sent(summaries.league_row(sight.everything(league)))
     return call.message("ACTION_DONE", action=row.code, done=plain(row.sentence(done, {})), league=line, **more)
 
 

@@ -202,8 +202,8 @@ def _ready(call: Call) -> dict[str, Any]:
 def _list_leagues(call: Call) -> dict[str, Any]:
     """Every league that is not in the archive, as the API lists them (our choice)."""
     shown = League.objects.filter(archived_at__isnull=True)
-    lines = summaries.league_lines(shown.order_by("-created_at"))
-    return call.message("LEAGUE_LIST", leagues=as_sent(lines))
+    rows = summaries.league_rows(shown.order_by("-created_at"))
+    return call.message("LEAGUE_LIST", leagues=as_sent(rows))
 
 
 def _ping(call: Call) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from matches.league.errors import ActionRefused, NotFound
 from matches.models import League
 from matches.view import roles
 from matches.view.roles import Permission
-from matches.words.corrections import change_lines, correction_event, kind_label
+from matches.words.corrections import change_rows, correction_event, kind_label
 
 
 class CorrectionPages(LeagueAccess):
@@ -139,4 +139,4 @@ def _preview(league: League, form: CorrectionForm) -> queries.Preview | None:
 
 
 def _changes(preview: queries.Preview | None) -> dict[str, Any]:
-    return {"changes": change_lines(preview.plan)} if preview is not None else {}
+    return {"changes": change_rows(preview.plan)} if preview is not None else {}

@@ -197,7 +197,7 @@ class Layout:
             messages: those that the reader may see, as ``bundle.transcripts`` gives them.
         """
         outcome = self.view.outcome(match.match_id)
-        line = queries.match_line(match, self.view)
+        line = queries.match_row(match, self.view)
         return line | {
             "league_id": match.league_id,
             "game_type": self._league.game_type,

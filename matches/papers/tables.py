@@ -75,7 +75,7 @@ def _matches(league: League, people: bool) -> Rows:
     )
     view = sight.everything(league)
     for match in queries.matches_of(league):
-        line, outcome = queries.match_line(match, view), view.outcome(match.match_id)
+        line, outcome = queries.match_row(match, view), view.outcome(match.match_id)
         details = outcome.details if outcome is not None else {}
         first, second = line["player_A_id"], line["player_B_id"]
         yield (

@@ -140,7 +140,7 @@ def schedule(view: View, want: Wanted, *, for_messages: bool) -> Part:
         for_messages: whether times are written as in messages; else as in the HTTP API.
     """
     rounds, next_cursor, total = _rounds_that_fit(
-        view, want, lambda played: _dumps(queries.round_line(played, view, for_messages=for_messages))
+        view, want, lambda played: _dumps(queries.round_head(played, view, for_messages=for_messages))
     )
     shown = (f'{head[:-1]},"matches":[{",".join(lines)}]}}' for head, lines in rounds)
     return Part(f"[{','.join(shown)}]", next_cursor, total)
@@ -216,11 +216,11 @@ def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:
 def _past_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, str]]:
     matches = queries.matches_of(view.league).select_related("league").filter(round__in=rounds)
     for match in matches:
-        yield match.round.number, _dumps(queries.match_line(match, view))
+        yield match.round.number, _dumps(queries.match_row(match, view))
 
 
 def _present_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, str]]:
-    """Like ``queries.match_line``, but from column values: model instances would take ten times as long."""
+    """Like ``queries.match_row``, but from column values: model instances would take ten times as long."""
     matches = Match.objects.filter(round__in=rounds).order_by("round__number", "pk")
     columns = ("match_id", "round__number", "player_a__code", "player_b__code", "referee__code", "state", "attempt")
     outcomes = view.moment.outcomes

@@ -103,7 +103,7 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     }
 
 
-def round_line(played: Round, view: View, *, for_messages: bool) -> RoundHead:
+def round_head(played: Round, view: View, *, for_messages: bool) -> RoundHead:
     """One round in a list.
 
     Args:
@@ -122,15 +122,15 @@ def round_line(played: Round, view: View, *, for_messages: bool) -> RoundHead:
 
 
 def schedule(view: View, *, for_messages: bool = False) -> list[RoundRow]:
-    """Every round with its matches (ruling, section 3); ``wire`` as in :func:`round_line`."""
+    """Every round with its matches (ruling, section 3); ``for_messages`` as in :func:`round_head`."""
     rounds: dict[int, RoundRow] = {}
     if view.league.state == LeagueState.REGISTRATION:
         # The schedule is not made yet, or only in part.
         return []
     for round_ in view.league.rounds.select_related("bye").order_by("number"):
-        rounds[round_.number] = {**round_line(round_, view, for_messages=for_messages), "matches": []}
-    for match in for_lines(matches_of(view.league)):
-        rounds[match.round.number]["matches"].append(match_line(match, view))
+        rounds[round_.number] = {**round_head(round_, view, for_messages=for_messages), "matches": []}
+    for match in for_rows(matches_of(view.league)):
+        rounds[match.round.number]["matches"].append(match_row(match, view))
     return list(rounds.values())
 
 
@@ -149,8 +149,8 @@ def _in_playing_order(matches: QuerySet[Match]) -> QuerySet[Match]:
     return matches.select_related("round", "player_a", "player_b", "referee", "winner").order_by("round__number", "pk")
 
 
-def for_lines(matches: QuerySet[Match]) -> QuerySet[Match]:
-    """The matches with only the columns that :func:`match_line` and :func:`lifecycle` read.
+def for_rows(matches: QuerySet[Match]) -> QuerySet[Match]:
+    """The matches with only the columns that :func:`match_row` and :func:`lifecycle` read.
 
     Reading all columns of the agents would take longer than reading the matches.
     """
@@ -161,7 +161,7 @@ def for_lines(matches: QuerySet[Match]) -> QuerySet[Match]:
     )
 
 
-def match_line(match: Match, view: View) -> MatchRow:
+def match_row(match: Match, view: View) -> MatchRow:
     """One match in a list; it has no choices, as these are secret before the draw."""
     outcome = view.outcome(match.match_id)
     referee_id = match.referee.code if match.referee else None
@@ -192,7 +192,7 @@ def match_detail(match: Match, view: View, *, staff: bool) -> MatchDetail:
     """One match with lifecycle, transcript and result (004 9.4.3); ``staff`` as in :func:`transcript`."""
     outcome = view.outcome(match.match_id)
     return {
-        **match_line(match, view),
+        **match_row(match, view),
         "league_id": match.league_id,
         "game_type": match.league.game_type,
         "joined": match.joined if view.is_present else [],
@@ -313,7 +313,7 @@ def player_stats(view: View, player_id: str) -> dict[str, Any] | None:
     return {
         "player_id": player_id,
         "stats": wire_row(row),
-        "matches": [match_line(match, view) for match in played if view.outcome(match.match_id) is not None],
+        "matches": [match_row(match, view) for match in played if view.outcome(match.match_id) is not None],
     }
 
 
@@ -328,15 +328,15 @@ def agents_of(view: View) -> list[AgentRow]:
     of_league_or_site = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
     agents = list(Agent.objects.filter(of_league_or_site).order_by("kind", "pk"))
     known = readiness.readiness(agents)
-    return [_agent_line(agent, known[agent.pk]) for agent in agents]
+    return [_agent_row(agent, known[agent.pk]) for agent in agents]
 
 
-def agent_line(agent: Agent) -> AgentRow:
+def agent_row(agent: Agent) -> AgentRow:
     """One agent, without tokens and addresses."""
-    return _agent_line(agent, readiness.readiness([agent])[agent.pk])
+    return _agent_row(agent, readiness.readiness([agent])[agent.pk])
 
 
-def _agent_line(agent: Agent, known: readiness.Readiness) -> AgentRow:
+def _agent_row(agent: Agent, known: readiness.Readiness) -> AgentRow:
     return {
         "agent_id": agent.code,
         "kind": agent.kind,

@@ -189,22 +189,22 @@ def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions
     )
 
 
-def league_lines(leagues: Iterable[League], *, staff: bool = False) -> list[LeagueRow]:
+def league_rows(leagues: Iterable[League], *, staff: bool = False) -> list[LeagueRow]:
     """Leagues as the API shows them, in as many queries as for one league."""
     listed = list(leagues)
     known = summaries(listed, staff=staff)
-    return [_line(league, known[league.pk]) for league in listed]
+    return [_row(league, known[league.pk]) for league in listed]
 
 
-def league_line(view: View) -> LeagueRow:
+def league_row(view: View) -> LeagueRow:
     """A league as the API shows it: status, round, rounds, matches done, champion."""
-    line = _line(view.league, summary(view))
+    row = _row(view.league, summary(view))
     if view.frozen_after is not None:
-        line["frozen_after_round"] = view.frozen_after
-    return line
+        row["frozen_after_round"] = view.frozen_after
+    return row
 
 
-def freeze_line(league: League) -> FreezeRow:
+def freeze_row(league: League) -> FreezeRow:
     """The freeze of a league's board."""
     return {
         "league_id": league.pk,
@@ -214,7 +214,7 @@ def freeze_line(league: League) -> FreezeRow:
     }
 
 
-def _line(league: League, known: Summary) -> LeagueRow:
+def _row(league: League, known: Summary) -> LeagueRow:
     return {
         "league_id": league.pk,
         "display_name": league.display_name,

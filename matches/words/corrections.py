@@ -154,7 +154,7 @@ class ChangeRow(TypedDict):
     becomes: Annotated[str, says("How it would count.")]
 
 
-def change_lines(plan: Plan) -> list[ChangeRow]:
+def change_rows(plan: Plan) -> list[ChangeRow]:
     """How a plan changes each match, in words."""
     return [
         {

@@ -80,7 +80,7 @@ def _matches(view: View, current: Round | None) -> list[Match]:
     if current is None:
         return []
     # Only the columns that are shown: reading all of the agents' columns takes longer than reading the matches.
-    matches = queries.for_lines(queries.matches_of(view.league).filter(round=current))
+    matches = queries.for_rows(queries.matches_of(view.league).filter(round=current))
     return list(matches.only(*wall_boards.COLUMNS, "view"))
 
 

@@ -239,16 +239,16 @@ def match_row(match: Match, view: View, *, board: bool = True) -> MatchRow:
         board: whether its board is read, for which the column ``view`` must be loaded.
     """
     outcome = view.outcome(match.match_id)
-    line = queries.match_line(match, view)
-    a, b = (_seat(match, code, view, line["state"]) for code in (match.player_a.code, match.player_b.code))
+    row = queries.match_row(match, view)
+    a, b = (_seat(match, code, view, row["state"]) for code in (match.player_a.code, match.player_b.code))
     return MatchRow(
         match.match_id,
         match_url(view, match.match_id),
         a,
         b,
-        line["state"],
-        line["attempt"],
-        line["referee_id"],
+        row["state"],
+        row["attempt"],
+        row["referee_id"],
         _board(match, view) if board else None,
         Result(outcome, view) if outcome is not None else None,
     )

@@ -49,7 +49,7 @@ class Wall(NamedTuple):
 
 def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     """A round as boards, for the projector."""
-    matches = list(queries.for_lines(queries.matches_in([playing])).only(*COLUMNS))
+    matches = list(queries.for_rows(queries.matches_in([playing])).only(*COLUMNS))
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
     with_drawings = chosen(view, rows.values(), moves, playing.number, staff=staff)

@@ -243,7 +243,7 @@ def event_data_by_number(league: League) -> dict[int, dict[str, Any]]:
     return sight.everything(league).moment.corrections
 
 
-def correction_line(correction: Correction) -> CorrectionRow:
+def correction_row(correction: Correction) -> CorrectionRow:
     """One correction as a JSON object of the API."""
     return {
         "number": correction.number,

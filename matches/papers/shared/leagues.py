@@ -110,7 +110,7 @@ class LeagueFiles:
         """Some matches with those of their messages that the public may see."""
         if not match_ids:
             return []
-        rows = list(queries.for_lines(queries.matches_of(self.league).filter(match_id__in=match_ids)))
+        rows = list(queries.for_rows(queries.matches_of(self.league).filter(match_id__in=match_ids)))
         transcripts = bundle.transcripts(rows, people=False) if rows else {}
         return [(match, transcripts[match.pk]) for match in rows]
 

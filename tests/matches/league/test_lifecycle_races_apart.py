@@ -272,8 +272,8 @@ def test_the_league_ends_while_points_are_given(monkeypatch: pytest.MonkeyPatch,
     assert other.wait()["status"] == "ACCEPTED"
     assert_rows_agree(made)
     rows = sight.everything(made.league).standings
-    line = summaries.league_lines([made.league])[0]
-    assert line["champion"] == summaries.champions_of(rows)["champion"]
+    row = summaries.league_rows([made.league])[0]
+    assert row["champion"] == summaries.champions_of(rows)["champion"]
     assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
 
 

@@ -197,7 +197,7 @@ def test_lines_made_from_columns_are_those_made_from_instances(of_the_past: bool
     if of_the_past:
         view = sight.View(made.league, view.moment, is_present=False)
     lines = json.loads(lists.matches(view, lists.Wanted()).rows)
-    assert lines == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
+    assert lines == [queries.match_row(match, view) for match in queries.matches_of(view.league)]
     rounds = json.loads(lists.schedule(view, lists.Wanted(), for_messages=True).rows)
     assert rounds == queries.schedule(view, for_messages=True)
 

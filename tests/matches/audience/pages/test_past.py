@@ -28,8 +28,8 @@ START = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
 
 def states(view: View) -> dict[str, tuple[str, int]]:
     """State and attempt of every match in a view."""
-    lines = (queries.match_line(match, view) for match in queries.matches_of(view.league))
-    return {line["match_id"]: (line["state"], line["attempt"]) for line in lines}
+    rows = (queries.match_row(match, view) for match in queries.matches_of(view.league))
+    return {row["match_id"]: (row["state"], row["attempt"]) for row in rows}
 
 
 class RememberingMachine(LeagueMachine):

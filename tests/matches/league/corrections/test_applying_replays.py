@@ -84,11 +84,11 @@ def test_after_the_end_of_the_league_a_match_is_played_again(made: make.MadeLeag
     assert last.message_type == "LEAGUE_STANDINGS_UPDATE"
     assert last.payload["standings"][0]["player_id"] == rows(made)[0].player_id
     assert last.deliveries.count() == 4
-    [line] = summaries.league_lines([made.league])
-    assert line["champion"]["player_id"] == rows(made)[0].player_id
+    [row] = summaries.league_rows([made.league])
+    assert row["champion"]["player_id"] == rows(made)[0].player_id
     undo(1)
-    [line] = summaries.league_lines([made.league])
-    assert line["champion"]["player_id"] == rows(made)[0].player_id == first
+    [row] = summaries.league_rows([made.league])
+    assert row["champion"]["player_id"] == rows(made)[0].player_id == first
     assert_results_agree(made)
 
 

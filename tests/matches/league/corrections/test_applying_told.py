@@ -49,8 +49,8 @@ def test_after_the_end_all_players_are_told_except_those_that_are_out(made: make
     broadcast = Broadcast.objects.latest("pk")
     receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
     assert (broadcast.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
-    [line] = summaries.league_lines([made.league])
-    assert line["champion"]["player_id"] == rows(made)[0].player_id
+    [row] = summaries.league_rows([made.league])
+    assert row["champion"]["player_id"] == rows(made)[0].player_id
 
 
 def test_players_left_out_of_the_schedule_are_told_of_no_correction_after_the_end() -> None:
