@@ -2,8 +2,8 @@
 
 A seat in play has a budget of its own. A request counts against it if it comes to the path that only the seat's player
 was told, or has that player's auth_token in a header. The league manager sends its token in a header, too, and has no
-budget. Who asks for /health or /metrics has a budget for each address. All others share one budget, of which one
-address gets only a part.
+budget. A monitor, which asks for /health or /metrics, has a budget for each address. All others share one budget, of
+which one address gets only a part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from league_sdk.protocol import tokens
 
 STRANGER: Final = "stranger"
 LEAGUE: Final = "league manager"
-MONITOR: Final = "looks in"
+MONITOR: Final = "monitor"
 """Asks for /health or /metrics."""
 SEAT: Final = "seat"
 MONITORED_PATHS = ("/health", "/metrics")
