@@ -72,7 +72,7 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.dialling
 	$(BIN)/python -m tests.bench.mcp
 	$(BIN)/python -m tests.bench.watching
-	$(BIN)/python -m tests.bench.wall
+	$(BIN)/python -m tests.bench.drawings
 	$(BIN)/python -m tests.bench.room
 	$(BIN)/python -m tests.bench.hostile
 	$(BIN)/python -m tests.bench.inflight

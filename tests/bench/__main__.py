@@ -158,7 +158,7 @@ def show(name: str, run: dict[str, Any]) -> None:
     """Print the figures of one run."""
     cpu = run["cpu_s"]
     print(f"{name}: {run['matches']} matches")
-    print(f"  wall                  {run['wall_s']:8.2f} s   {run['matches_per_s']:.1f} matches a second")
+    print(f"  wall clock            {run['wall_s']:8.2f} s   {run['matches_per_s']:.1f} matches a second")
     print(
         f"  processor             {cpu['all']:8.2f} s   "
         f"host {cpu['host']:.2f}, referees {cpu['referees']:.2f}, players {cpu['players']:.2f}"

@@ -27,7 +27,7 @@ def main() -> int:
         walls = ", ".join(f"{run['wall_s']:.2f}" for run in runs)
         used = ", ".join(f"{run['cpu_s']['all']:.2f}" for run in runs)
         print(f"{kind}: {walls} s, processor {used} s")
-    for label, pick in (("wall", lambda run: run["wall_s"]), ("processor", lambda run: run["cpu_s"]["all"])):
+    for label, pick in (("wall-clock", lambda run: run["wall_s"]), ("processor", lambda run: run["cpu_s"]["all"])):
         ratios = [
             pick(mixed) / pick(plain) for plain, mixed in zip(runs_by_kind["plain"], runs_by_kind["mixed"], strict=True)
         ]

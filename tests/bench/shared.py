@@ -35,7 +35,9 @@ def measure(players: int, pairs: int) -> dict[str, Any]:
             one = league(players, shared=kind == "with")
             figures[kind].append(one)
             used = one["cpu_s"]
-            sys.stdout.write(f"{kind:8} wall {one['wall_s']:.2f} s, host {used['host']:.2f}, all {used['all']:.2f} s\n")
+            sys.stdout.write(
+                f"{kind:8} wall clock {one['wall_s']:.2f} s, host {used['host']:.2f}, all {used['all']:.2f} s\n"
+            )
             sys.stdout.flush()
     return figures
 

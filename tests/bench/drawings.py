@@ -1,6 +1,6 @@
 """What many live drawings cost: sixty matches of Connect Four at once, about thirty moves a second.
 
-``python -m tests.bench.wall``. The league's screen and its board are open. It prints how many cores the site, its
+``python -m tests.bench.drawings``. The league's screen and its board are open. It prints how many cores the site, its
 referees and the players keep busy meanwhile.
 """
 
@@ -16,7 +16,7 @@ import aiohttp
 from tests.bench.part import ACK, command_line, scratch, sockets, within
 from tests.bench.processes import Bench
 
-LEAGUE = "wall"
+LEAGUE = "drawings"
 PLAYERS = 120
 MOVES_PER_S = 30
 BEGIN_S = 5.0
@@ -84,7 +84,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = command_line("wall", __doc__)
+    parser = command_line("drawings", __doc__)
     parser.add_argument("--seconds", type=within(1, 60), default=15, help="1 to 60")
     measured = measure(parser.parse_args().seconds)
     cores = measured["cores"]
