@@ -23,7 +23,7 @@ class WithoutSecrets(SafeExceptionReporterFilter):
     )
 
     def is_active(self, request: HttpRequest | None) -> bool:
-        """Always: a developer's screen may be on the wall of a class room."""
+        """Always: a projector may show a developer's screen to a class."""
         return True
 
     def cleanse_setting(self, key: Any, value: Any) -> Any:

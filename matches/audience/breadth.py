@@ -9,7 +9,7 @@ from django import template
 register = template.Library()
 
 STEPS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 21, 24, 28, 34, 42, 52, 64, 80, 120)
-"""What the filter answers, in em; ``static/css/wall.css`` has a size for each."""
+"""What the filter answers, in em; ``static/css/screen.css`` has a size for each."""
 _NARROW, _BROAD = frozenset("iljtfrI.,:;'’!|()[]- "), frozenset("mwMWÆŒæœ@%—")
 _VERY_BROAD = {"\ufdfd": 12.0, "\ufdfa": 4.0, "\ufdfb": 4.0}
 _WIDTHS = {"Lu": 0.8, "Ll": 0.68, "Nd": 0.7, "Lo": 0.78, "Zs": 0.38, "Mn": 0.0, "Me": 0.0, "Cf": 0.0}

@@ -47,7 +47,7 @@ class GameTemplates(FilesystemLoader):
 
 @register.simple_tag
 def draw(drawing: Drawing | None, size: str) -> SafeString:
-    """Render a drawing, ``small`` for walls and lists or ``large`` for the page of a match; nothing without one."""
+    """Render a drawing, ``small`` for screens and lists or ``large`` for the page of a match; nothing without one."""
     return SafeString("") if drawing is None else _rendered(drawing, size, get_language() or "")
 
 

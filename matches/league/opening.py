@@ -68,7 +68,7 @@ def create_league(
     demo: bool = False,
     people: Iterable[RosterEntry] = (),
 ) -> League:
-    """Open a league for registration. Players of the lobby join it if it has no roster and no class code, and is no demo.
+    """Open a league for registration; unless it is a demo, or has a roster or class code, the lobby's players join it.
 
     Args:
         people: the people on its roster, as entries that are not stored yet.

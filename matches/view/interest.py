@@ -1,6 +1,6 @@
-"""Which matches of a round the wall shows as boards, and which of them large. Pure.
+"""Which matches of a round the projector shows as drawings, and which of them large. Pure.
 
-A board stays where it is until its match has been over for a few seconds; then the most interesting match that is not
+A drawing stays where it is until its match has been over for a few seconds; then the most interesting match that is not
 shown yet takes its place. So nothing moves while people look at it.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-MAX_BOARDS = 16
-"""Boards on a wall: a class of thirty plays fifteen matches. More could not be read from the back row."""
+MAX_DRAWINGS = 16
+"""Drawings on the projector: a class of thirty plays fifteen matches. More could not be read from the back row."""
 LINGER = timedelta(seconds=6)
-"""How long a board stays after its match, so that the room sees how it ended."""
+"""How long a drawing stays after its match, so that the room sees how it ended."""
 LONG_GAME_MOVES = 40
 """From this number of moves on a game does not become more interesting by its length."""
 LEADERS, UPSET, LENGTH = 4.0, 2.0, 1.0
@@ -58,24 +58,24 @@ def choose(
     now: datetime,
     *,
     featured: str = "",
-    max_boards: int = MAX_BOARDS,
+    max_drawings: int = MAX_DRAWINGS,
 ) -> tuple[str, ...]:
-    """The boards to show now, by the ids of their matches; the first is the large one.
+    """The drawings to show now, by the ids of their matches; the first is the large one.
 
     Args:
         candidates: all matches of the round.
         before: the ids of the matches that were shown last, in their places; matches of other rounds are ignored.
         now: the time.
         featured: the match that the instructor features; ignored if it is not in the round.
-        max_boards: places on the wall.
+        max_drawings: places on the screen.
     """
     known = {candidate.match_id: candidate for candidate in candidates}
     if featured not in known:
         featured = ""
     waiting = sorted(_ranked(candidates), key=lambda match_id: match_id != featured)
-    shown = [match_id for match_id in before if match_id in known][:max_boards]
+    shown = [match_id for match_id in before if match_id in known][:max_drawings]
     waiting = [match_id for match_id in waiting if match_id not in shown]
-    while waiting and len(shown) < max_boards:
+    while waiting and len(shown) < max_drawings:
         shown.append(waiting.pop(0))
     free = [index for index, match_id in enumerate(shown) if match_id != featured and _is_done(known[match_id], now)]
     for index in free:

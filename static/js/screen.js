@@ -1,11 +1,11 @@
 // The projector page shows one scene after the other. live.js keeps the scenes up to date; this script chooses one.
 // Keys: space holds the scene or ends the hold, arrows (and page up/down, as presenters send them) change the scene, up
-// and down choose the large board, a returns to automatic, f enters the full screen. The remote control on the
+// and down choose the large drawing, a returns to automatic, f enters the full screen. The remote control on the
 // instructor's phone turns and holds the scenes of all screens of the league: the fragment screen_remote has the latest
 // of its commands.
 
 const SCENE_MS = 12000; // long enough to read a part of the table from the back row
-const BOARDS_MS = 24000; // and to follow a game
+const DRAWINGS_MS = 24000; // and to follow a game
 const FLASH_MS = 1200;
 
 const main = document.querySelector("main.screen");
@@ -21,14 +21,14 @@ let held = false;
 let timer = 0;
 let turnsAt = 0; // when the next scene comes
 let leftMs = SCENE_MS; // how long the visible scene stays
-let large = ""; // the id of the board that a key of this projector made large; empty: the first one is
+let large = ""; // the id of the match that a key of this projector made large; empty: the first one is
 let turned = null; // by how many scenes the phone has turned all screens so far, negative: backwards; null: not read yet
 let heldByPhone = false;
 let running = null; // the animation of the progress line
 
 const scenes = () => [...stage.querySelectorAll("[data-scene]")];
-const boards = () => [...stage.querySelectorAll(".wall-board")];
-const length = () => (shown === "boards" ? BOARDS_MS : SCENE_MS);
+const drawn = () => [...stage.querySelectorAll(".screen-match")];
+const length = () => (shown === "drawings" ? DRAWINGS_MS : SCENE_MS);
 // % keeps the sign of a negative position.
 const wrapped = (position, count) => ((position % count) + count) % count;
 
@@ -44,22 +44,22 @@ function show() {
   enlarge();
 }
 
-// ---- the large board: a key gives its place to another board, and that one's place to the first
+// ---- the large drawing: a key gives its place to another match, and that one's place to the first
 
 function enlarge() {
-  const all = boards();
-  const at = Math.max(0, all.findIndex((board) => board.id === large));
-  all.forEach((board, place) => {
-    board.toggleAttribute("data-large", at > 0 && place === at);
+  const all = drawn();
+  const at = Math.max(0, all.findIndex((match) => match.id === large));
+  all.forEach((match, place) => {
+    match.toggleAttribute("data-large", at > 0 && place === at);
     const order = !at ? "" : String(place === at ? 0 : place || at);
-    if (board.style.order !== order) board.style.order = order;
+    if (match.style.order !== order) match.style.order = order;
   });
 }
 
 function choose(by) {
-  const all = boards();
+  const all = drawn();
   if (!all.length) return;
-  const at = Math.max(0, all.findIndex((board) => board.id === large));
+  const at = Math.max(0, all.findIndex((match) => match.id === large));
   large = all[wrapped(at + by, all.length)].id;
   enlarge();
 }

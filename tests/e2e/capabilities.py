@@ -37,7 +37,7 @@ CAPABILITIES = {
     "my agent": "test_my_agent.py::test_a_student_sees_a_wrong_answer_mends_the_agent_and_sends_the_request_again",
     "the live board and its policy": "test_policy.py::test_the_board_is_live_and_the_policy_blocks_injected_scripts",
     "the proof of a draw": "test_draw_check.py::test_every_step_of_a_true_draw_is_shown",
-    "the projector": "test_screen.py::test_the_screen_goes_from_the_wall_to_the_champion_by_itself",
+    "the projector": "test_screen.py::test_the_screen_goes_from_readiness_wall_to_champion_by_itself",
     "upgrades": "test_upgrade.py::test_the_new_version_finishes_a_league_that_was_in_mid_round",
     "a referee as a server of MCP": (
         "test_mcp_referee.py::test_players_learn_the_secrets_of_their_match_by_mcp_only_after_its_end"

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from matches.league import lifecycle
 from tests import factories as make
-from tests.e2e import walls
+from tests.e2e import offline
 from tests.e2e.browser import chromium
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
@@ -43,9 +43,9 @@ def test_names_do_not_slide_apart_when_a_chart_is_first_drawn(language: str) -> 
     made = make.running_league(players=PLAYERS)
     make.finish_round(made, None)
     lifecycle.stop(league_id="fall")
-    html = walls.rendered("/leagues/fall/charts/", language)
+    html = offline.rendered("/leagues/fall/charts/", language)
     with chromium() as browser:
-        page = walls.shown(browser, html, viewport={"width": 1280, "height": 900})
+        page = offline.shown(browser, html, viewport={"width": 1280, "height": 900})
         reload_with_slow_movements(page)
         for name in ("ranks", "race"):
             plot = page.locator(f"#plot-{name}")
@@ -70,6 +70,6 @@ def test_names_stand_as_near_to_their_lines_as_their_neighbours_allow() -> None:
     }
     call = "points => import('/static/js/spacing.js').then((spacing) => spacing.withoutOverlaps(points, 10, 200))"
     with chromium() as browser:
-        page = walls.shown(browser, b"<!doctype html><title>Labels</title>")
+        page = offline.shown(browser, b"<!doctype html><title>Labels</title>")
         middles = {name: page.evaluate(call, points) for name, (points, _) in cases.items()}
     assert middles == {name: pytest.approx(expected, abs=0.01) for name, (_, expected) in cases.items()}

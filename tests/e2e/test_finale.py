@@ -47,7 +47,7 @@ def test_an_evening_ends_with_an_unveiling_and_a_page_to_share(site: Site, brows
         desk.fill("#freeze-from", "2")
         desk.get_by_role("button", name="Freeze from this round on").click()
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        wall = projector(site, browser, errors)
+        moving = projector(site, browser, errors)
         still = projector(site, browser, errors, reduced_motion="reduce")
         site.wait_until(LEAGUE, "RUNNING")
         phone = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
@@ -59,24 +59,24 @@ def test_an_evening_ends_with_an_unveiling_and_a_page_to_share(site: Site, brows
             assert site.http.get(f"{site.url}/leagues/{LEAGUE}/story/").status_code == 404
             assert site.http.get(f"{site.url}/leagues/{LEAGUE}/story/picture.png").status_code == 404
             unveil(desk, site)
-            for page in (wall, still):
+            for page in (moving, still):
                 shown = f"[data-scene=reveal][data-left='{place - 1}']" if place > 1 else "[data-scene=champion]"
                 expect(page.locator(shown)).to_have_count(1)
             assert not moves(still)
             if place < 4:
                 # The first three places are unveiled with a motion; any key skips it, and does nothing else.
-                assert moves(wall)
-                wall.keyboard.press("PageDown")
-                wait_for("nothing moves any more", lambda: not moves(wall), patience_s=1.5)
-                expect(wall.locator("[data-shown]")).to_have_attribute(
+                assert moves(moving)
+                moving.keyboard.press("PageDown")
+                wait_for("nothing moves any more", lambda: not moves(moving), patience_s=1.5)
+                expect(moving.locator("[data-shown]")).to_have_attribute(
                     "data-scene", "reveal" if place > 1 else "champion"
                 )
 
         seen = []
         for _ in range(6):
-            seen.append(str(wall.locator("[data-shown]").get_attribute("data-scene")))
-            assert wall.evaluate("document.documentElement.scrollHeight <= innerHeight")
-            wall.keyboard.press("PageDown")
+            seen.append(str(moving.locator("[data-shown]").get_attribute("data-scene")))
+            assert moving.evaluate("document.documentElement.scrollHeight <= innerHeight")
+            moving.keyboard.press("PageDown")
         # Champions who share the first place have a path each.
         assert list(dict.fromkeys(scene.partition("-")[0] for scene in seen))[:4] == [
             "champion",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests import factories as make
-from tests.e2e import walls
+from tests.e2e import offline
 from tests.e2e.browser import chromium
-from tests.e2e.test_wall_fits import MISFITS, SIZES
+from tests.e2e.test_screen_fits import MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
@@ -17,7 +17,7 @@ SCENES = {"champion", "podium", "path", "figures"}
 
 def play_to_the_end(players: int) -> None:
     """Make a league and play it to its end."""
-    made = walls.league_with_names(players, NAMES)
+    made = offline.league_with_names(players, NAMES)
     while made.league.state != "COMPLETED":
         make.next_round(made)
         make.finish_round(made, made.league.rounds.filter(state="COMPLETED").count() % 2)
@@ -26,14 +26,16 @@ def play_to_the_end(players: int) -> None:
 @pytest.mark.parametrize("players", [8, 40])
 def test_every_scene_after_the_end_fits(players: int) -> None:
     play_to_the_end(players)
-    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    pages = {language: offline.rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
     found: dict[tuple[str, str, str], list[str]] = {}
     with chromium() as browser:
         for language, html in pages.items():
             for size, (width, height) in SIZES.items():
-                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                page = offline.shown(
+                    browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce"
+                )
                 seen: list[str] = []
-                for scene in walls.scenes(page):
+                for scene in offline.scenes(page):
                     seen.append(scene)
                     if misfits := page.evaluate(MISFITS):
                         found[language, size, scene] = misfits

@@ -38,36 +38,38 @@ def shown_scene(page: Page) -> str | None:
     return page.locator("[data-shown]").get_attribute("data-scene")
 
 
-def test_the_screen_goes_from_the_wall_to_the_champion_by_itself(site: Site, browser: Browser, tmp_path: Path) -> None:
-    with league_with_players(site, "wall", 0, tmp_path) as players:
+def test_the_screen_goes_from_readiness_wall_to_champion_by_itself(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
+    with league_with_players(site, "fall", 0, tmp_path) as players:
         errors: list[str] = []
-        wall = opened(browser, f"{site.url}/leagues/wall/screen/", errors)
-        phone = opened(browser, f"{site.url}/leagues/wall/screen/", errors, viewport=PHONE)
-        wall.evaluate("window.sameDocument = true")
-        expect(wall.locator(".tile")).to_have_count(0)
+        projector = opened(browser, f"{site.url}/leagues/fall/screen/", errors)
+        phone = opened(browser, f"{site.url}/leagues/fall/screen/", errors, viewport=PHONE)
+        projector.evaluate("window.sameDocument = true")
+        expect(projector.locator(".tile")).to_have_count(0)
         for number in range(1, 3):
-            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "wall"))
-        expect(wall.locator(".tile")).to_have_count(2)
-        expect(wall.locator(".tile").first).to_contain_text("not checked")
+            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "fall"))
+        expect(projector.locator(".tile")).to_have_count(2)
+        expect(projector.locator(".tile").first).to_contain_text("not checked")
         expect(phone.locator(".tile")).to_have_count(2)
-        expect(wall.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/wall/join/")
-        expect(wall.get_by_role("img", name=re.compile("The address to register"))).to_be_visible()
-        assert (shown_scene(wall), fits(wall)) == ("wall-1", True)
+        expect(projector.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/fall/join/")
+        expect(projector.get_by_role("img", name=re.compile("The address to register"))).to_be_visible()
+        assert (shown_scene(projector), fits(projector)) == ("wall-1", True)
 
-        site.play_to_the_end("wall")
-        expect(wall.locator("[data-scene=champion]")).to_be_visible()
-        expect(wall.locator(".wall-frame")).to_be_hidden()
-        champion = site.get("/leagues/wall")["champion"]
-        expect(wall.locator(".champion-first")).to_contain_text(champion["display_name"])
+        site.play_to_the_end("fall")
+        expect(projector.locator("[data-scene=champion]")).to_be_visible()
+        expect(projector.locator(".wall-frame")).to_be_hidden()
+        champion = site.get("/leagues/fall")["champion"]
+        expect(projector.locator(".champion-first")).to_contain_text(champion["display_name"])
         expect(phone.locator(".champion-first")).to_contain_text(champion["display_name"])
-        assert (shown_scene(wall), fits(wall)) == ("champion", True)
+        assert (shown_scene(projector), fits(projector)) == ("champion", True)
         for _ in range(6):
-            wall.keyboard.press("ArrowRight")
-            assert fits(wall)
-            if shown_scene(wall) == "standings-1":
+            projector.keyboard.press("ArrowRight")
+            assert fits(projector)
+            if shown_scene(projector) == "standings-1":
                 break
-        expect(wall.locator("[data-scene=standings-1] tbody tr")).to_have_count(2)
-        assert wall.evaluate("window.sameDocument") is True, "the page was reloaded"
+        expect(projector.locator("[data-scene=standings-1] tbody tr")).to_have_count(2)
+        assert projector.evaluate("window.sameDocument") is True, "the page was reloaded"
         assert errors == []
 
 
@@ -154,21 +156,23 @@ def test_the_screen_shows_each_unveiled_place_at_once(site: Site, browser: Brows
         expect(insider.locator(".tile")).to_have_count(4)
 
         site.post("/leagues/unveiled/start", {"auto_advance": True})
-        wall = opened(browser, f"{site.url}/leagues/unveiled/screen/", errors)
+        projector = opened(browser, f"{site.url}/leagues/unveiled/screen/", errors)
         expect(insider.locator(".champion-first")).to_be_visible(timeout=60_000)
-        expect(wall.locator("[data-headline]")).to_contain_text("The board is frozen after round 1")
+        expect(projector.locator("[data-headline]")).to_contain_text("The board is frozen after round 1")
         final = insider.locator("[data-scene=standings-1] tbody .pid").all_text_contents()
         ranks = [text.strip() for text in insider.locator("[data-scene=standings-1] tbody .c-rank").all_text_contents()]
         for place in (4, 3, 2):
             desk.goto(f"{site.url}/admin/matches/league/unveiled/change/")
             desk.locator("#do-unveil").click()
-            newest = wall.locator("[data-place=newest]")
+            newest = projector.locator("[data-place=newest]")
             expect(newest.locator(".c-rank")).to_have_text(ranks[place - 1])
             expect(newest.locator(".pid")).to_have_text(final[place - 1])
-            expect(wall.locator("[data-headline]")).to_contain_text(f"Place {ranks[place - 1]}: {final[place - 1]}")
-            assert (shown_scene(wall), fits(wall)) == ("reveal", True)
+            expect(projector.locator("[data-headline]")).to_contain_text(
+                f"Place {ranks[place - 1]}: {final[place - 1]}"
+            )
+            assert (shown_scene(projector), fits(projector)) == ("reveal", True)
         desk.goto(f"{site.url}/admin/matches/league/unveiled/change/")
         desk.locator("#do-unveil").click()
-        expect(wall.locator("[data-scene=champion]")).to_be_visible()
-        expect(wall.locator(".champion-first")).to_contain_text(f"Agent{int(final[0][1:])}")
-        assert (shown_scene(wall), errors) == ("champion", [])
+        expect(projector.locator("[data-scene=champion]")).to_be_visible()
+        expect(projector.locator(".champion-first")).to_contain_text(f"Agent{int(final[0][1:])}")
+        assert (shown_scene(projector), errors) == ("champion", [])

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import factories as make
-from tests.e2e import walls
+from tests.e2e import offline
 from tests.e2e.browser import chromium
-from tests.e2e.test_wall_fits import MISFITS, SIZES
+from tests.e2e.test_screen_fits import MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
@@ -31,7 +31,7 @@ FAR_FROM_ID = """scene => [...scene.querySelectorAll("tbody .c-who")].filter((wh
 
 def play_rounds(players: int) -> None:
     """Play a league with names of usual lengths; every row then has the results of five matches."""
-    made = walls.league_with_names(players, NAMES)
+    made = offline.league_with_names(players, NAMES)
     for number in range(ROUNDS):
         make.next_round(made)
         make.finish_round(made, number % 2)
@@ -41,11 +41,13 @@ def play_rounds(players: int) -> None:
 @pytest.mark.parametrize("players", [32, 18, 8])
 def test_names_are_large_and_beside_their_ids(players: int) -> None:
     play_rounds(players)
-    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    pages = {language: offline.rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
     with chromium() as browser:
         for language, html in pages.items():
             for size, (width, height) in SIZES.items():
-                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                page = offline.shown(
+                    browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce"
+                )
                 scene = page.locator("[data-scene=standings-1]")
                 expect(scene).to_be_visible()
                 found = [scene.evaluate(TOO_SMALL), scene.evaluate(FAR_FROM_ID), page.evaluate(MISFITS)]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from agents_registry.models import Agent
 from matches.league import series
 from tests import factories as make
-from tests.e2e import walls
+from tests.e2e import offline
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, too_wide
 
@@ -33,8 +33,8 @@ def many_evenings() -> None:
     """A series whose leagues have the same players, some with long names; a round of each is played."""
     for number in range(1, EVENINGS + 1):
         league_id = f"evening-{number}"
-        made = make.league(league_id, players=len(walls.HARD_NAMES))
-        for member, name in zip(made.players, walls.HARD_NAMES, strict=True):
+        made = make.league(league_id, players=len(offline.HARD_NAMES))
+        for member, name in zip(made.players, offline.HARD_NAMES, strict=True):
             Agent.objects.filter(pk=member.agent.pk).update(display_name=name[:64])
         make.next_round(made)
         make.finish_round(made)
@@ -43,14 +43,14 @@ def many_evenings() -> None:
 
 def test_names_and_sums_stay_in_sight_while_the_evenings_scroll() -> None:
     many_evenings()
-    pages = {language: walls.rendered("/series/course/", language) for language in ("en", "he")}
+    pages = {language: offline.rendered("/series/course/", language) for language in ("en", "he")}
     with chromium() as browser:
         for language, html in pages.items():
             for size in ("phone", "desktop"):
                 width, height = VIEWPORTS[size]
-                page = walls.shown(browser, html, viewport={"width": width, "height": height})
+                page = offline.shown(browser, html, viewport={"width": width, "height": height})
                 table = page.locator("table.series")
-                expect(table.locator("tbody tr")).to_have_count(len(walls.HARD_NAMES))
+                expect(table.locator("tbody tr")).to_have_count(len(offline.HARD_NAMES))
                 assert too_wide(page) == 0
                 for end in (0, 1):
                     table.evaluate(

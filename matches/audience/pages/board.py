@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from league_sdk.protocol.states import MatchState
-from matches.audience.pages import charts, evening, luck, notices, parts, table, wall_boards
+from matches.audience.pages import charts, evening, luck, notices, parts, screen_drawings, table
 from matches.audience.pages.drawings import with_drawing
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import Deadline, MatchRow
 from matches.audience.pages.results import recent_results
 from matches.models import Match, Round
 from matches.view import queries, sight
-from matches.view.interest import MAX_BOARDS
+from matches.view.interest import MAX_DRAWINGS
 from matches.view.rank_history import rank_history
 from matches.view.readiness import read_ready
 from matches.view.sight import View
@@ -81,7 +81,7 @@ def _matches(view: View, current: Round | None) -> list[Match]:
         return []
     # Only the columns that are shown: reading all of the agents' columns takes longer than reading the matches.
     matches = queries.for_rows(queries.matches_of(view.league).filter(round=current))
-    return list(matches.only(*wall_boards.COLUMNS, "view"))
+    return list(matches.only(*screen_drawings.COLUMNS, "view"))
 
 
 def _match(match: Match, view: View) -> MatchRow:
@@ -97,8 +97,8 @@ def _rows_with_drawings(
     with_drawings: Collection[str] = [row.match_id for row, _match in rows]
     if current is not None and view.is_present:
         moves = {match.match_id: len(match.moves) for _row, match in rows}
-        with_drawings = wall_boards.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
-    elif len(rows) > MAX_BOARDS:
+        with_drawings = screen_drawings.chosen(view, [row for row, _match in rows], moves, current.number, staff=staff)
+    elif len(rows) > MAX_DRAWINGS:
         # Nobody follows a match of the past, so none of a large round is chosen.
         with_drawings = ()
     return [with_drawing(row, view, match.view) if row.match_id in with_drawings else row for row, match in rows]

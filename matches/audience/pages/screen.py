@@ -1,4 +1,6 @@
-"""The projector page for the class room: scenes that follow each other without any control.
+"""The projector page for the class room: scenes that change by themselves.
+
+Keys at the projector and the remote control can hold or turn them.
 
 Before the start it shows the readiness wall; then table, matches and news in turn; during the unveiling the table
 from the last place up; at the end the champion, the podium, the champion's path and the evening in figures.
@@ -19,7 +21,7 @@ from django.utils.translation import gettext as _
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
-from matches.audience.pages import charts, evening, luck, notices, parts, wall_boards
+from matches.audience.pages import charts, evening, luck, notices, parts, screen_drawings
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.view.rank_history import rank_history
 from matches.view.screens import steering
@@ -34,7 +36,7 @@ FRAGMENTS = (
     "screen_finale",
     "screen_evening",
     "screen_standings",
-    "screen_boards",
+    "screen_drawings",
     "screen_matches",
     "screen_ranks",
     "screen_news",
@@ -151,7 +153,7 @@ class ScreenRow(NamedTuple):
 
 
 class TableSheet(NamedTuple):
-    """The part of the table that fits on the wall, in columns of at most ``rows`` lines."""
+    """The part of the table that fits on the screen, in columns of at most ``rows`` lines."""
 
     columns: list[list[ScreenRow]]
     rows: int
@@ -169,17 +171,17 @@ def _table_sheets(view: View, bars: Mapping[str, luck.Bar]) -> list[TableSheet]:
 
 
 def _matches(view: View, *, staff: bool) -> dict[str, Any]:
-    """The current round: as many matches as can be read as boards, the others in words. Empty when all are over."""
+    """The current round: as many matches as can be read as drawings, the others in words. Empty when all are over."""
     current = view.moment.current
     if current is None or current.completed_at is not None:
         return {}
     playing = view.league.rounds.select_related("bye").filter(number=current.number).first()
     if playing is None:
         return {}
-    wall = wall_boards.wall_of(view, playing, staff=staff)
+    shown = screen_drawings.round_on_screen(view, playing, staff=staff)
     return {
-        "boards": wall.boards,
-        "match_sheets": sheets(wall.others, MATCHES_PER_SHEET),
+        "drawings": shown.drawings,
+        "match_sheets": sheets(shown.others, MATCHES_PER_SHEET),
         "bye": parts.player_of(view, playing.bye.code) if playing.bye else None,
     }
 

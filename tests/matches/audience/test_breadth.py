@@ -23,8 +23,8 @@ def test_marks_that_take_no_room_count_nothing() -> None:
 
 
 def test_every_step_has_a_size() -> None:
-    css = (ROOT / "static/css/wall.css").read_text(encoding="utf-8")
-    # On a board only names from this step on have a size of their own.
-    for selector, first in ((r"^\.whole", STEPS[0]), (r"^\.wall-side \.whole", 10)):
+    css = (ROOT / "static/css/screen.css").read_text(encoding="utf-8")
+    # Beside a drawing only names from this step on have a size of their own.
+    for selector, first in ((r"^\.whole", STEPS[0]), (r"^\.screen-side \.whole", 10)):
         sizes = [int(step) for step in re.findall(selector + r'\[data-w="(\d+)"\]', css, re.M)]
         assert sizes == [step for step in STEPS if step >= first]

@@ -1,4 +1,4 @@
-"""Which matches are on the wall: leaders, upsets in the making, long games; and boards that keep their order."""
+"""Which matches the projector draws: leaders, upsets in the making, long games; and drawings that keep their order."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ def test_all_matches_are_shown_where_they_fit_and_the_leaders_are_large() -> Non
     assert choose([], (), NOW) == ()
 
 
-def test_a_board_stays_for_some_seconds_after_its_match_has_ended_then_another_takes_its_place() -> None:
-    boards = choose(round_of(5), (), NOW, max_boards=3)
-    assert boards == ("M1", "M2", "M3")
+def test_a_drawing_stays_for_some_seconds_after_its_match_has_ended_then_another_takes_its_place() -> None:
+    drawings = choose(round_of(5), (), NOW, max_drawings=3)
+    assert drawings == ("M1", "M2", "M3")
     fresh = round_of(5, M2=LINGER / 2)
-    assert choose(fresh, boards, NOW, max_boards=3) == boards
+    assert choose(fresh, drawings, NOW, max_drawings=3) == drawings
     over = round_of(5, M2=LINGER)
-    assert choose(over, boards, NOW, max_boards=3) == ("M1", "M4", "M3")
+    assert choose(over, drawings, NOW, max_drawings=3) == ("M1", "M4", "M3")
 
 
-def test_the_large_board_goes_to_a_match_in_play_by_an_exchange_of_two_boards() -> None:
-    boards = ("M1", "M2", "M3", "M4")
-    assert choose(round_of(4, M1=LINGER, M2=LINGER), boards, NOW) == ("M3", "M2", "M1", "M4")
-    assert choose(round_of(4, M1=LINGER / 2), boards, NOW) == boards
+def test_the_large_drawing_goes_to_a_match_in_play_by_an_exchange_of_two_drawings() -> None:
+    drawings = ("M1", "M2", "M3", "M4")
+    assert choose(round_of(4, M1=LINGER, M2=LINGER), drawings, NOW) == ("M3", "M2", "M1", "M4")
+    assert choose(round_of(4, M1=LINGER / 2), drawings, NOW) == drawings
     # When all are over the last one stays, and nothing moves any more.
-    assert choose(round_of(4, M1=LINGER, M2=LINGER, M3=LINGER, M4=LINGER), boards, NOW) == boards
+    assert choose(round_of(4, M1=LINGER, M2=LINGER, M3=LINGER, M4=LINGER), drawings, NOW) == drawings
 
 
 def test_the_match_that_the_instructor_features_is_large_whatever_else_is_more_interesting() -> None:
-    boards = choose(round_of(5), (), NOW, max_boards=3)
-    assert choose(round_of(5), boards, NOW, featured="M3", max_boards=3) == ("M3", "M2", "M1")
-    assert choose(round_of(5), boards, NOW, featured="M5", max_boards=3) == ("M5", "M2", "M1")
-    assert choose(round_of(5, M5=LINGER), boards, NOW, featured="M5", max_boards=3)[0] == "M5"
-    assert choose(round_of(5), boards, NOW, featured="M99", max_boards=3) == boards
+    drawings = choose(round_of(5), (), NOW, max_drawings=3)
+    assert choose(round_of(5), drawings, NOW, featured="M3", max_drawings=3) == ("M3", "M2", "M1")
+    assert choose(round_of(5), drawings, NOW, featured="M5", max_drawings=3) == ("M5", "M2", "M1")
+    assert choose(round_of(5, M5=LINGER), drawings, NOW, featured="M5", max_drawings=3)[0] == "M5"
+    assert choose(round_of(5), drawings, NOW, featured="M99", max_drawings=3) == drawings
 
 
-def test_a_new_round_replaces_all_boards_and_a_match_that_begins_later_comes_last() -> None:
+def test_a_new_round_replaces_all_drawings_and_a_match_that_begins_later_comes_last() -> None:
     waiting = [one._replace(begun=one.match_id != "M1") for one in round_of(3)]
     assert choose(waiting, ("old", "older"), NOW) == ("M2", "M3", "M1")
 
@@ -73,7 +73,7 @@ def test_a_new_round_replaces_all_boards_and_a_match_that_begins_later_comes_las
     st.lists(st.integers(0, 40), max_size=20, unique=True),
     st.none() | st.integers(0, 40),
 )
-def test_a_wall_is_full_has_no_match_twice_and_keeps_its_order(
+def test_the_screen_is_full_has_no_match_twice_and_keeps_its_order(
     rows: list[tuple[int, int, int, int | None]], before: list[int], wanted: int | None
 ) -> None:
     candidates = [
@@ -81,9 +81,11 @@ def test_a_wall_is_full_has_no_match_twice_and_keeps_its_order(
         for n, (a, b, moves, ago) in enumerate(rows)
     ]
     featured = "" if wanted is None else str(wanted)
-    boards = choose(candidates, [str(n) for n in before], NOW, featured=featured, max_boards=8)
-    assert len(boards) == len(set(boards)) == min(8, len(candidates))
-    assert choose(candidates, boards, NOW, featured=featured, max_boards=8) == boards
+    drawings = choose(candidates, [str(n) for n in before], NOW, featured=featured, max_drawings=8)
+    assert len(drawings) == len(set(drawings)) == min(8, len(candidates))
+    assert choose(candidates, drawings, NOW, featured=featured, max_drawings=8) == drawings
     stay = [str(n) for n in before][:8]
     still = [one for one in stay if one in {c.match_id for c in candidates if c.over_at is None}]
-    assert len(set(still) - set(boards)) <= 1, "only the match that the instructor features may displace a running one"
+    assert len(set(still) - set(drawings)) <= 1, (
+        "only the match that the instructor features may displace a running one"
+    )

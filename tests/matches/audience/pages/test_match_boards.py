@@ -177,10 +177,10 @@ def test_a_hostile_board_is_escaped_or_not_drawn(client: Client) -> None:
         assert "<script>" not in page
 
 
-# Boards on the projector and on the board page ------------------------------------------------------
+# Drawings on the projector and on the board -----------------------------------------------------
 
 
-PAGES_WITH_BOARDS = ("screen", "board")
+PAGES_WITH_DRAWINGS = ("screen", "board")
 
 
 def drawn_on(kind: str, *, staff: bool = False) -> str:
@@ -190,8 +190,8 @@ def drawn_on(kind: str, *, staff: bool = False) -> str:
     return "".join(fragments.values())
 
 
-@pytest.mark.parametrize("kind", PAGES_WITH_BOARDS)
-def test_the_same_board_is_on_the_projector_and_on_the_board_page(kind: str) -> None:
+@pytest.mark.parametrize("kind", PAGES_WITH_DRAWINGS)
+def test_the_same_drawing_is_on_the_projector_and_on_the_board(kind: str) -> None:
     show_board(playing("connect_four"), 3, 3, 4)
     text = drawn_on(kind)
     assert text.count('class="game game-grid game-discs"') == 1
@@ -199,7 +199,7 @@ def test_the_same_board_is_on_the_projector_and_on_the_board_page(kind: str) -> 
     assert "P02 to move" in words(text)
 
 
-@pytest.mark.parametrize("kind", [*PAGES_WITH_BOARDS, "match"])
+@pytest.mark.parametrize("kind", [*PAGES_WITH_DRAWINGS, "match"])
 @pytest.mark.parametrize("state", ["COLLECTING_CHOICES", "DRAWING_NUMBER"])
 def test_choices_that_a_referee_reports_too_early_are_in_no_drawing(kind: str, state: str) -> None:
     match = playing("even_odd")
@@ -214,7 +214,7 @@ def test_choices_that_a_referee_reports_too_early_are_in_no_drawing(kind: str, s
     assert (text.count('class="g-lock"'), "g-choice" in text, "g-drawn" in text) == (2, False, False)
 
 
-@pytest.mark.parametrize("kind", PAGES_WITH_BOARDS)
+@pytest.mark.parametrize("kind", PAGES_WITH_DRAWINGS)
 def test_a_frozen_board_draws_nothing_that_happens_behind_it(kind: str) -> None:
     playing("tic_tac_toe")
     League.objects.update(frozen_seq=1, frozen={"after": 0, "names": {}, "summary": {}, "agents": [], "states": {}})

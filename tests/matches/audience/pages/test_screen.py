@@ -76,7 +76,7 @@ def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> Non
     assert shown_scenes == [
         ["wall-1"],
         ["wall-1"],
-        ["standings-1", "boards", "news"],
+        ["standings-1", "drawings", "news"],
         # Between two rounds there is nothing to watch but the table and what happened.
         ["standings-1", "news"],
         ["champion", "podium", "path-1", "figures", "standings-1"],
@@ -128,28 +128,28 @@ def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
     a, b = second.player_a.code, second.player_b.code
     make.progress(second, state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a], view={"choices": {a: "odd"}})
     context = shown()
-    assert ([match.match_id for match in context["boards"]], context["match_sheets"]) == (["R1M2", "R1M1"], [])
-    board = re.findall(r'id="board-R1M2".*?</li>', public_text(client), re.S)[0]
-    assert ("has locked in" in board, re.findall(r"\b(?:even|odd)\b", board)) == (True, [])
+    assert ([match.match_id for match in context["drawings"]], context["match_sheets"]) == (["R1M2", "R1M1"], [])
+    drawn = re.findall(r'id="drawing-R1M2".*?</li>', public_text(client), re.S)[0]
+    assert ("has locked in" in drawn, re.findall(r"\b(?:even|odd)\b", drawn)) == (True, [])
 
 
-def test_a_large_round_has_16_boards_and_lists_its_other_matches_in_words() -> None:
+def test_a_large_round_has_16_drawings_and_lists_its_other_matches_in_words() -> None:
     many_playing(60)
     context = shown(PageKey("screen", "board"))
-    assert (len(context["boards"]), [len(sheet) for sheet in context["match_sheets"]]) == (16, [14])
-    drawn = {match.match_id for match in context["boards"]}
+    assert (len(context["drawings"]), [len(sheet) for sheet in context["match_sheets"]]) == (16, [14])
+    drawn = {match.match_id for match in context["drawings"]}
     in_sheets = {match.match_id for sheet in context["match_sheets"] for match in sheet}
     assert (len(drawn | in_sheets), drawn & in_sheets) == (30, set())
-    # All 15 matches in play have a board; the last board is of a match that is over.
-    assert [match.result is None for match in context["boards"]] == [True] * 15 + [False]
+    # All 15 matches in play have a drawing; the last drawing is of a match that is over.
+    assert [match.result is None for match in context["drawings"]] == [True] * 15 + [False]
 
 
-def test_boards_keep_their_order_when_a_match_has_more_moves() -> None:
+def test_drawings_keep_their_order_when_a_match_has_more_moves() -> None:
     many_playing(60)
     key = PageKey("screen", "board")
-    before = [match.match_id for match in shown(key)["boards"]]
+    before = [match.match_id for match in shown(key)["drawings"]]
     Match.objects.filter(match_id=before[3]).update(moves=[["P01", 1]] * 30)
-    assert [match.match_id for match in shown(key)["boards"]] == before
+    assert [match.match_id for match in shown(key)["drawings"]] == before
 
 
 def test_the_instructor_makes_a_match_large() -> None:
@@ -157,9 +157,9 @@ def test_the_instructor_makes_a_match_large() -> None:
     key = PageKey("screen", "board")
     others = [match.match_id for sheet in shown(key)["match_sheets"] for match in sheet]
     screens.feature(league_id="board", match_id=others[-1])
-    assert shown(key)["boards"][0].match_id == others[-1]
+    assert shown(key)["drawings"][0].match_id == others[-1]
     screens.automatic(league_id="board")
-    assert len(shown(key)["boards"]) == 16
+    assert len(shown(key)["drawings"]) == 16
 
 
 def test_screens_follow_the_remote_control_also_while_the_board_is_frozen() -> None:
@@ -205,7 +205,7 @@ def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> N
     assert [secret for secret in ("For you alone", "Taken down", "Dr. Real Name") if secret in text] == []
 
 
-# The wall ---------------------------------------------------------------------------------------
+# The readiness wall -----------------------------------------------------------------------------
 
 
 def league_with_roster() -> make.MadeLeague:

@@ -21,7 +21,7 @@ from matches.league import opening
 from matches.models import Match
 from tests import factories as make
 
-HOST = "http://wall.test"
+HOST = "http://offline.test"
 HARD_NAMES = (
     "Ada",
     "A very long name of sixty-four characters, that nobody would cut",
@@ -35,16 +35,16 @@ HARD_NAMES = (
 
 
 def in_play(game_type: str, players: int, *, names: Sequence[str] = (), moves: int = 9) -> None:
-    """A league ``wall`` in round 1, whose matches have different numbers of moves, and some of which are over."""
-    opening.create_league(league_id="wall", display_name="Agents 2026, group 3", game_type=game_type)
+    """A league ``fall`` in round 1, whose matches have different numbers of moves, and some of which are over."""
+    opening.create_league(league_id="fall", display_name="Agents 2026, group 3", game_type=game_type)
     make.referee(room=1000)
     Agent.objects.update(game_types=[game_type])
-    make.insert_players("wall", players)
+    make.insert_players("fall", players)
     for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
         if names:
             Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)][:64])
-    make.start_league("wall")
-    make.open_round("wall")
+    make.start_league("fall")
+    make.open_round("fall")
     make.look()
     play(game_type, moves)
 
@@ -125,10 +125,10 @@ def scenes(page: Page) -> Iterator[str]:
 
 
 def league_with_names(players: int, names: Sequence[str]) -> make.MadeLeague:
-    """The league ``wall`` with players that have these names in turn; it has not begun."""
-    opening.create_league(league_id="wall", display_name="Agents 2026, group 3")
+    """The league ``fall`` with players that have these names in turn; it has not begun."""
+    opening.create_league(league_id="fall", display_name="Agents 2026, group 3")
     make.referee(room=1000)
-    make.insert_players("wall", players)
+    make.insert_players("fall", players)
     for number, agent in enumerate(Agent.objects.filter(kind="player").order_by("pk")):
         Agent.objects.filter(pk=agent.pk).update(display_name=names[number % len(names)])
-    return make.MadeLeague("wall", [], [])
+    return make.MadeLeague("fall", [], [])

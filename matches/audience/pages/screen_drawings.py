@@ -1,4 +1,4 @@
-"""The running round as boards: which of its matches have drawings, and these drawings.
+"""The running round on the projector: which of its matches have drawings, and these drawings.
 
 The column ``view`` is read only for these matches, with one query.
 """
@@ -24,31 +24,31 @@ from matches.view.recent import Recent
 from matches.view.screens import steering
 from matches.view.sight import View
 
-MAX_KEPT_WALLS = 100
+MAX_KEPT_ROUNDS = 100
 COLUMNS = (
     *("league_id", "match_id", "state", "attempt", "joined", "locked_in", "moves", "lifecycle", "round__number"),
     *("player_a__code", "player_b__code", "referee__code"),
 )
 
 _lock = threading.Lock()
-_shown: Recent[tuple[Any, ...], tuple[str, ...]] = Recent(MAX_KEPT_WALLS)
-"""The match ids that each audience saw last, so that boards stay where they are; a new process may choose afresh."""
+_shown: Recent[tuple[Any, ...], tuple[str, ...]] = Recent(MAX_KEPT_ROUNDS)
+"""The match ids that each audience saw last, so that drawings stay where they are; a new process may choose afresh."""
 
 
-class Wall(NamedTuple):
-    """A round on the wall.
+class RoundOnScreen(NamedTuple):
+    """The matches of a round, for the projector.
 
     Attributes:
-        boards: the matches with drawings; the first is shown large.
+        drawings: the matches with drawings; the first is shown large.
         others: the rest, in words; finished ones last.
     """
 
-    boards: list[MatchRow]
+    drawings: list[MatchRow]
     others: list[MatchRow]
 
 
-def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
-    """A round as boards, for the projector."""
+def round_on_screen(view: View, playing: Round, *, staff: bool) -> RoundOnScreen:
+    """The matches of a round: those with drawings, and the others."""
     matches = list(queries.for_rows(queries.matches_in([playing])).only(*COLUMNS))
     rows = {match.match_id: parts.match_row(match, view, board=False) for match in matches}
     moves = {match.match_id: len(match.moves) for match in matches}
@@ -56,7 +56,7 @@ def wall_of(view: View, playing: Round, *, staff: bool) -> Wall:
     views = _views(match.pk for match in matches if match.match_id in with_drawings and view.is_present)
     facts = {match.match_id: views.get(match.pk, {}) for match in matches}
     others = [replace(row, moves=moves[row.match_id]) for row in rows.values() if row.match_id not in with_drawings]
-    return Wall(
+    return RoundOnScreen(
         [with_drawing(rows[match_id], view, facts[match_id]) for match_id in with_drawings],
         sorted(others, key=lambda row: row.state == MatchState.FINISHED),
     )

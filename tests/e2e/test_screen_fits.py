@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from tests.e2e import walls
+from tests.e2e import offline
 from tests.e2e.browser import chromium
 from tests.e2e.test_every_page import violations
 
@@ -36,32 +36,34 @@ MISFITS = """() => {
     [("connect_four", 30), ("tic_tac_toe", 4), ("even_odd", 60), ("connect_four", 200)],
 )
 def test_every_scene_fits_with_any_names(game_type: str, players: int) -> None:
-    walls.in_play(game_type, players, names=walls.HARD_NAMES)
-    pages = {language: walls.rendered("/leagues/wall/screen/", language) for language in ("en", "he")}
+    offline.in_play(game_type, players, names=offline.HARD_NAMES)
+    pages = {language: offline.rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
     found: dict[tuple[str, str, str], list[str]] = {}
     with chromium() as browser:
         for language, html in pages.items():
             for size, (width, height) in SIZES.items():
-                page = walls.shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                page = offline.shown(
+                    browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce"
+                )
                 seen: list[str] = []
-                for scene in walls.scenes(page):
+                for scene in offline.scenes(page):
                     seen.append(scene)
                     if misfits := page.evaluate(MISFITS):
                         found[language, size, scene] = misfits
-                assert "boards" in seen
+                assert "drawings" in seen
                 page.context.close()
     assert found == {}
 
 
 @pytest.mark.parametrize("game_type", ["connect_four", "tic_tac_toe", "even_odd", "even_odd_numbers"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_boards_in_play_are_accessible(game_type: str, scheme: Literal["light", "dark"]) -> None:
-    walls.in_play(game_type, 8)
+def test_drawings_of_matches_in_play_are_accessible(game_type: str, scheme: Literal["light", "dark"]) -> None:
+    offline.in_play(game_type, 8)
     paths = ("screen/", "", "matches/R1M1/", "matches/R1M2/")
-    pages = {path: walls.rendered(f"/leagues/wall/{path}") for path in paths}
+    pages = {path: offline.rendered(f"/leagues/fall/{path}") for path in paths}
     with chromium() as browser:
         for path, html in pages.items():
-            page = walls.shown(browser, html, color_scheme=scheme, reduced_motion="reduce")
+            page = offline.shown(browser, html, color_scheme=scheme, reduced_motion="reduce")
             if path == "screen/":
                 page.keyboard.press("PageDown")
             assert page.locator(".game").count() > 0, path

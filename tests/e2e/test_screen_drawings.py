@@ -20,9 +20,8 @@ from tests.e2e.test_games import sdk_players
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 PROJECTOR = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 844}
-DISCS = (
-    "[...document.querySelectorAll('.wall-board .g-disc')].map((path) => path.getAttribute('d').split('M').length - 1)"
-)
+DISCS = """[...document.querySelectorAll(".screen-match .g-disc")]
+  .map((path) => path.getAttribute("d").split("M").length - 1)"""
 
 
 def opened(browser: Browser, url: str, errors: list[str], **context_options: object) -> Page:
@@ -64,7 +63,7 @@ def halted(players: Sequence[subprocess.Popen[str]]) -> Iterator[None]:
 def turn_to_the_drawings(page: Page) -> None:
     """Press a presenter's key until the scene with the drawings is shown."""
     for _ in range(6):
-        if scene(page) == "boards":
+        if scene(page) == "drawings":
             return
         page.keyboard.press("PageDown")
     raise AssertionError("no scene has drawings")
@@ -74,40 +73,40 @@ def test_the_room_watches_games_and_the_instructor_steers_from_a_phone(site: Sit
     site.create("games", "connect_four", move_timeout_s=200)
     errors: list[str] = []
     with sdk_players(site, "games", "connect_four", "--think", "0.5") as players:
-        wall = opened(browser, f"{site.url}/leagues/games/screen/", errors, viewport=PROJECTOR)
+        projector = opened(browser, f"{site.url}/leagues/games/screen/", errors, viewport=PROJECTOR)
         other = opened(browser, f"{site.url}/leagues/games/screen/", errors, viewport=PROJECTOR)
         board = opened(browser, f"{site.url}/leagues/games/", errors, viewport=PHONE)
         site.post("/leagues/games/start")
-        expect(wall.locator(".wall-board")).to_have_count(2)
-        turn_to_the_drawings(wall)
-        wall.keyboard.press(" ")
-        expect(wall.locator("[data-rotation-word]")).to_be_visible()
-        seen = wait_for("discs", lambda: discs(wall))
-        wait_for("more discs", lambda: discs(wall) > seen)
+        expect(projector.locator(".screen-match")).to_have_count(2)
+        turn_to_the_drawings(projector)
+        projector.keyboard.press(" ")
+        expect(projector.locator("[data-rotation-word]")).to_be_visible()
+        seen = wait_for("discs", lambda: discs(projector))
+        wait_for("more discs", lambda: discs(projector) > seen)
         # The league's board shows the same matches on a phone.
         expect(board.locator(".line .game-discs")).to_have_count(2)
         assert too_wide(board) == 0
-        shoot(wall, "wall-live")
+        shoot(projector, "drawings-live")
 
-        large, small = (wall.locator(".wall-board").nth(index) for index in (0, 1))
+        large, small = (projector.locator(".screen-match").nth(index) for index in (0, 1))
         first, second = large.get_attribute("id"), small.get_attribute("id")
-        wall.keyboard.press("ArrowDown")
-        expect(wall.locator("[data-large]")).to_have_attribute("id", str(second))
-        wall.keyboard.press("a")
-        expect(wall.locator("[data-large]")).to_have_count(0)
-        expect(wall.locator("[data-rotation-word]")).to_be_hidden()
+        projector.keyboard.press("ArrowDown")
+        expect(projector.locator("[data-large]")).to_have_attribute("id", str(second))
+        projector.keyboard.press("a")
+        expect(projector.locator("[data-large]")).to_have_count(0)
+        expect(projector.locator("[data-rotation-word]")).to_be_hidden()
 
         with halted(players):
             phone = browser.new_context(viewport=PHONE).new_page()
             log_in(phone, site)
             phone.goto(f"{site.url}/admin/matches/league/games/remote/")
             assert too_wide(phone) == 0
-            shoot(phone, "wall-remote")
-            phone.get_by_role("button", name=re.compile(str(second).removeprefix("board-"))).click()
-            for page in (wall, other):
-                expect(page.locator(".wall-board").first).to_have_attribute("id", str(second))
+            shoot(phone, "drawings-remote")
+            phone.get_by_role("button", name=re.compile(str(second).removeprefix("drawing-"))).click()
+            for page in (projector, other):
+                expect(page.locator(".screen-match").first).to_have_attribute("id", str(second))
             phone.get_by_role("button", name="Hold").click()
-            for page in (wall, other):
+            for page in (projector, other):
                 expect(page.locator("[data-rotation-word]")).to_be_visible()
             before = scene(other)
             # Backwards first: the count of turns becomes negative.
@@ -119,7 +118,7 @@ def test_the_room_watches_games_and_the_instructor_steers_from_a_phone(site: Sit
             # A screen that is opened now is held, too, and has the same large drawing.
             late = opened(browser, f"{site.url}/leagues/games/screen/", errors, viewport=PROJECTOR)
             expect(late.locator("[data-rotation-word]")).to_be_visible()
-            expect(late.locator(".wall-board").first).to_have_attribute("id", str(second))
+            expect(late.locator(".screen-match").first).to_have_attribute("id", str(second))
             phone.get_by_role("button", name="Automatic").click()
             expect(late.locator("[data-rotation-word]")).to_be_hidden()
         assert first != second
@@ -136,24 +135,26 @@ def test_a_win_flashes_once_and_not_with_reduced_motion(site: Site, browser: Bro
         window.flashes = [];
         const animate = Element.prototype.animate;
         Element.prototype.animate = function (frames, options) {
-          if (this.classList.contains('wall-board')) window.flashes.push(this.id);
+          if (this.classList.contains('screen-match')) window.flashes.push(this.id);
           return animate.call(this, frames, options);
         };
     """
     with sdk_players(site, "flash", "tic_tac_toe", "--think", "0.2"):
-        walls = []
+        projectors = []
         for motion in ("no-preference", "reduce"):
             page = browser.new_context(viewport=PROJECTOR, reduced_motion=motion).new_page()
             collect_errors(page, errors)
             page.add_init_script(count)
             page.goto(f"{site.url}/leagues/flash/screen/")
             expect(page.locator("body")).to_have_attribute("data-connection", "live")
-            walls.append(page)
+            projectors.append(page)
         site.play_to_the_end("flash")
-        for page in walls:
+        for page in projectors:
             expect(page.locator("[data-scene=champion]")).to_be_visible()
-        won = {f"board-{match['match_id']}" for match in site.get("/leagues/flash/matches") if match["status"] == "WIN"}
-        moving, still = (page.evaluate("window.flashes") for page in walls)
+        won = {
+            f"drawing-{match['match_id']}" for match in site.get("/leagues/flash/matches") if match["status"] == "WIN"
+        }
+        moving, still = (page.evaluate("window.flashes") for page in projectors)
         assert len(moving) == len(set(moving)) and set(moving) <= won
         assert moving != []
         assert (still, errors) == ([], [])
