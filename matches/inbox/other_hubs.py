@@ -25,7 +25,7 @@ from league_sdk.protocol import rpc
 from matches.inbox.beats import BEAT_INTERVAL_S, Beats
 from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
-from matches.push.notify import PROCESS_ID, RESUBSCRIBE_BACKOFF_S, SEND_TIMEOUT_S
+from matches.push.notify import PROCESS_ID, RESUBSCRIBE_BACKOFF_S, SEND_TIMEOUT_S, end_if_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -142,11 +142,13 @@ class Others:
         while True:
             # Not behind the messages that wait: their number says nothing of whether this process runs.
             await self._send(_message("beat", **self._beats.beat()))
+            end_if_cancelled()
             await asyncio.sleep(BEAT_INTERVAL_S)
 
     async def _keep_sending(self) -> None:
         while True:
             await self._send(await self._outgoing.get())
+            end_if_cancelled()
 
     async def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -177,6 +179,7 @@ async def _keep_hearing(hear: Callable[[dict[str, Any]], None]) -> None:
         try:
             channel = await layer.new_channel(GROUP)
             await layer.group_add(GROUP, channel)
+            end_if_cancelled()
             pause = RESUBSCRIBE_BACKOFF_S[0]
             while True:
                 hear(await layer.receive(channel))

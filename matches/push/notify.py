@@ -177,6 +177,20 @@ def _why(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
+def end_if_cancelled() -> None:
+    """End this task if it was cancelled while the channel layer was called.
+
+    Redis sends by ``asyncio.wait_for``, which in Python 3.11 returns as if nothing had happened if the cancellation
+    comes as its work ends. A loop that did not look would go on for ever.
+
+    Raises:
+        asyncio.CancelledError: the task was cancelled.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
     """Receive every message until cancelled; subscribe again after a failure.
 
@@ -193,6 +207,7 @@ async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
         try:
             channel = await layer.new_channel("live")
             await layer.group_add(GROUP, channel)
+            end_if_cancelled()
             pause = RESUBSCRIBE_BACKOFF_S[0]
             while True:
                 hear(await layer.receive(channel))

@@ -9,6 +9,9 @@ from channels.layers import get_channel_layer
 
 from matches.inbox.hub import Hub
 from matches.inbox.other_hubs import GROUP, Others
+from tests.matches.push.test_notify import LOSES
+
+ANSWER = {"jsonrpc": "2.0", "result": {}, "id": 64}
 
 
 async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> None:
@@ -18,12 +21,31 @@ async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> N
     others = Others(Hub(), has_lines=True)
     talking = asyncio.create_task(others.keep_talking())
     assert (await asyncio.wait_for(layer.receive(channel), 5))["what"] == "beat"
-    answer = {"jsonrpc": "2.0", "result": {}, "id": 64}
     for number in range(20):
-        others.answered(number, 7, answer)
+        others.answered(number, 7, ANSWER)
     talking.cancel()
     await asyncio.gather(talking, return_exceptions=True)
     said = []
     while not said or said[-1] != "end":
         said.append((await asyncio.wait_for(layer.receive(channel), 5))["what"])
     assert said == ["answered"] * 20 + ["end"]
+
+
+async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: Any) -> None:
+    settings.CHANNEL_LAYERS = LOSES
+    layer: Any = get_channel_layer()
+    channel = await layer.new_channel()
+    await layer.group_add(GROUP, channel)
+    others = Others(Hub(), has_lines=True)
+    talking = asyncio.create_task(others.keep_talking())
+    assert (await asyncio.wait_for(layer.receive(channel), 5))["what"] == "beat"
+    layer.goes_on.clear()
+    layer.is_calling.clear()
+    others.answered(1, 7, ANSWER)
+    await asyncio.wait_for(layer.is_calling.wait(), 5)
+    talking.cancel()
+    await asyncio.wait({talking}, timeout=0)
+    layer.goes_on.set()
+    await asyncio.wait({talking}, timeout=5)
+    assert talking.cancelled()
+    assert [(await layer.receive(channel))["what"] for _ in range(2)] == ["answered", "end"]
