@@ -163,7 +163,7 @@ class SubjectCaller:
         return reply, replied(sent, reply, read_answer(reply.body, rpc_id=body.get("id", 0)))
 
     def end_session_later(self, session_in: Memory) -> None:
-        """End the session in a memory, if it has one, when the check is over."""
+        """When the check is over, end the session that a memory has now, and none that it had before."""
         # A session is the agent's as a whole: it is ended at the address that it registered.
         self._sessions.use(session_in, self.memory.url or self.url)
 

@@ -46,11 +46,11 @@ async def check_session(verdicts: Verdicts, server: Server) -> None:
         return
     end, first = time.monotonic() + LIMIT_S, server.exchanges.get(LIST_TOOLS)
     wrong = _wrong_id(server) or _wrong_first(first)
-    lasts = wrong is None and server.result(LIST_TOOLS) is not None
-    if lasts:
+    took_first_call = wrong is None and server.result(LIST_TOOLS) is not None
+    if took_first_call:
         wrong = await _wrong_next(server, end)
     verdicts.decide("mcp.session", wrong is None, server.exchanges.get(LIST_TOOLS), wrong=wrong)
-    if lasts and wrong is None:
+    if took_first_call and wrong is None:
         await _check_end(verdicts, server, end)
 
 
@@ -88,6 +88,7 @@ async def _check_end(verdicts: Verdicts, server: Server, end: float) -> None:
         return
     status = await server.caller.delete(ended_session, limit_s=min(END_S, _left_s(end)))
     memory.session, memory.wants_session = None, True
+    # The memory has no session now: the caller forgets the one that it had noted, and sends no second DELETE.
     server.caller.end_session_later(memory)
     if status is None:
         verdicts.skip("mcp.session_end", say(_UNKNOWN, method="DELETE"))

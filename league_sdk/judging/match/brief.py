@@ -107,7 +107,7 @@ class Brief:
     Attributes:
         player_a, player_b: the seats of PLAYER_A and PLAYER_B.
         relayed: ``referee_endpoint`` is the league manager's, which passes answers on to this referee.
-        seals: the league manager takes the verdict into safe keeping before the players hear it.
+        seals: the league manager stores the verdict before the players hear it.
         draw_seed: what the number is drawn from; None when this referee draws by itself.
         draw_commitment: the SHA-256 of the seed, as the players are told it.
         play: 1, and one more for each replay that the instructor ordered.

@@ -70,7 +70,7 @@ class Verdict:
         return score
 
 
-class Safe(Protocol):
+class VerdictStore(Protocol):
     """What the league manager stores of a match before any player is told (ruling, section 12)."""
 
     async def record_moves(self) -> None:

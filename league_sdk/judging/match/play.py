@@ -1,7 +1,7 @@
 """One attempt at one match: invite, collect, draw, seal, tell (ruling, sections 6, 7, 8 and 12).
 
 It has no effects except through its arguments: ``talk`` reaches the players, tells the time and has the log from
-which heartbeats report the match, ``safe`` stores moves and the verdict with the league manager, ``rng`` draws numbers.
+which heartbeats report the match, ``store`` keeps moves and the verdict at the league manager, ``rng`` draws numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from league_sdk.asking.reading import read_move, read_yes
 from league_sdk.asking.request import Request
 from league_sdk.judging.match.brief import Brief, Seat
 from league_sdk.judging.match.conversation import Conversation
-from league_sdk.judging.match.ending import Safe, Verdict, decide, gather_or_cancel, send_game_over
+from league_sdk.judging.match.ending import Verdict, VerdictStore, decide, gather_or_cancel, send_game_over
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.match.side import RefereeSide
 from league_sdk.protocol.errors import RETRYABLE
@@ -25,14 +25,14 @@ from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Random, State
 
 
-async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe | None = None) -> Verdict:
+async def play_match(talk: Conversation, game: Game, *, rng: Random, store: VerdictStore | None = None) -> Verdict:
     """Play one attempt from the invitation to GAME_OVER.
 
     Args:
         talk: the conversation with the players, with what ``start_match`` said and the log that heartbeats report.
         game: the rules.
         rng: where numbers are drawn from when the brief has no seed.
-        safe: where moves are recorded and the verdict is sealed; None for a league manager that stores nothing.
+        store: where moves are recorded and the verdict is sealed; None for a league manager that stores nothing.
 
     Returns the result to report.
 
@@ -56,16 +56,16 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
                 state, faults = await _collect(talk, game, state, movers)
                 if not game.hidden and not faults and game.outcome(state) is None:
                     # The next player is shown this move, so a later attempt must continue from it.
-                    if safe is not None:
-                        await safe.record_moves()
+                    if store is not None:
+                        await store.record_moves()
                     log.release()
                     log.set_view(game.view(state, None))
             else:
                 log.set_state(MatchState.DRAWING_NUMBER, clock.now())
                 state = game.draw(state, _number_source(brief, game, state, rng))
     verdict = decide(brief, game, state, faults)
-    if safe is not None:
-        await safe.seal(verdict)
+    if store is not None:
+        await store.seal(verdict)
     await send_game_over(talk, verdict, brief.attempt)
     log.reveal()
     log.set_view(game.view(state, None))

@@ -42,8 +42,8 @@ class SealRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class LeagueSafe:
-    """Stores moves and the verdict of one match with the league manager; a match's ``Safe``."""
+class LeagueVerdictStore:
+    """Stores moves and the verdict of one match with the league manager; a match's ``VerdictStore``."""
 
     match: RunningMatch
     heartbeat: Heartbeat
@@ -126,8 +126,8 @@ class MatchRunner:
         if brief.sealed is not None:
             verdict = await announce_sealed(talk)
         else:
-            safe = LeagueSafe(match, self.heartbeat) if brief.seals else None
-            verdict = await self.uses.play_match(talk, game, rng=self._rng, safe=safe)
+            store = LeagueVerdictStore(match, self.heartbeat) if brief.seals else None
+            verdict = await self.uses.play_match(talk, game, rng=self._rng, store=store)
         match.ended = EndedMatch.of(brief, verdict, match.log, self.uses.clock.now())
         findings = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := caller.spoken(seat))},

@@ -93,7 +93,7 @@ class Stage:
         self.callers.append(RecordingCaller())
         return self.callers[-1]
 
-    async def play(self, talk: Conversation, game: Any, *, rng: Any, safe: Any) -> Verdict:
+    async def play(self, talk: Conversation, game: Any, *, rng: Any, store: Any) -> Verdict:
         brief = talk.brief
         self.begun.append(brief.key)
         self.mailboxes[brief.key] = talk.mailbox

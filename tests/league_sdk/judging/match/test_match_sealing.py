@@ -14,7 +14,7 @@ from league_sdk.judging.match.brief import Sealed, read_brief
 from league_sdk.judging.match.ending import Verdict, announce_sealed
 from league_sdk.judging.match.play import play_match
 from league_sdk.judging.worker.heartbeat import Heartbeat, RunningMatch
-from league_sdk.judging.worker.match_runner import LeagueSafe, SealRefused
+from league_sdk.judging.worker.match_runner import LeagueVerdictStore, SealRefused
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.transport.client import TimedOut
 from league_sdk.transport.policy import EndpointPolicy
@@ -37,7 +37,7 @@ class RecordedMatch(OtherGame):
     broken: str = ""
 
     async def play(self) -> Verdict:
-        return await play_match(self.talk(), self.game, rng=self, safe=self)
+        return await play_match(self.talk(), self.game, rng=self, store=self)
 
     async def record_moves(self) -> None:
         self._keep("moves", [list(one) for one in self.log.moves])
@@ -125,8 +125,8 @@ async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[
 
 
 @pytest.fixture
-async def sealing() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]]:
-    """A link to the league manager, a match whose heartbeats go out at once, its safe, and whether it was lost."""
+async def sealing() -> AsyncIterator[tuple[Link, RunningMatch, LeagueVerdictStore, asyncio.Event]]:
+    """A link to the league manager, a match whose heartbeats go out at once, its store, and whether it was lost."""
     link, lost = Link(), asyncio.Event()
     running: dict[Any, RunningMatch] = {}
     heartbeat = Heartbeat(
@@ -150,12 +150,12 @@ async def sealing() -> AsyncIterator[tuple[Link, RunningMatch, LeagueSafe, async
             await asyncio.sleep(0)
 
     task = asyncio.create_task(keep_sending())
-    yield link, one, LeagueSafe(one, heartbeat), lost
+    yield link, one, LeagueVerdictStore(one, heartbeat), lost
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-Sealing = tuple[Link, RunningMatch, LeagueSafe, asyncio.Event]
+Sealing = tuple[Link, RunningMatch, LeagueVerdictStore, asyncio.Event]
 
 
 def answering(link: Link, *answers: str) -> None:
@@ -174,27 +174,27 @@ def answering(link: Link, *answers: str) -> None:
 
 
 async def test_a_seal_is_sent_until_it_is_answered(sealing: Sealing) -> None:
-    link, running, safe, _ = sealing
+    link, running, store, _ = sealing
     answering(link, "", "", "sealed")
-    await asyncio.wait_for(safe.seal(WIN), 10)
+    await asyncio.wait_for(store.seal(WIN), 10)
     seals = [one["seal"] for beat in link.heartbeats for one in beat if "seal" in one]
     assert (running.sealed, len(seals), seals[0]["conversation_id"]) == (True, 3, "conv-r1m1-001")
     assert (seals[0]["winner_player_id"], seals[0]["draw"]) == ("P01", 8)
 
 
 async def test_a_refused_seal_raises_an_error(sealing: Sealing) -> None:
-    link, running, safe, _ = sealing
+    link, running, store, _ = sealing
     answering(link, "refused")
     with pytest.raises(SealRefused):
-        await asyncio.wait_for(safe.seal(WIN), 10)
+        await asyncio.wait_for(store.seal(WIN), 10)
     assert not running.sealed
 
 
 @pytest.mark.parametrize("what", ["seal", "moves"])
 async def test_a_lost_match_is_never_confirmed(sealing: Sealing, what: str) -> None:
-    link, running, safe, lost = sealing
+    link, running, store, lost = sealing
     answering(link, "lost")
-    waiting = asyncio.create_task(safe.seal(WIN) if what == "seal" else safe.record_moves())
+    waiting = asyncio.create_task(store.seal(WIN) if what == "seal" else store.record_moves())
     await asyncio.wait_for(lost.wait(), 10)
     await settle()
     assert (waiting.done(), running.sealed) == (False, False)
@@ -203,7 +203,7 @@ async def test_a_lost_match_is_never_confirmed(sealing: Sealing, what: str) -> N
 
 
 async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(sealing: Sealing) -> None:
-    link, running, safe, _ = sealing
+    link, running, store, _ = sealing
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(matches: list[dict[str, Any]]) -> list[Any]:
@@ -215,7 +215,7 @@ async def test_a_call_does_not_confirm_moves_made_after_it_was_sent(sealing: Sea
     running.log.set_state(running.log.state, some_moment())
     await asyncio.wait_for(begun.wait(), 10)
     running.log.moves.append(["P01", 4])
-    waiting = asyncio.create_task(safe.record_moves())
+    waiting = asyncio.create_task(store.record_moves())
     await settle()
     go_on.set()
     await asyncio.wait_for(waiting, 10)
