@@ -78,7 +78,7 @@ class AgentAdmin(ModelAdmin):
         "understands",
         "remarks",
         "how_added",
-        ("registered", "heard_from", "checked"),
+        ("registered", "heard_from", "pinged"),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
@@ -120,9 +120,9 @@ class AgentAdmin(ModelAdmin):
     def heard_from(self, agent: Agent) -> str:
         return _time(agent.heard_at)
 
-    @admin.display(description=_("checked"), ordering="checked_at")
-    def checked(self, agent: Agent) -> str:
-        return _time(agent.checked_at)
+    @admin.display(description=_("last asked"), ordering="pinged_at")
+    def pinged(self, agent: Agent) -> str:
+        return _time(agent.pinged_at)
 
     @admin.display(description=_("state"), ordering="state")
     def condition(self, agent: Agent) -> str:

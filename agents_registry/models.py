@@ -171,8 +171,8 @@ class Agent(QuickLoad, models.Model):
     contested_at = models.DateTimeField(
         null=True, editable=False, help_text="When its line was last taken over again and again."
     )
-    check_wanted = models.BooleanField(default=False, editable=False)
-    checked_at = models.DateTimeField(_("checked"), null=True, editable=False)
+    ping_wanted = models.BooleanField(default=False, editable=False)
+    pinged_at = models.DateTimeField(_("last asked"), null=True, editable=False)
     problem = models.CharField(_("last problem"), max_length=200, blank=True, default="", editable=False)
 
     class Meta:
@@ -224,12 +224,12 @@ class Agent(QuickLoad, models.Model):
 
     @property
     def was_reached(self) -> bool:
-        """Whether anything came of it after its first registration: a message, a line that it opened, a check, a call.
+        """Whether anything came of it after its first registration: a message, a line that it opened, a ping, a call.
 
         The first registration proves nothing: it was sent unasked, and its address may be wrong.
         """
         was_heard_again = self.heard_at is not None and self.heard_at > self.registered_at
-        return was_heard_again or self.checked_at is not None or bool(self.call_found)
+        return was_heard_again or self.pinged_at is not None or bool(self.call_found)
 
     @property
     def told_endpoint(self) -> str:

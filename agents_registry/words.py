@@ -63,7 +63,7 @@ def remarks(agent: Agent) -> list[str]:
 
 def answers(agent: Agent) -> str:
     """Whether an agent answers, as far as it is known, and when it last did."""
-    if agent.check_wanted:
+    if agent.ping_wanted:
         return _("being asked …")
     if agent.problem:
         return _("no answer: %(problem)s") % {"problem": sentence_of(agent.problem)}
@@ -128,7 +128,7 @@ def _has_shown_itself(agent: Agent) -> bool:
     note = notes.read(agent.call_found)
     if not isinstance(note, notes.Note) or note.code != Code.OTHER_JSON or agent.reached_by != ReachedBy.ADDRESS:
         return False
-    return agent.heard_at is not None and agent.checked_at is not None and agent.heard_at > agent.checked_at
+    return agent.heard_at is not None and agent.pinged_at is not None and agent.heard_at > agent.pinged_at
 
 
 def _mend(agent: Agent) -> str:

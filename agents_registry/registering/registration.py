@@ -114,7 +114,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.readmit, agent.heard_at, agent.problem, agent.call_found = False, now, "", ""
     # An address that the caller has not proven to be its own may be a stranger's, whom nobody may have called by naming
     # the address.
-    agent.check_wanted = agent.check_wanted or (request.asks_for_call and decision.proven)
+    agent.ping_wanted = agent.ping_wanted or (request.asks_for_call and decision.proven)
     _describe(agent, request)
     if _void(agent, decision) or decision.loses_attempts:
         agent.token_epoch += 1
@@ -283,7 +283,7 @@ def expect_again(*, names: Iterable[str]) -> None:
 
 def want_ping(*, agent_ids: Iterable[int]) -> None:
     """Ask the conductor to ping agents; the result appears in their rows."""
-    Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
+    Agent.objects.filter(pk__in=list(agent_ids)).update(ping_wanted=True)
 
 
 def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: Iterable[int]) -> None:
@@ -311,8 +311,8 @@ def note_ping(*, agent_id: int, problem: str, found: str | None = None) -> None:
     """
     now = timezone.now()
     Agent.objects.filter(pk=agent_id).update(
-        check_wanted=False,
-        checked_at=now,
+        ping_wanted=False,
+        pinged_at=now,
         problem=problem[:200],
         **({} if found is None else {"call_found": found[:200]}),
     )

@@ -222,13 +222,13 @@ def _start_match(
         referee,
         settings=match.league.rules.for_referee(),
         endpoint_policy=policy,
-        **_draw_and_earlier_attempts(match, referee),
+        **_fields_for_site_referee(match, referee),
         **seats,
         **_flat_seats(match),
     )
 
 
-def _draw_and_earlier_attempts(match: Match, referee: Agent) -> dict[str, Any]:
+def _fields_for_site_referee(match: Match, referee: Agent) -> dict[str, Any]:
     """The fields about the draw and earlier attempts, for a referee with the site's key (ruling, section 12)."""
     if not referee.site_key:
         return {}
@@ -317,7 +317,7 @@ def announced_match(match: Match, referee: Agent) -> dict[str, Any]:
 # Pings ----------------------------------------------------------------------------------------
 
 
-_WANTED = Prepared(lambda: Agent.objects.filter(check_wanted=True).order_by("pk"))
+_WANTED = Prepared(lambda: Agent.objects.filter(ping_wanted=True).order_by("pk"))
 
 
 def pings(busy_agents: Collection[int]) -> list[Ping]:

@@ -78,7 +78,7 @@ class Facts:
     @cached_property
     def silent(self) -> list[Agent]:
         """The participating players that did not answer when they were last called, and are not being asked again."""
-        return [agent for agent in self.participants if agent.problem and not agent.check_wanted]
+        return [agent for agent in self.participants if agent.problem and not agent.ping_wanted]
 
     @cached_property
     def gateways(self) -> frozenset[str]:

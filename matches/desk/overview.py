@@ -60,7 +60,7 @@ def context(
     facts = Facts(league, allowed)
     view = sight.everything(league)
     tables = _tables(facts, every_agent=every_agent)
-    asking = sum(1 for agent in facts.agents if agent.check_wanted)
+    asking = sum(1 for agent in facts.agents if agent.ping_wanted)
     checking = any(check.word == Ready.CHECKING for check in facts.readiness.values())
     return {
         "desk": {
@@ -184,7 +184,7 @@ def _has_no_problem(agent: Agent) -> bool:
 
 def _word(agent: Agent) -> str:
     """Whether an agent answers, as in :attr:`AgentRow.word`."""
-    if agent.check_wanted:
+    if agent.ping_wanted:
         return "asking"
     if agent.problem:
         return "silent"

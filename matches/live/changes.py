@@ -22,7 +22,7 @@ _LEAGUE_COLUMNS = tuple(
     column.attname for column in League._meta.concrete_fields if column.attname not in _EVENT_COLUMNS
 )
 # Without heard_at, which changes with every heartbeat of a referee.
-_AGENT_COLUMNS = ("code", "display_name", "state", "checked_at", "problem")
+_AGENT_COLUMNS = ("code", "display_name", "state", "pinged_at", "problem")
 _MATCH_COLUMNS = ("state", "attempt", "referee_id", "joined", "locked_in", "view", "entries")
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import F, Model
 
 from agents_registry.models import Agent, Gateway, Kind, RosterEntry
 from league_sdk.protocol.transcript import storable
@@ -30,6 +30,7 @@ LEAGUE_FIELDS = (
     *("display_name", "state", "paused", "starts_at", "starts_all", "freeze_from", "frozen_seq", "unveiled"),
     *("left_out", "out", "archived_at", "series_id"),
 )
+# ``ping_wanted`` is logged as ``check_wanted``, its earlier name, under which the log has it already.
 AGENT_FIELDS = ("state", "trusted", "readmit", "by_hand", "display_name", "check_wanted", "owner_id")
 MATCH_FIELDS = ("state", "status", "winner__code", "attempt")
 TEXTS = frozenset(
@@ -106,7 +107,8 @@ def snapshot(arguments: Mapping[str, Any]) -> Values:
         matches = Match.objects.filter(league_id=league_id, match_id=storable(str(arguments["match_id"])))
         values |= _rows(matches, MATCH_FIELDS, "match_id")
     if ids := agent_ids_of(arguments):
-        values |= _rows(Agent.objects.filter(pk__in=ids), AGENT_FIELDS, "code")
+        agents = Agent.objects.filter(pk__in=ids).annotate(check_wanted=F("ping_wanted"))
+        values |= _rows(agents, AGENT_FIELDS, "code")
     if "hosts" in arguments:
         values["gateways"] = sorted(Gateway.objects.values_list("host", flat=True))
     return values

@@ -110,7 +110,7 @@ def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None
         "These players did not answer the last time: P02. They would lose by starting now."
     ]
     assert click(desk, "evening", "check") == "The agents are being asked: their answers appear on this page."
-    assert list(Agent.objects.order_by("pk").values_list("check_wanted", flat=True)) == [True, True]
+    assert list(Agent.objects.order_by("pk").values_list("ping_wanted", flat=True)) == [True, True]
 
 
 def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> None:

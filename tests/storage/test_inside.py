@@ -62,7 +62,7 @@ def parameters_at_each_step() -> Any:
     make.open_round("fall")
     yield values
     make.look()
-    Agent.objects.filter(code="P02").update(check_wanted=True)
+    Agent.objects.filter(code="P02").update(ping_wanted=True)
     yield values
     Match.objects.filter(match_id=match_ids[0]).update(referee=None, seal={"attempt": 1})
     yield values

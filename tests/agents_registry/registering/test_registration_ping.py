@@ -31,4 +31,4 @@ def test_a_ping_is_asked_for_at_an_agents_own_address_only(
     request = wire.player_request("Ada", **changes)
     request["player_meta"].setdefault("delivery", "push")
     wire.ask(client, "register_player", request, caller=HOME)
-    assert Agent.objects.get().check_wanted is pinged
+    assert Agent.objects.get().ping_wanted is pinged

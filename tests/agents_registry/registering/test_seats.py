@@ -46,7 +46,7 @@ def test_naming_a_rivals_address_does_not_displace_the_rival() -> None:
     assert enters() == ["Rival"]
     thief.refresh_from_db()
     assert thief.notes[-1] == "stayed in the lobby: its address is that of Rival"
-    assert not thief.check_wanted
+    assert not thief.ping_wanted
 
 
 def test_naming_a_rivals_address_first_loses_the_seat_once_the_rival_comes() -> None:

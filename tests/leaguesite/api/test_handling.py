@@ -130,7 +130,7 @@ def test_one_agent_is_checked_asked_readmitted_and_brought_back(script: Script) 
     assert script.post(f"{path}/ask")[1]["agent_id"] == "P01"
     script.post(f"{path}/readmit")
     player = Agent.objects.get(code="P01")
-    assert (player.check_wanted, player.readmit) == (True, True)
+    assert (player.ping_wanted, player.readmit) == (True, True)
     assert AgentToken.objects.filter(agent=player).exists()
     script.post(f"{path}/revoke_tokens")
     assert not AgentToken.objects.filter(agent=player).exists()

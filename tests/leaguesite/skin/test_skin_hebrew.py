@@ -95,7 +95,7 @@ def made() -> make.MadeLeague:
     return found
 
 
-def written() -> list[str]:
+def texts_by_people() -> list[str]:
     """Texts that people and agents wrote themselves, and that may be on any page."""
     languages = [language.name for language in kit.LANGUAGES.values()]
     found = [
@@ -177,7 +177,7 @@ def addresses_of_the_desk(made: make.MadeLeague) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.exhaustive
 def test_no_page_of_the_desk_has_english_in_hebrew(made: make.MadeLeague) -> None:
-    client, own, wrong = instructor(), written(), []
+    client, own, wrong = instructor(), texts_by_people(), []
     for method, path in dict.fromkeys(addresses_of_the_desk(made)):
         wrong += untranslated(client, own, method, path)
     assert wrong == [], "\n".join(wrong)
@@ -185,7 +185,7 @@ def test_no_page_of_the_desk_has_english_in_hebrew(made: make.MadeLeague) -> Non
 
 @pytest.mark.exhaustive
 def test_no_public_page_has_english_in_hebrew(made: make.MadeLeague) -> None:
-    client, own, wrong = reader(), written(), []
+    client, own, wrong = reader(), texts_by_people(), []
     shown = PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
     for name, every in shown.items():
         for args in every:
@@ -215,7 +215,7 @@ def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> No
     check = rich.check(make.player("Checked", make.open_league("fall").pk).agent, passed=False)
     Check.objects.filter(pk=check.pk).update(role=role.name, report=by_the_rules(role, what).to_json())
     wrong = untranslated(
-        reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL
+        reader(), texts_by_people(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL
     )
     assert wrong == [], "\n".join(wrong)
 
@@ -231,7 +231,7 @@ MARKS = frozenset(("X", "O", "KeyError", "x'"))
 def test_no_report_of_a_practice_match_has_english_in_hebrew(kind: str) -> None:
     practice = practised(make.league(players=2).players[0].agent, REPORTS[kind]())
     path = reverse("practice_report", args=[practice.pk])
-    wrong = untranslated(reader(), written(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
+    wrong = untranslated(reader(), texts_by_people(), "GET", path, allowed=ALLOWED | PROTOCOL | MARKS)
     assert wrong == [], "\n".join(wrong)
 
 
@@ -270,7 +270,7 @@ def test_the_notes_on_a_registration_are_shown_in_hebrew() -> None:
     made = make.league("fall", players=1)
     notes = [str(note(one, **{name: FILLED.get(name, "42") for name in one.names})) for one in REGISTRATION_NOTES]
     Agent.objects.filter(pk=made.players[0].agent.pk).update(notes=notes)
-    client, own, wrong = instructor(), written(), []
+    client, own, wrong = instructor(), texts_by_people(), []
     for path in (
         f"/admin/agents_registry/agent/{made.players[0].agent.pk}/change/",
         "/admin/matches/league/fall/change/",
@@ -302,7 +302,7 @@ def test_a_games_refusal_of_a_move_is_shown_in_hebrew(game: str, refusal: str) -
     with override("he"):
         sentence = in_words(refusal, gettext)
     assert sentence in unescape(reader().get(page).content.decode())
-    own = [*written(), *(member.agent.display_name for member in made.players)]
+    own = [*texts_by_people(), *(member.agent.display_name for member in made.players)]
     assert untranslated(reader(), own, "GET", page, allowed=ALLOWED | PROTOCOL) == []
 
 
@@ -311,7 +311,7 @@ def test_why_a_match_was_not_played_is_shown_in_hebrew(reason: str, shown: str) 
     made = make.running_league("fall", players=2)
     make.look()
     results.cancel(league_id="fall", match_id="R1M1", why=reason)
-    own = [*written(), *(member.agent.display_name for member in made.players)]
+    own = [*texts_by_people(), *(member.agent.display_name for member in made.players)]
     path = reverse("match", args=["fall", "R1M1"])
     assert untranslated(reader(), own, "GET", path) == []
     assert shown in unescape(reader().get(path).content.decode())
@@ -321,7 +321,7 @@ def test_why_a_player_is_silent_is_shown_in_hebrew_on_the_desk() -> None:
     made = make.running_league("fall", players=2)
     fault = {"cause": Cause.ILLEGAL_MOVE, "player_id": "P02", "message_type": "GAME_OVER", "tries": 4, "limit_s": 2.5}
     sentence = describe({**fault, "detail": str(note(Code.NOT_WANTED, sentence="cell 3 is taken", seen="3"))})
-    Agent.objects.filter(pk=made.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", check_wanted=False)
+    Agent.objects.filter(pk=made.players[1].agent.pk).update(problem=f"it said “42”; {sentence}", ping_wanted=False)
     path = "/admin/matches/league/fall/change/"
     assert "תא 3 תפוס" in instructor().get(path).content.decode()
-    assert untranslated(instructor(), written(), "GET", path) == []
+    assert untranslated(instructor(), texts_by_people(), "GET", path) == []

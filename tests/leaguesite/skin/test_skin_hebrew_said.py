@@ -24,7 +24,7 @@ from matches.league import planned, results
 from matches.models import League, Match
 from tests import factories as make
 from tests.leaguesite.skin.latin import ALLOWED, PROTOCOL, latin, texts_of
-from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, untranslated, written
+from tests.leaguesite.skin.test_skin_hebrew import instructor, reader, texts_by_people, untranslated
 from tests.matches.correcting import make_correction
 from tests.sizes import sampled
 
@@ -35,7 +35,7 @@ ACTS = ("withdraw", "disqualify", "shut")
 
 def page_of_the_match(made: make.MadeLeague, *own: str) -> str:
     """The page of R1M1 in Hebrew, whose only English is quoted or allowed."""
-    names = [*written(), *own, *(member.agent.display_name for member in made.players)]
+    names = [*texts_by_people(), *own, *(member.agent.display_name for member in made.players)]
     path = reverse(MATCH[0], args=MATCH[1])
     assert untranslated(reader(), names, "GET", path, allowed=ALLOWED | PROTOCOL) == []
     return unescape(reader().get(path).content.decode())
@@ -57,7 +57,7 @@ def test_why_a_match_of_two_absent_players_was_not_played_is_shown_in_hebrew(fir
             make_correction(how, player_id=player.code, matches_become="void", reason="פגש את עצמו")
     match = made.match(match.match_id)
     assert results.decide_absent(match)
-    names = [*written(), *(member.agent.display_name for member in made.players)]
+    names = [*texts_by_people(), *(member.agent.display_name for member in made.players)]
     path = reverse("match", args=["fall", match.match_id])
     assert untranslated(reader(), names, "GET", path) == []
     [why] = re.findall(r'<span class="why">(.*?)</span>', reader().get(path).content.decode())
@@ -183,7 +183,7 @@ def test_what_earlier_versions_noted_is_told_in_hebrew_or_quoted(note_text: str,
         f"/admin/agents_registry/agent/{made.players[0].agent.pk}/change/",
         "/admin/matches/league/fall/change/",
     ):
-        assert untranslated(instructor(), written(), "GET", path, allowed=words) == []
+        assert untranslated(instructor(), texts_by_people(), "GET", path, allowed=words) == []
         assert shown in unescape(instructor().get(path).content.decode())
 
 
@@ -215,7 +215,7 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, m
     monkeypatch.setattr(planned.lifecycle, "start_league", refuse)
     planned.begin_due(at)
     assert made.events()[-1] == "start_failed"
-    assert untranslated(instructor(), written(), "GET", "/admin/matches/league/fall/change/") == []
+    assert untranslated(instructor(), texts_by_people(), "GET", "/admin/matches/league/fall/change/") == []
     page = instructor().get("/admin/matches/league/fall/change/").content.decode()
     assert re.search("ההתחלה שתוכננה ל-.* לא בוצעה: [\\w:]", page)
 
@@ -233,10 +233,10 @@ def test_why_a_planned_start_was_refused_is_told_in_hebrew_or_quoted(why: str, m
 def test_that_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, problem: str) -> None:
     made = make.running_league("fall", players=2)
     member = made.players[0]
-    Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, check_wanted=False)
+    Agent.objects.filter(pk=member.agent.pk).update(state=state, problem=problem, ping_wanted=False)
     owner = reader()
     owner.post("/leagues/fall/mine/", {"secret": member.token})
-    assert untranslated(owner, written(), "GET", "/leagues/fall/mine/") == []
+    assert untranslated(owner, texts_by_people(), "GET", "/leagues/fall/mine/") == []
     assert "הסוכן לא ענה" in owner.get("/leagues/fall/mine/").content.decode()
 
 
@@ -258,14 +258,14 @@ def test_that_an_agent_is_silent_is_told_in_hebrew_to_its_owner(state: str, prob
 def test_a_player_that_cannot_be_added_is_refused_in_hebrew(form: dict[str, str]) -> None:
     make.league("fall", players=1)
     path, data = reverse("admin:matches_league_add_player"), {"league": "fall", "league_id": "fall", **form}
-    assert untranslated(instructor(), written(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
+    assert untranslated(instructor(), texts_by_people(), "POST", path, data, allowed=ALLOWED | {"endpoint"}) == []
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:22/", "gopher://127.0.0.1/", "http://127.0.0.1:8101\\x"])
 def test_an_address_that_cannot_be_checked_is_refused_in_hebrew(endpoint: str) -> None:
     form = {"endpoint": endpoint, "role": "player"}
     assert reader().post("/check", form).status_code == 422
-    assert untranslated(reader(), [*written(), endpoint], "POST", "/check", form) == []
+    assert untranslated(reader(), [*texts_by_people(), endpoint], "POST", "/check", form) == []
 
 
 # Error pages ------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def test_a_finished_check_notes_on_the_agent_whether_it_answers(reply: Any, prob
     member = make.player("Ada", "fall", port=8101)
     why = "No connection: Connection refused. Is the agent running?"
     run(ask(), passed=False, clauses=(clause(verdict="fails", came=reply, why=why),))
-    assert (member.fresh().problem, member.fresh().checked_at is not None) == (problem, True)
+    assert (member.fresh().problem, member.fresh().pinged_at is not None) == (problem, True)
 
 
 @pytest.mark.parametrize(

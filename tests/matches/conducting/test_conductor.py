@@ -288,10 +288,10 @@ async def test_a_wanted_ping_is_sent_once_and_its_outcome_is_stored(agents: Agen
     await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
     await agents.in_db(lambda: registration.want_ping(agent_ids=keys))
     async with conducting():
-        await agents.until_in_db(lambda: not Agent.objects.filter(check_wanted=True).exists())
+        await agents.until_in_db(lambda: not Agent.objects.filter(ping_wanted=True).exists())
     assert agents.types("P01") == ["PING"]
     rows = await agents.in_db(lambda: [one.fresh() for one in league.players])
-    problems = [(one.problem.partition(":")[0], one.checked_at is None) for one in rows]
+    problems = [(one.problem.partition(":")[0], one.pinged_at is None) for one in rows]
     assert problems == [("", False), ("no connection", False)]
     # What the call found at the address is kept apart: it stays known when the agent dials out.
     assert [one.call_found for one in rows] == ["", "nobody listens at its address"]
@@ -327,7 +327,7 @@ async def test_an_agent_is_not_pinged_by_a_look_that_sends_it_a_message(
     """Otherwise the end of the ping would free the agent while a broadcast is still being sent to it."""
     league = await agents.in_db(lambda: make_league(agents))
     await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
-    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(check_wanted=True))
+    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(ping_wanted=True))
     plan = await agents.in_db(lambda: due.look(busy_agents=(), draining=False))
     assert (league.players[0].agent.pk in plan.parcels, plan.pings) == (True, [])
 

@@ -26,7 +26,7 @@ def register_players(agents: Agents) -> list[int]:
 
 def waiting() -> int:
     """How many agents are to be pinged and have not answered or timed out yet."""
-    return Agent.objects.filter(check_wanted=True).count()
+    return Agent.objects.filter(ping_wanted=True).count()
 
 
 async def test_fifty_agents_are_pinged_at_once(agents: Agents) -> None:
@@ -53,5 +53,5 @@ async def test_a_ping_to_an_agent_that_hangs_times_out(agents: Agents) -> None:
         await agents.in_db(lambda: registration.want_ping(agent_ids=[key]))
         await agents.until_in_db(lambda: waiting() == 0)
     row = await agents.in_db(lambda: Agent.objects.get(pk=key))
-    assert (row.problem, row.checked_at is None) == ("no answer within 0.1 s", False)
+    assert (row.problem, row.pinged_at is None) == ("no answer within 0.1 s", False)
     assert row.call_found == "no answer in time"

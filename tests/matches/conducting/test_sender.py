@@ -192,7 +192,7 @@ async def test_a_ping_says_nothing_of_an_agent_while_a_process_of_the_site_stand
 
     def state() -> tuple[bool, str]:
         now = Agent.objects.get(pk=player.pk)
-        return now.check_wanted, now.problem
+        return now.ping_wanted, now.problem
 
     with stalled_site() as site:
         async with conducting(patience=Patience(ping_s=LIMIT_S)):

@@ -13,12 +13,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from agents_registry.models import RosterEntry
+from agents_registry.registering import registration
 from agents_registry.rosters import roster
 from matches.desk import acting
 from matches.desk.actions import ACTIONS, ROWS
 from matches.league import lifecycle
 from matches.league.errors import ActionRefused
 from matches.models import AuditEntry, Correction, Event, League, Match
+from matches.view import audit
 from tests import factories as make
 from tests import rich
 from tests.leaguesite.script import Script
@@ -59,6 +61,12 @@ def test_a_click_is_logged_with_the_values_before_and_after_it(desk: Client) -> 
     post(desk, "match/R1M1/cancel")
     assert (last().action, last().target) == ("match.cancel", "R1M1")
     assert last().changes["R1M1 status"] == ["", "CANCELLED"]
+
+
+def test_that_a_ping_is_wanted_is_logged_under_the_name_that_earlier_entries_have() -> None:
+    agent = make.league(players=1, league_id="fall").players[0].agent
+    registration.want_ping(agent_ids=[agent.pk])
+    assert audit.snapshot({"agent_ids": [agent.pk]})["P01 check_wanted"] is True
 
 
 def test_a_refused_action_leaves_no_entry() -> None:

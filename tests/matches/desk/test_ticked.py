@@ -33,7 +33,7 @@ def text_of(answer: HttpResponse) -> str:
 
 def make_silent(made: make.MadeLeague) -> None:
     """The first player of a league does not answer."""
-    Agent.objects.filter(pk=made.players[0].agent.pk).update(problem="timeout", check_wanted=False)
+    Agent.objects.filter(pk=made.players[0].agent.pk).update(problem="timeout", ping_wanted=False)
 
 
 def have_started(*league_ids: str) -> list[bool]:
