@@ -1,4 +1,7 @@
-"""The handshake era (2024-11-05 to 2025-11-25): ``initialize`` first, then a session with streams both ways."""
+"""The handshake era (2024-11-05 to 2025-11-25): ``initialize`` first, then a session.
+
+In a session the server can also send requests and notifications to the client, on a stream.
+"""
 
 from __future__ import annotations
 
@@ -231,7 +234,7 @@ def _result(message: Message, result: dict[str, Any], headers: dict[str, str]) -
     return Reply(200, rpc.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}), headers)
 
 
-# Requests that need no function of the registry ---------------------------------------------------
+# Requests that are answered at once, without a context --------------------------------------------
 
 
 def _ping(registry: Registry, session: Session | None, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def words_of(body: Any, text: str = "") -> str:
 
 
 def says_only_unknown(body: Any, words: str) -> bool:
-    """Whether an agent seems to say that it does not know a method or path, as most do while spellings are tried.
+    """Whether an agent seems to say that it has no such method or path, as most do while a hunt tries dialects.
 
     The code of its error decides, or a few typical words anywhere in what it said.
 

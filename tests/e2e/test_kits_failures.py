@@ -49,7 +49,7 @@ UNREADABLE = (
     "\ufeff",
     "{" * 9,
 )
-NO_REQUESTS = ("[]", "null", "1", '"text"', "true", '{"id": 1, "params": 7}', '{"id": 1, "params": "text"}', "[{}]")
+NOT_REQUESTS = ("[]", "null", "1", '"text"', "true", '{"id": 1, "params": 7}', '{"id": 1, "params": "text"}', "[{}]")
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def assert_ended(player: KitPlayer, code: int, *texts: str) -> None:
 
 
 @contextmanager
-def called(language: str, name: str) -> Iterator[KitPlayer]:
+def listening_player(language: str, name: str) -> Iterator[KitPlayer]:
     """A player that is registered at a league that accepts everybody, and listens."""
     with pretender(welcome) as league:
         options = ("--league", f"{league.url}/mcp", "--name", name, "--port", "0", "--listen")
@@ -143,10 +143,10 @@ def test_the_kit_does_not_start_with_wrong_options(language: str) -> None:
 
 
 def test_the_kit_answers_after_broken_bodies_and_connections(language: str) -> None:
-    with called(language, "Broken") as player:
+    with listening_player(language, "Broken") as player:
         url, headers = player.endpoint, {"Content-Type": "application/json"}
         with httpx.Client(timeout=30, trust_env=False, headers=headers) as client:
-            for bodies, code in ((UNREADABLE, -32700), (NO_REQUESTS, -32600)):
+            for bodies, code in ((UNREADABLE, -32700), (NOT_REQUESTS, -32600)):
                 for body in bodies:
                     answer = client.post(url, content=body.encode()).json()
                     assert (body, answer["id"] in (None, 1), answer["error"]["code"]) == (body, True, code)
@@ -179,7 +179,7 @@ def test_the_kit_answers_after_broken_bodies_and_connections(language: str) -> N
 
 
 def test_the_kit_tells_its_token_to_its_league_only(language: str) -> None:
-    with called(language, "Quiet") as player:
+    with listening_player(language, "Quiet") as player:
         for message in (INVITATION, CHOICE):
             assert ask(player, message)["result"]["auth_token"] == TOKEN
             for token in (None, "", "tok_x", TOKEN, [LEAGUE_TOKEN], 0):

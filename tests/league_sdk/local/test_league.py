@@ -1,4 +1,7 @@
-"""A league in memory: judged as a real one, its mistakes and worst messages on record."""
+"""A league in memory: judged as a real one.
+
+Its summary has the first player's mistakes and the message that it answered worst.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_a_bot_of_the_zoo_registers(client: Client, name: str) -> None:
     assert (agent.display_name, bot.registered) == (name, True)
 
 
-def test_an_agent_that_says_it_is_ready_is_known_to_need_no_invitation(client: Client) -> None:
+def test_that_an_agent_said_it_is_ready_is_stored(client: Client) -> None:
     make.open_league()
     register(client, BOTS["Ready"])
     assert Agent.objects.get().spoken == {"AGENT_READY_REQUEST": "league_handle"}

@@ -16,7 +16,7 @@ PLAYERS = 2 * (board.RECENT + 2)
 
 
 def listed() -> tuple[list[str], list[str]]:
-    """The matches whose results are listed, the newest first, and those of them that are folded away."""
+    """The matches whose results are shown at once, newest first, and those whose results are folded away."""
     fragments = pages.fragments(PageKey("board", "fall"), "en")
     assert fragments is not None
     shown, _, folded = fragments["results"].partition("<details")
