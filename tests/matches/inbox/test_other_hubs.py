@@ -9,9 +9,18 @@ from channels.layers import get_channel_layer
 
 from matches.inbox.hub import Hub
 from matches.inbox.other_hubs import GROUP, Others
+from matches.push.notify import PROCESS_ID
 from tests.matches.push.test_notify import LOSES
 
 ANSWER = {"jsonrpc": "2.0", "result": {}, "id": 64}
+
+
+async def _next(layer: Any, channel: str) -> str:
+    """What this process said next, beats left out; others may use the same Redis."""
+    while True:
+        message = await asyncio.wait_for(layer.receive(channel), 5)
+        if message["from"] == PROCESS_ID and message["what"] != "beat":
+            return str(message["what"])
 
 
 async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> None:
@@ -25,10 +34,7 @@ async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> N
         others.answered(number, 7, ANSWER)
     talking.cancel()
     await asyncio.gather(talking, return_exceptions=True)
-    said = []
-    while not said or said[-1] != "end":
-        said.append((await asyncio.wait_for(layer.receive(channel), 5))["what"])
-    assert said == ["answered"] * 20 + ["end"]
+    assert [await _next(layer, channel) for _ in range(21)] == ["answered"] * 20 + ["end"]
 
 
 async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: Any) -> None:
@@ -48,4 +54,4 @@ async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: 
     layer.goes_on.set()
     await asyncio.wait({talking}, timeout=5)
     assert talking.cancelled()
-    assert [(await layer.receive(channel))["what"] for _ in range(2)] == ["answered", "end"]
+    assert [await _next(layer, channel) for _ in range(2)] == ["answered", "end"]
