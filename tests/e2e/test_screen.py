@@ -41,25 +41,25 @@ def shown_scene(page: Page) -> str | None:
 def test_the_screen_goes_from_readiness_wall_to_champion_by_itself(
     site: Site, browser: Browser, tmp_path: Path
 ) -> None:
-    with league_with_players(site, "fall", 0, tmp_path) as players:
+    with league_with_players(site, "screen", 0, tmp_path) as players:
         errors: list[str] = []
-        projector = opened(browser, f"{site.url}/leagues/fall/screen/", errors)
-        phone = opened(browser, f"{site.url}/leagues/fall/screen/", errors, viewport=PHONE)
+        projector = opened(browser, f"{site.url}/leagues/screen/screen/", errors)
+        phone = opened(browser, f"{site.url}/leagues/screen/screen/", errors, viewport=PHONE)
         projector.evaluate("window.sameDocument = true")
         expect(projector.locator(".tile")).to_have_count(0)
         for number in range(1, 3):
-            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "fall"))
+            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "screen"))
         expect(projector.locator(".tile")).to_have_count(2)
         expect(projector.locator(".tile").first).to_contain_text("not checked")
         expect(phone.locator(".tile")).to_have_count(2)
-        expect(projector.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/fall/join/")
+        expect(projector.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/screen/join/")
         expect(projector.get_by_role("img", name=re.compile("The address to register"))).to_be_visible()
         assert (shown_scene(projector), fits(projector)) == ("wall-1", True)
 
-        site.play_to_the_end("fall")
+        site.play_to_the_end("screen")
         expect(projector.locator("[data-scene=champion]")).to_be_visible()
         expect(projector.locator(".wall-frame")).to_be_hidden()
-        champion = site.get("/leagues/fall")["champion"]
+        champion = site.get("/leagues/screen")["champion"]
         expect(projector.locator(".champion-first")).to_contain_text(champion["display_name"])
         expect(phone.locator(".champion-first")).to_contain_text(champion["display_name"])
         assert (shown_scene(projector), fits(projector)) == ("champion", True)
