@@ -55,7 +55,7 @@ ORDER_S = 2.0
 """How long a message waits for the message before it to be sent to the agent, so that they arrive in order."""
 MAX_KNOWN, MAX_AT_ONCE = 500, 64
 """Messages whose answers are kept, and those that are relayed at once: the league has no more for an agent."""
-MCP = "mcp-"
+MCP_HEADER_PREFIX = "mcp-"
 """The prefix of MCP's headers, which are passed on in both directions."""
 REPLY_HEADERS = ("content-type", "content-encoding", "retry-after", "allow")
 """The headers of the agent's replies that the league gets."""
@@ -278,7 +278,7 @@ class Server:
             call["id"] = http["id"]
         forwarded = _mapping(http.get("headers"))
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        headers |= {name: str(value) for name, value in forwarded.items() if name.startswith(MCP)}
+        headers |= {name: str(value) for name, value in forwarded.items() if name.startswith(MCP_HEADER_PREFIX)}
         # The league may name another path of the agent, but cannot make a bridge call another host.
         path = str(http.get("path") or self.path)
         try:
@@ -335,7 +335,11 @@ def seconds_left(message: Mapping[str, Any]) -> float:
 
 def as_it_came(reply: Reply) -> dict[str, Any]:
     """A server's reply, for the league to read as if it had called the server itself."""
-    headers = {name: value for name, value in reply.headers.items() if name in REPLY_HEADERS or name.startswith(MCP)}
+    headers = {
+        name: value
+        for name, value in reply.headers.items()
+        if name in REPLY_HEADERS or name.startswith(MCP_HEADER_PREFIX)
+    }
     fields: dict[str, Any] = {"status": reply.status, "headers": headers}
     try:
         return {**fields, "body": reply.body.decode()}
@@ -947,7 +951,9 @@ class _Call(BaseHTTPRequestHandler):
             return
         bridge, relay = self.server.bridge, None
         named = {name.lower(): value for name, value in self.headers.items()}
-        headers = {name: value for name, value in named.items() if name in PASSED_HEADERS or name.startswith(MCP)}
+        headers = {
+            name: value for name, value in named.items() if name in PASSED_HEADERS or name.startswith(MCP_HEADER_PREFIX)
+        }
         try:
             passed = self._registration(raw)
             body = raw if passed is None else json.dumps(passed[0].body).encode()
@@ -1008,7 +1014,7 @@ class _Call(BaseHTTPRequestHandler):
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)
         for name, value in reply.headers.items():
-            if name in ANSWER_HEADERS or name.startswith(MCP):
+            if name in ANSWER_HEADERS or name.startswith(MCP_HEADER_PREFIX):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()

@@ -117,7 +117,7 @@ def language_of_the_site() -> None:
 def hunts_without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make hunts for a dialect send their requests without pauses, in tests with agents on real sockets."""
     monkeypatch.setattr(memory, "BURST_S", 0.0)
-    monkeypatch.setattr(memory, "SEARCH_GAP_S", 0.0)
+    monkeypatch.setattr(memory, "HUNT_GAP_S", 0.0)
 
 
 @pytest.fixture

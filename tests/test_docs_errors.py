@@ -84,5 +84,5 @@ def test_codes_of_refused_registrations_and_retryable_codes_are_right() -> None:
     names = dict(re.findall(r"^\| ([LG]\d{3}) (\w+) \|", TEXT, re.MULTILINE))
     assert names.items() <= errors.LEGACY_NAMES.items()
     assert len(names) == 3
-    retried = re.findall(r"Only (E\d{3})\s+and (E\d{3}) are worth sending again", TEXT)
+    retried = re.findall(r"Only (E\d{3})\s+and (E\d{3}) say `.retryable.: true`", TEXT)
     assert [{*pair} for pair in retried] == [errors.RETRYABLE]

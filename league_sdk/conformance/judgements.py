@@ -29,13 +29,19 @@ def reached(exchange: Exchange) -> Judged:
     return CONFORMS, say(_("HTTP {status} in {ms} ms."), status=exchange.status, ms=exchange.elapsed_ms)
 
 
+_ANSWERED_ERROR = _(
+    "It answered: {said}. That costs no point, but an agent that does not read this message misses what it says."
+)
+_EARLIER_ANSWERED_ERROR = _("It said: {said}. The league does not mind; an agent that ignores it misses something.")
+"""In reports of earlier versions, which stay translated."""
+
+
 def takes(exchange: Exchange) -> Judged:
     """For a message that asks for nothing: an answer without error conforms, another is tolerated, no answer fails."""
     if exchange.answered:
         return CONFORMS, say(_("Answered in {ms} ms."), ms=exchange.elapsed_ms)
     if exchange.status is not None or exchange.understanding is Understanding.NOT_UNDERSTOOD:
-        text = _("It said: {said}. The league does not mind; an agent that ignores it misses something.")
-        return TOLERATED, say(text, said=exchange.in_words())
+        return TOLERATED, say(_ANSWERED_ERROR, said=exchange.in_words())
     return FAILS, say(_("{failure}. Answer anything, at once."), failure=exchange.failure)
 
 

@@ -16,7 +16,7 @@ from league_sdk.dialects.session import Answered
 from league_sdk.protocol import own_words
 from league_sdk.protocol.transcript import Wire
 
-SEARCH_COUNTS_S = 60.0
+HUNT_COUNTS_S = 60.0
 """If an agent refuses a request for its rate within this time after a request of our search, the search may be why."""
 RATE_WAIT_S, MIN_RATE_WAIT_S = 1.0, 0.25
 """How long an agent that has refused a request for its rate is left alone: if it does not say, and at least."""
@@ -136,7 +136,7 @@ class Driver(Generic[R, E]):
         """Note a refusal for a rate, and ask again when the agent wants it, once in a row and within the limit."""
         self.wanted_s = rates.wait_s(reply.body, reply.headers)
         searched_at = self.hunt.memory.searched_at
-        if searched_at is not None and self.now() - searched_at <= SEARCH_COUNTS_S:
+        if searched_at is not None and self.now() - searched_at <= HUNT_COUNTS_S:
             self.limited = proposal
         wait_s = max(MIN_RATE_WAIT_S, RATE_WAIT_S if self.wanted_s is None else self.wanted_s)
         if self._asks_again or not self.hunt.may_ask_again or wait_s >= self.left_s:

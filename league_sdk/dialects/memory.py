@@ -23,7 +23,7 @@ from league_sdk.protocol.messages import MessageType
 BURST = 6
 """How many requests a search may send at once, and at most within ``BURST_S``."""
 BURST_S = 1.0
-SEARCH_GAP_S = 0.16
+HUNT_GAP_S = 0.16
 """Seconds between two requests after the first ``BURST``: a whole search fits into the 5 s of an invitation."""
 MAX_SHARED_BYTES = 6144
 _KINDS = frozenset(map(str, MessageType))
@@ -98,7 +98,7 @@ class Memory:
         """
         if not self._sent_at:
             return 0.0
-        gap = self._sent_at[-1] + SEARCH_GAP_S - now if searched >= BURST else 0.0
+        gap = self._sent_at[-1] + HUNT_GAP_S - now if searched >= BURST else 0.0
         burst = self._sent_at[0] + BURST_S - now if len(self._sent_at) == BURST else 0.0
         return max(0.0, gap, burst)
 

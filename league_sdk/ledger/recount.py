@@ -50,6 +50,7 @@ class Recount:
         self._out: dict[str, str] = {}
         self._commitments: dict[str, str] = {}
         self._plays: dict[str, int] = {}
+        """By match: 1, and one more for each replay by the instructor. All attempts of one play have the same seed."""
         self._late: set[str] = set()
         """Matches whose commitment was made after the start of their round."""
 
@@ -160,9 +161,9 @@ class Recount:
             "winner_player_id": data["winner_id"],
             "draw": data.get("drawn_number"),
         }
-        expected = sha256_of(verdict)
-        if seal != expected:
-            raise _broken(public, "the result is not the verdict that was sealed.", expected, seal)
+        computed = sha256_of(verdict)
+        if seal != computed:
+            raise _broken(public, "the result is not the verdict that was sealed.", computed, seal)
         self.counted["sealed"] += 1
 
     def _check_draw(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -172,12 +173,14 @@ class Recount:
         committed = self._commitments.pop(match_id, None)
         if not seed:
             if committed and number is not None and data.get("seal_sha256"):
-                raise _broken(public, "a number was drawn, and the seed that was committed to is not shown.", "", "it")
+                raise _broken(
+                    public, "a number was drawn, and the seed that was committed to is not shown.", "no seed", "a seed"
+                )
             self.counted["unproven draws"] += self._has_draw(data)
             return
-        expected = draws.commitment(bytes.fromhex(seed))
-        if committed and expected != committed:
-            raise _broken(public, "the seed is not the one that was committed to.", expected, committed)
+        computed = draws.commitment(bytes.fromhex(seed))
+        if committed and computed != committed:
+            raise _broken(public, "the seed is not the one that was committed to.", computed, committed)
         if not committed:
             self.counted["unproven draws"] += self._has_draw(data)
         play, planned = data.get("play"), self._plays.get(match_id, 1)
@@ -189,7 +192,7 @@ class Recount:
             # Else any result could be claimed without a number, or with a number that it does not follow from.
             raise _broken(
                 public,
-                "a number and a result in play belong together.",
+                "a number is drawn if, and only if, a match ends in a win or a draw.",
                 f"{_verdict(data['status'], data['winner_id'])}, number {number}",
                 "a number with a win or a draw, and none without",
             )

@@ -56,14 +56,15 @@ class Call:
         source: where it comes from.
         agent: who asks, once the token has shown it.
         league: the league meant, once known.
-        filled: whether its envelope may be left out: it is a tool of MCP that a person or a language model calls.
+        without_envelope: whether the fields of the envelope may be missing: it is a tool of MCP, which a person or a
+            language model calls.
     """
 
     request: Inbound
     source: Source
     agent: Agent | None = None
     league: League | None = None
-    filled: bool = False
+    without_envelope: bool = False
 
     @property
     def name(self) -> str:

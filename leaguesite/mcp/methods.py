@@ -72,7 +72,7 @@ def _request(call: Call, kind: Kind) -> Request:
         count_unreadable_registration(call)
         raise
     # An agent that calls MCP tools and fetches its messages is a client, not a server with tools to call.
-    return replace(request, shape="canonical") if call.filled and request.has_inbox_only else request
+    return replace(request, shape="canonical") if call.without_envelope and request.has_inbox_only else request
 
 
 def _register_player(call: Call) -> dict[str, Any]:

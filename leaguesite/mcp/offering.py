@@ -47,7 +47,7 @@ def make_registry() -> Registry:
 
 
 def call_of(source: Source, name: str, arguments: dict[str, Any]) -> Call:
-    """A tool call as a call of an agent; the fields of the envelope are filled in.
+    """A tool call as a call of an agent; which may lack the fields of the envelope.
 
     Args:
         source: where the request comes from.
@@ -56,7 +56,7 @@ def call_of(source: Source, name: str, arguments: dict[str, Any]) -> Call:
     """
     request = inbound.Inbound("tools_call", BY_METHOD.get(name, name), unwrap(arguments))
     inbound.with_bearer(request, source.authorization)
-    return Call(request, source, filled=True)
+    return Call(request, source, without_envelope=True)
 
 
 def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:

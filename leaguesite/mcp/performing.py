@@ -65,7 +65,7 @@ def perform(call: Call) -> dict[str, Any] | Deferred | Held:
 def _check(call: Call, method: Method) -> None:
     """Check what can be wrong with a call by any caller."""
     check_protocol(call.params)
-    for field in () if call.filled else method.required:
+    for field in () if call.without_envelope else method.required:
         if call.params.get(field) in (None, ""):
             raise MissingField(f"{field} is missing.", field=field, expected=EXPECTED[field])
     if method.lenient:

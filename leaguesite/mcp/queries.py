@@ -60,11 +60,11 @@ def _list(call: Call, query: str, league: League) -> dict[str, Any] | Deferred:
     """A list that grows with a league: one part of it, from the cache or to be made."""
     want = _wanted(call)
     # As a tool of MCP it answers with the whole of LEAGUE_STANDINGS_UPDATE (004 8.11.1).
-    as_update = call.filled and call.name == "get_standings"
+    as_update = call.without_envelope and call.name == "get_standings"
     question = ("query", query, want, as_update)
     cached = kept.ready(league, question)
     # In older shapes the answer is parsed and encoded again, which takes as long as making it.
-    if cached is not None and (call.request.plain or call.filled):
+    if cached is not None and (call.request.plain or call.without_envelope):
         return _answer(call, query, league, RawJson(cached))
 
     def make(view: View) -> bytes:

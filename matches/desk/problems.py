@@ -62,7 +62,7 @@ def _link(facts: Facts, needs: Permission, label: str, name: str, *args: object)
     return Button(label, reverse(name, args=args)) if needs in facts.allowed else None
 
 
-def _ask_again(facts: Facts) -> Button | None:
+def _ask_all(facts: Facts) -> Button | None:
     return button(facts, ACTIONS[LEAGUE, "check"])
 
 
@@ -87,7 +87,7 @@ def _no_referee(facts: Facts) -> list[Problem]:
     untrusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and not agent.trusted]
     own = [agent for agent in untrusted if agent.league_id == facts.league.pk]
     trusting = [_to_agent(facts, "let_judge", agent) for agent in own]
-    return [_problem(text % {"game": isolated(facts.league.game_type)}, _ask_again(facts), *trusting)]
+    return [_problem(text % {"game": isolated(facts.league.game_type)}, _ask_all(facts), *trusting)]
 
 
 def _to_agent(facts: Facts, name: str, agent: Agent) -> Button | None:
@@ -99,8 +99,8 @@ def _held(facts: Facts) -> list[Problem]:
     if not held:
         return []
     text = ngettext(
-        "%(count)d match is held after three lost referees. It is tried again by itself, or decide now.",
-        "%(count)d matches are held after three lost referees. They are tried again by themselves, or decide now.",
+        "%(count)d match is held after three lost attempts. It is tried again by itself, or decide now.",
+        "%(count)d matches are held after three lost attempts. They are tried again by themselves, or decide now.",
         len(held),
     ) % {"count": len(held)}
     why = _why_lost(facts, [match.match_id for match in held])
@@ -172,7 +172,7 @@ def _silent(facts: Facts) -> list[Problem]:
     text = _("These players did not answer the last time: %(players)s. They would lose by starting now.")
     if facts.active is not None:
         text = _("These players did not answer the last time: %(players)s. They lose what they do not answer in time.")
-    return [_problem(text % {"players": _codes(facts.silent)}, _ask_again(facts), causes=_last_problems(facts.silent))]
+    return [_problem(text % {"players": _codes(facts.silent)}, _ask_all(facts), causes=_last_problems(facts.silent))]
 
 
 def _codes(agents: Iterable[Agent]) -> str:
@@ -204,7 +204,7 @@ def _lost_referees(facts: Facts) -> list[Problem]:
     if not lost or not facts.available_referees:
         return []
     text = _("These referees are given no match until they are heard of again: %(referees)s.")
-    return [_problem(text % {"referees": _codes(lost)}, _ask_again(facts), causes=_last_problems(lost))]
+    return [_problem(text % {"referees": _codes(lost)}, _ask_all(facts), causes=_last_problems(lost))]
 
 
 def _contested(facts: Facts) -> list[Problem]:

@@ -82,7 +82,7 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.ATTEMPT_LOST: EventType(
         _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."), **_LOST_ATTEMPT_FIELDS
     ),
-    EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost referees."), **_LOST_ATTEMPT_FIELDS),
+    EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost attempts."), **_LOST_ATTEMPT_FIELDS),
     EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
     EventKind.PAUSED: EventType(_("The league was paused."), history.paused_or_resumed),
     EventKind.RESUMED: EventType(_("The league was resumed."), history.paused_or_resumed),

@@ -36,9 +36,9 @@ CAST = {
     "StatelessOnly": "stateless_only.mjs",
 }
 """Each player's program. A number is the version of the SDK; ``StatelessOnly`` uses the same SDK as ``TypeScript2``."""
-WITH_SESSIONS = {"Python1", "TypeScript1"}
-GIVE_SESSIONS = WITH_SESSIONS | {"Python2", "FastMcp4"}
-"""The players that open a session on ``initialize``; for those not in ``WITH_SESSIONS`` the league needs none."""
+NEED_SESSIONS = {"Python1", "TypeScript1"}
+OFFER_SESSIONS = NEED_SESSIONS | {"Python2", "FastMcp4"}
+"""The players that open a session on ``initialize``; for those not in ``NEED_SESSIONS`` the league needs none."""
 PLAIN = 2
 ROUNDS = len(CAST) + PLAIN - 1
 RECEIVED = {
@@ -113,7 +113,7 @@ def check(site: Site, one: Student) -> None:
     clauses = {clause["id"]: (clause["verdict"], clause["why"]) for clause in report["clauses"]}
     of_mcp = {name: clause for name, clause in clauses.items() if name.startswith("mcp.")}
     expected = {"mcp.version", "mcp.greeting", "mcp.list", "mcp.tools", "mcp.arguments", "mcp.results"}
-    expected |= {"mcp.session", "mcp.session_end"} if one.name in GIVE_SESSIONS else set()
+    expected |= {"mcp.session", "mcp.session_end"} if one.name in OFFER_SESSIONS else set()
     # One player asks for an argument on purpose that no message has.
     named = {"mcp.arguments"} if one.name == "FastMcp4" else set()
     assert set(of_mcp) == expected, (one.name, of_mcp)
@@ -159,7 +159,7 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadc
         assert counts == dict.fromkeys(names[:-1], ROUNDS) | {names[-1]: 1}, one.name
         opened = {request.new_session for request in one.requests if request.method == "initialize"} - {""}
         closed = {request.session for request in one.requests if request.verb == "DELETE"}
-        assert (bool(opened), opened - closed) == (one.name in WITH_SESSIONS, set()), one.name
+        assert (bool(opened), opened - closed) == (one.name in NEED_SESSIONS, set()), one.name
         calls = [request for request in one.requests if request.method == "tools/call"]
         assert len(calls) == sum(counts.values()), one.name
         # Besides the calls: a first broadcast that is not understood, discover, the list of its tools, and sessions.
@@ -167,5 +167,5 @@ def test_players_made_with_any_sdk_play_without_a_fault_and_receive_every_broadc
         assert len(one.requests) - len(calls) <= max_discovery + 4 * len(opened), (one.name, one.requests)
         if checked:
             assert {"server/discover", "tools/list"}.isdisjoint(request.method for request in one.requests), one.name
-        if one.name not in WITH_SESSIONS:
+        if one.name not in NEED_SESSIONS:
             assert {request.version for request in calls} == {"2026-07-28"}, one.name

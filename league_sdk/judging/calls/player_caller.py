@@ -38,7 +38,7 @@ from league_sdk.transport.policy import EndpointPolicy
 FIRST_ID = 1001
 """The first JSON-RPC id, as in the examples of document 004, chapter 8."""
 MAX_MEMORIES = 10_000
-SEARCH_PACE_S = 0.004
+HUNT_PACE_S = 0.004
 """The pause between two requests of hunts, whatever match they are for: an agent with an unknown dialect must not
 delay other matches."""
 LIST_TOOLS_TIMEOUT_S = 1.0
@@ -215,7 +215,7 @@ class PlayerCaller:
         """Wait until it is this hunt's turn; the hunts of all matches take turns."""
         async with self._hunting:
             # Real time, not the match's clock: other tasks of the event loop run first.
-            await asyncio.sleep(SEARCH_PACE_S)
+            await asyncio.sleep(HUNT_PACE_S)
 
     async def _tell(self, seat: Seat, message: dict[str, Any], limit_s: float) -> CallResult:
         """Send a message whose answer does not matter; hunt for the dialect only for a player's first GAME_OVER."""

@@ -205,7 +205,7 @@ def application(judging: Judging, budgets: Budgets, *, body_timeout_s: float = B
     app = web.Application(client_max_size=MAX_BODY_BYTES + 1)
     app.router.add_get("/health", handlers.health)
     app.router.add_get("/metrics", handlers.metrics)
-    # A seat's path ends in its secret, whatever stands before it; when the match is over, its callers are strangers.
+    # A seat's path ends in its secret, whatever stands before it. After the match its callers count as strangers.
     # Upper and lower case do not matter, as some agents write /MCP.
     for path in ("/", "/mcp", "/mcp/", r"/{mcp:[mM][cC][pP]}", r"/{mcp:[mM][cC][pP]}/", rf"/mcp/{_SEAT}"):
         app.router.add_route("*", path, handlers.mcp)

@@ -166,7 +166,7 @@ class Result:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """The choice of each player by id, without lists of moves, which the board shows."""
+        """The choice of each player by id, without lists of moves, which the drawing of the match shows."""
         choices = self.outcome.details.get("choices")
         if not isinstance(choices, dict):
             return {}

@@ -15,8 +15,8 @@ from league_sdk.protocol.schemas.judging import Fault as FaultModel
 from league_sdk.rules.even_odd import EvenOdd
 from tests.league_sdk.judging.scripted import (
     JOIN,
+    NOT_LISTENING,
     OUR_FAILURE,
-    REFUSED,
     RESET,
     SILENCE,
     A,
@@ -48,7 +48,7 @@ HANDSHAKE = CallResult(error_code="E001", problem="x", cause=Cause.CONNECT, deta
     [
         ([SILENCE] * 4, "DEADLINE", "", "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"),
         (
-            [REFUSED] * 4,
+            [NOT_LISTENING] * 4,
             "CONNECT",
             "nobody listens at its address",
             "P02 could not be reached for CHOOSE_PARITY_CALL (tries: 4): nobody listens at its address",
@@ -119,7 +119,7 @@ async def test_a_fault_has_a_cause_and_a_complete_sentence(
 
 
 async def test_the_cause_is_that_of_the_last_try() -> None:
-    (fault,) = (await ScriptedMatch(moves={B: [SILENCE, ERROR_500, REFUSED, SILENCE]}).play()).faults
+    (fault,) = (await ScriptedMatch(moves={B: [SILENCE, ERROR_500, NOT_LISTENING, SILENCE]}).play()).faults
     assert (fault.cause, fault.tries) == (Cause.DEADLINE, 4)
 
 

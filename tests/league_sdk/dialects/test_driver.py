@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from league_sdk.dialects.answers import Understanding
-from league_sdk.dialects.driver import MIN_RATE_WAIT_S, RATE_WAIT_S, SEARCH_COUNTS_S, Driver, Failed
+from league_sdk.dialects.driver import HUNT_COUNTS_S, MIN_RATE_WAIT_S, RATE_WAIT_S, Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Memory, Proposal
-from league_sdk.dialects.memory import BURST, SEARCH_GAP_S
+from league_sdk.dialects.memory import BURST, HUNT_GAP_S
 from league_sdk.transport.client import Reply
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, URL
 
@@ -83,7 +83,7 @@ async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up
     assert [method for method, _ in agent.sent] == ["handle_game_invitation", "GAME_INVITATION"]
 
 
-@pytest.mark.parametrize(("later_s", "search_may_be_cause"), [(0.0, True), (SEARCH_COUNTS_S + 1, False)])
+@pytest.mark.parametrize(("later_s", "search_may_be_cause"), [(0.0, True), (HUNT_COUNTS_S + 1, False)])
 async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_caused_it(
     later_s: float, search_may_be_cause: bool
 ) -> None:
@@ -147,5 +147,5 @@ async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_sl
     assert len([one for one in sent_at if one <= 1]) == BURST
     assert (
         min(later - earlier for earlier, later in zip(sent_at[BURST:], sent_at[BURST + 1 :], strict=False))
-        > 0.99 * SEARCH_GAP_S
+        > 0.99 * HUNT_GAP_S
     )

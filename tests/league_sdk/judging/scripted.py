@@ -62,9 +62,9 @@ def brief(*, a: dict[str, Any] | None = None, b: dict[str, Any] | None = None, a
 # What a player may do ------------------------------------------------------------------------------------
 
 JOIN = CallResult(message={"message_type": "GAME_JOIN_ACK", "accept": True}, body={"accept": True}, elapsed_s=1.0)
-REFUSAL = CallResult(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
+DECLINED = CallResult(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
 SILENCE = CallResult(error_code="E001", problem="no answer in time")
-REFUSED = CallResult(
+NOT_LISTENING = CallResult(
     error_code="E009",
     problem="no connection: Connection refused",
     connected=False,

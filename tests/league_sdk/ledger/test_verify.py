@@ -140,7 +140,7 @@ def test_verify_names_a_contradiction_in_a_result(game: str, changes: dict[str, 
     ],
 )
 def test_verify_requires_a_number_exactly_for_results_that_were_played(game: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(Broken, match="a number and a result in play belong together") as broken:
+    with pytest.raises(Broken, match="a number is drawn if, and only if, a match ends in a win or a draw") as broken:
         verify(ledger(finished(game, **changes), game=game))
     assert broken.value.seq == 3
     lost = ledger(finished(game, drawn_number=None, status="TECHNICAL_LOSS"), game=game)

@@ -16,7 +16,7 @@ def test_every_header_of_a_session_reaches_a_relayed_server(session: Session) ->
     assert len(headers) > 1
     sent = headers | {"Authorization": "Bearer x", "Content-Type": "application/json"}
     assert as_called(path="", headers={name.title(): value for name, value in sent.items()}) == {"headers": headers}
-    assert bridge.MCP == SERVER_HEADERS
+    assert bridge.MCP_HEADER_PREFIX == SERVER_HEADERS
 
 
 def test_only_a_path_and_the_headers_of_a_session_are_added() -> None:

@@ -89,7 +89,7 @@ async def test_the_conductors_metrics_are_read_with_the_key(api_key: str) -> Non
     assert "league_last_look_timestamp_seconds" in metrics_text and "league_database_reachable 1.0" in metrics_text
 
 
-def test_a_database_that_does_not_answer_is_the_reason_of_health_and_no_error() -> None:
+def test_health_names_a_database_that_does_not_answer_and_raises_nothing() -> None:
     def raise_unreachable() -> str:
         raise OperationalError("connection to server at 10.0.0.7 refused")
 

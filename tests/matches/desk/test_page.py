@@ -202,7 +202,7 @@ def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
         losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
     now = shown(desk)
     assert [problem.text for problem in now["problems"]] == [
-        "1 match is held after three lost referees. It is tried again by itself, or decide now."
+        "1 match is held after three lost attempts. It is tried again by itself, or decide now."
     ]
     assert now["problems"][0].causes == ["R1M1: it crashed"]
     assert [(match.row.match_id, sorted(match.buttons)) for match in now["held"]] == [("R1M1", ["cancel", "release"])]

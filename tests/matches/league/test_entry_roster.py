@@ -227,7 +227,7 @@ def test_a_league_with_a_roster_and_a_code_takes_either(code: str, owned: bool |
     ("how", "seen"),
     [({}, "None came."), ({"code": "guess"}, "The code that came is not it.")],
 )
-def test_a_league_with_a_code_says_where_it_belongs(how: dict[str, Any], seen: str) -> None:
+def test_a_league_with_a_class_code_says_where_to_put_it(how: dict[str, Any], seen: str) -> None:
     opening.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
     entered = enter(**how)
     assert entered.reason == f"This league asks for its registration code. {seen} Put it in {WHERE_CODES_GO}"

@@ -141,7 +141,7 @@ def test_deleting_a_match_of_an_unfinished_schedule_reopens_registration() -> No
     assert state() == ("REGISTRATION", 4)
 
 
-@pytest.mark.parametrize("deleted", ["the bye of the first round", "a later round", "a match of a later round"])
+@pytest.mark.parametrize("deleted", ["the player with the bye in round 1", "a later round", "a match of a later round"])
 def test_deleting_any_row_of_an_unfinished_schedule_reopens_registration(deleted: str) -> None:
     """Deleted by hand, in the admin or by SQL: no league is played with an incomplete schedule."""
     begin_schedule()

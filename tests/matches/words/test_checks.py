@@ -15,7 +15,7 @@ from matches.words import checks
 from tests.hebrew import texts_of, without_hebrew
 from tests.matches.audience.hostile import HOSTILE
 
-SAID = "It said: {said}. The league does not mind; an agent that ignores it misses something."
+SAID = "It answered: {said}. That costs no point, but an agent that does not read this message misses what it says."
 
 
 @pytest.mark.parametrize("role", [PLAYER, REFEREE, MANAGER], ids=lambda role: role.name)

@@ -12,9 +12,9 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire
 from tests.league_sdk.judging.scripted import (
+    DECLINED,
     JOIN,
-    REFUSAL,
-    REFUSED,
+    NOT_LISTENING,
     RESET,
     SILENCE,
     A,
@@ -192,7 +192,7 @@ async def test_game_error_has_flat_and_nested_fields() -> None:
         }
 
 
-@pytest.mark.parametrize("failure", [REFUSED, RESET])
+@pytest.mark.parametrize("failure", [NOT_LISTENING, RESET])
 async def test_a_player_whose_connections_fail_loses_after_seven_seconds(failure: object) -> None:
     scripted = ScriptedMatch(joins={B: [failure] * 4})
     played = await scripted.play()
@@ -210,7 +210,9 @@ async def test_an_answer_to_a_later_try_counts() -> None:
 
 
 async def test_the_retry_delays_are_settings() -> None:
-    scripted = ScriptedMatch(joins={B: [REFUSED] * 3}, brief=brief(max_retries=2, retry_base_s=0.5, retry_factor=3))
+    scripted = ScriptedMatch(
+        joins={B: [NOT_LISTENING] * 3}, brief=brief(max_retries=2, retry_base_s=0.5, retry_factor=3)
+    )
     await scripted.play()
     assert [one.at for one in scripted.to(B, "GAME_INVITATION")] == [0, 0.5, 2]
 
@@ -233,7 +235,7 @@ async def test_request_patience_limits_all_tries_together(patience: float, tries
 
 
 async def test_nobody_wins_when_both_players_are_absent() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSED] * 4, B: [SILENCE] * 4})
+    scripted = ScriptedMatch(joins={A: [NOT_LISTENING] * 4, B: [SILENCE] * 4})
     played = await scripted.play()
     assert (played.status, played.winner, played.details) == ("TECHNICAL_LOSS", None, NOTHING)
     assert faults(played) == [(A, "E009", "GAME_INVITATION", 4), (B, "E001", "GAME_INVITATION", 4)]
@@ -246,7 +248,7 @@ async def test_nobody_wins_when_both_players_are_absent() -> None:
 
 @pytest.mark.parametrize("absent", [[A], [B], [A, B]])
 async def test_no_show_cancel_cancels_a_match_with_an_absent_player(absent: list[str]) -> None:
-    scripted = ScriptedMatch(joins={player: [REFUSED] * 4 for player in absent}, brief=brief(no_show="cancel"))
+    scripted = ScriptedMatch(joins={player: [NOT_LISTENING] * 4 for player in absent}, brief=brief(no_show="cancel"))
     played = await scripted.play()
     assert (played.status, played.winner, played.details) == ("CANCELLED", None, NOTHING)
     assert [one.message["game_result"]["status"] for one in scripted.to(A, "GAME_OVER")] == ["CANCELLED"]
@@ -259,7 +261,7 @@ async def test_no_show_cancel_does_not_apply_after_both_have_joined() -> None:
 
 
 async def test_a_player_that_refuses_the_invitation_is_not_invited_again() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSAL]})
+    scripted = ScriptedMatch(joins={A: [DECLINED]})
     played = await scripted.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert played.faults == (

@@ -4,10 +4,10 @@ import pytest
 
 from league_sdk.asking.call_result import CallResult
 from tests.league_sdk.judging.scripted import (
+    DECLINED,
     JOIN,
+    NOT_LISTENING,
     RECEIVED,
-    REFUSAL,
-    REFUSED,
     RESET,
     SILENCE,
     A,
@@ -114,7 +114,7 @@ async def test_the_opponent_of_a_suspended_player_keeps_its_retries() -> None:
 
 
 async def test_a_player_that_had_joined_counts_as_joined_although_it_refuses() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSAL]}, brief=brief(attempt=2, a={"joined_before": True}))
+    scripted = ScriptedMatch(joins={A: [DECLINED]}, brief=brief(attempt=2, a={"joined_before": True}))
     played = await scripted.play()
     assert (played.status, played.winner, scripted.log.joined) == ("WIN", A, [A, B])
     assert scripted.types(A) == ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
@@ -136,17 +136,17 @@ async def test_a_player_that_had_joined_may_refuse_a_repeated_invitation(refusal
 
 
 async def test_joined_before_is_ignored_in_the_first_attempt() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSAL]}, brief=brief(a={"joined_before": True}))
+    scripted = ScriptedMatch(joins={A: [DECLINED]}, brief=brief(a={"joined_before": True}))
     assert (await scripted.play()).winner == B
 
 
 async def test_an_unreachable_player_is_absent_although_it_had_joined() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSED] * 4}, brief=brief(attempt=2, a={"joined_before": True}))
+    scripted = ScriptedMatch(joins={A: [NOT_LISTENING] * 4}, brief=brief(attempt=2, a={"joined_before": True}))
     assert faults(await scripted.play()) == [(A, "E009", "GAME_INVITATION", 4)]
 
 
 async def test_a_busy_player_is_freed_of_the_lost_attempt_and_invited_once_more() -> None:
-    scripted = ScriptedMatch(joins={B: [REFUSAL, JOIN]}, brief=brief(attempt=3))
+    scripted = ScriptedMatch(joins={B: [DECLINED, JOIN]}, brief=brief(attempt=3))
     played = await scripted.play()
     assert (played.status, played.winner) == ("WIN", A)
     assert scripted.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
@@ -164,7 +164,7 @@ async def test_a_busy_player_is_freed_of_the_lost_attempt_and_invited_once_more(
 
 
 async def test_a_player_that_refuses_twice_loses() -> None:
-    scripted = ScriptedMatch(joins={B: [REFUSAL, REFUSAL]}, brief=brief(attempt=2))
+    scripted = ScriptedMatch(joins={B: [DECLINED, DECLINED]}, brief=brief(attempt=2))
     played = await scripted.play()
     assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E002", "GAME_INVITATION", 1)])
     assert scripted.types(B) == ["GAME_INVITATION", "GAME_OVER", "GAME_INVITATION", "GAME_OVER"]
@@ -177,8 +177,8 @@ async def test_a_player_that_refuses_twice_loses() -> None:
     ("answers", "sends"),
     [
         ([RECEIVED], 1),
-        ([REFUSED, RECEIVED], 2),
-        ([REFUSED, REFUSED], 2),
+        ([NOT_LISTENING, RECEIVED], 2),
+        ([NOT_LISTENING, NOT_LISTENING], 2),
         ([RESET], 1),
         ([SILENCE], 1),
         ([CallResult(error_code="E002", problem="HTTP 404")], 1),

@@ -10,7 +10,7 @@ import pytest
 from league_sdk.judging.match.brief import Brief
 from league_sdk.protocol import schemas
 from league_sdk.rules.draws import CommittedDraw, commitment
-from tests.league_sdk.judging.scripted import REFUSAL, SILENCE, A, B, ScriptedMatch, brief
+from tests.league_sdk.judging.scripted import DECLINED, SILENCE, A, B, ScriptedMatch, brief
 
 SEED = bytes(range(32))
 
@@ -43,7 +43,7 @@ async def test_the_seed_is_revealed_without_a_draw_too() -> None:
 
 
 async def test_game_over_of_a_lost_attempt_reveals_no_seed() -> None:
-    scripted = ScriptedMatch(joins={A: [REFUSAL, REFUSAL]}, brief=committed(attempt=2))
+    scripted = ScriptedMatch(joins={A: [DECLINED, DECLINED]}, brief=committed(attempt=2))
     await scripted.play()
     # The first GAME_OVER frees the player of attempt 1, whose referee was lost.
     lost, end = (one.message for one in scripted.to(A, "GAME_OVER"))

@@ -19,7 +19,7 @@ from league_sdk.protocol.states import ResultStatus
 from league_sdk.transport.client import TimedOut
 from league_sdk.transport.policy import EndpointPolicy
 from tests.league_sdk.judging.match.test_match_turn_based import CALL, OVER, OtherGame, moves
-from tests.league_sdk.judging.scripted import JOIN, REFUSED, SILENCE, A, B, ScriptedMatch, brief
+from tests.league_sdk.judging.scripted import JOIN, NOT_LISTENING, SILENCE, A, B, ScriptedMatch, brief
 from tests.league_sdk.judging.staged import WIN, settle
 from tests.league_sdk.judging.starts import START, Link
 
@@ -84,7 +84,7 @@ async def test_no_player_is_told_anything_that_could_not_be_stored(broken: str) 
     assert types.count(CALL) == (1 if broken == "moves" else 5)
 
 
-@pytest.mark.parametrize("absent", [[SILENCE] * 4, [REFUSED] * 4])
+@pytest.mark.parametrize("absent", [[SILENCE] * 4, [NOT_LISTENING] * 4])
 async def test_a_technical_loss_before_the_first_move_is_sealed(absent: list[Any]) -> None:
     scripted = RecordedMatch(joins={B: absent})
     played = await scripted.play()
@@ -107,7 +107,7 @@ async def test_an_attempt_with_all_moves_on_record_asks_for_none() -> None:
     assert scripted.to(A, CALL) + scripted.to(B, CALL) == []
 
 
-@pytest.mark.parametrize("ends", [[JOIN], [REFUSED] * 2, [SILENCE]])
+@pytest.mark.parametrize("ends", [[JOIN], [NOT_LISTENING] * 2, [SILENCE]])
 async def test_a_sealed_verdict_is_announced_without_asking_anything(ends: list[Any]) -> None:
     sealed = Sealed(1, "conv-of-the-first", ResultStatus.WIN, "x", {"drawn_number": 3}, B)
     sealed_brief = replace(brief(attempt=3), seals=True, sealed=sealed, draw_seed=bytes(32))

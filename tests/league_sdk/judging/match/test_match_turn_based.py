@@ -12,7 +12,7 @@ from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd_numbers import EvenOddNumbers
 from league_sdk.rules.game import Game
 from league_sdk.rules.tic_tac_toe import TicTacToe
-from tests.league_sdk.judging.scripted import REFUSED, SILENCE, A, B, ScriptedMatch, brief
+from tests.league_sdk.judging.scripted import NOT_LISTENING, SILENCE, A, B, ScriptedMatch, brief
 
 E, X, O = "", "X", "O"  # noqa: E741 (the letter is the mark)
 
@@ -159,7 +159,7 @@ async def test_moves_as_text_and_at_the_top_level_are_read() -> None:
     assert (played.status, played.winner, played.details["choices"][A]) == ("WIN", A, [4, 0, 8])
 
 
-@pytest.mark.parametrize(("answer", "code"), [(SILENCE, "E001"), (REFUSED, "E009")])
+@pytest.mark.parametrize(("answer", "code"), [(SILENCE, "E001"), (NOT_LISTENING, "E009")])
 async def test_a_player_that_stops_answering_loses_and_the_other_is_not_asked(answer: CallResult, code: str) -> None:
     scripted = OtherGame(moves={A: [move(4), *[answer] * 4], B: moves(1)})
     played = await scripted.play()
